@@ -1,0 +1,75 @@
+"""Likewise: online decisions that learn individual fairness from a person who only points at unfair pairs."""
+
+from likewise import auditors, checks, environments, errors, hypotheses, learners, policies, reduction, theory
+from likewise.auditors import (
+    AskAuditor,
+    DriftingAuditor,
+    MetricAuditor,
+    NoisyAuditor,
+    Panel,
+    ScriptedAuditor,
+)
+from likewise.environments import IID, Adversary, Moment, Stream
+from likewise.game import Transcript, play
+from likewise.hypotheses import Cells, EnumerableClass, EstimatorClass, FiniteClass, Thresholds
+from likewise.learners import (
+    AdaHedge,
+    ContextFTPL,
+    ExponentialWeights,
+    FollowTheLeader,
+    Hedge,
+    Scheduled,
+    SmoothedFTPL,
+    Tilted,
+    Unconstrained,
+)
+from likewise.policies import AveragePolicy, Mixture
+from likewise.protocol import SKIPPED, Batch, Key, Report, Role, Round
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "IID",
+    "SKIPPED",
+    "AdaHedge",
+    "Adversary",
+    "AskAuditor",
+    "AveragePolicy",
+    "Batch",
+    "Cells",
+    "ContextFTPL",
+    "DriftingAuditor",
+    "EnumerableClass",
+    "EstimatorClass",
+    "ExponentialWeights",
+    "FiniteClass",
+    "FollowTheLeader",
+    "Hedge",
+    "Key",
+    "MetricAuditor",
+    "Mixture",
+    "Moment",
+    "NoisyAuditor",
+    "Panel",
+    "Report",
+    "Role",
+    "Round",
+    "Scheduled",
+    "ScriptedAuditor",
+    "SmoothedFTPL",
+    "Stream",
+    "Thresholds",
+    "Tilted",
+    "Transcript",
+    "Unconstrained",
+    "auditors",
+    "checks",
+    "environments",
+    "errors",
+    "hypotheses",
+    "learners",
+    "play",
+    "policies",
+    "reduction",
+    "theory",
+]

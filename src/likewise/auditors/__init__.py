@@ -1,0 +1,27 @@
+"""Auditors: simulated ones with a distance, noisy and scripted ones, panels, and a person at the terminal."""
+
+from likewise.auditors.pairwise import (
+    DriftingAuditor,
+    MetricAuditor,
+    PairwiseAuditor,
+    Panel,
+    named_metric,
+    quota,
+    veto,
+    weighted,
+)
+from likewise.auditors.people import AskAuditor, NoisyAuditor, ScriptedAuditor
+
+__all__ = [
+    "AskAuditor",
+    "DriftingAuditor",
+    "MetricAuditor",
+    "NoisyAuditor",
+    "PairwiseAuditor",
+    "Panel",
+    "ScriptedAuditor",
+    "named_metric",
+    "quota",
+    "veto",
+    "weighted",
+]

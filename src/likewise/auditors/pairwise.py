@@ -1,0 +1,293 @@
+"""Simulated auditors who judge every pair of a batch: by one distance, by a drifting one, or by a panel's vote.
+
+Each has an *excess* for every ordered pair, π(x_i) − π(x_j) − d(x_i, x_j): the pair is an α-violation iff its excess
+is above α, and is reported already above α − margin. Distances are non-negative; they need not be metrics.
+"""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from likewise.errors import InvalidParameter, require
+from likewise.protocol import Batch, Distance, Floats, Key, Report
+
+CHOICES = ("worst", "first", "random")
+
+
+def checked_level(alpha: float, margin: float) -> float:
+    """α − margin, the level of reporting, with both checked."""
+    require(0 <= alpha <= 1, "alpha", "be in [0, 1]", alpha)
+    require(0 <= margin <= alpha, "margin", f"be in [0, alpha] = [0, {alpha:g}]", margin)
+    return alpha - margin
+
+
+class PairwiseAuditor(ABC):
+    """An auditor with an excess for every pair. Subclasses supply :meth:`excess` and :meth:`facts`."""
+
+    def __init__(self, alpha: float, choose: str = "worst", margin: float = 0.0) -> None:
+        self.level = checked_level(alpha, margin)
+        require(choose in CHOICES, "choose", f"be one of {CHOICES}", choose)
+        self.alpha = alpha
+        self.margin = margin
+        self.choose = choose
+
+    @abstractmethod
+    def excess(self, batch: Batch, probabilities: Floats, t: int) -> Floats:
+        """(k, k): π(x_i) − π(x_j) − d(x_i, x_j) in round t."""
+
+    @abstractmethod
+    def facts(self) -> dict[str, Any]:
+        """What is known of this auditor."""
+
+    def audit(self, batch: Batch, probabilities: Floats, key: Key) -> Report | None:
+        """Point at one pair whose excess is above the level of reporting, or at none."""
+        # d ≥ 0, so nobody needs to compare people whose probabilities are this close.
+        if probabilities.max() - probabilities.min() <= self.level:
+            return None
+        excess = self.excess(batch, probabilities, key.t)
+        pair = self._chosen(excess, key)
+        if pair is None:
+            return None
+        return Report(*pair, violates=bool(excess[pair] > self.alpha))
+
+    def _chosen(self, excess: Floats, key: Key) -> tuple[int, int] | None:
+        if self.choose == "worst":
+            flat = int(excess.argmax())
+            pair = divmod(flat, excess.shape[1])
+            return pair if excess[pair] > self.level else None
+        found = np.argwhere(excess > self.level)
+        if len(found) == 0:
+            return None
+        favoured, disfavoured = found[0 if self.choose == "first" else key.generator().integers(len(found))]
+        return int(favoured), int(disfavoured)
+
+
+def _excess_under(distances: Any, probabilities: Floats) -> Floats:
+    k = len(probabilities)
+    d = np.asarray(distances, dtype=float)
+    if d.shape != (k, k) or not d.min() >= 0:
+        got = f"shape {d.shape}" if d.shape != (k, k) else f"smallest entry {d.min()}"
+        raise InvalidParameter(f"`distance` must give {k} × {k} distances, at least 0, got {got}.")
+    return np.asarray(probabilities[:, None] - probabilities - d)
+
+
+class MetricAuditor(PairwiseAuditor):
+    """Knows a distance and reports a pair whose gap exceeds it by more than α − margin.
+
+    Parameters
+    ----------
+    distance
+        From the view of k people to their (k, k) distances; or the name of a SciPy metric.
+    alpha
+        Violations are counted at this level.
+    choose
+        Which pair to report if there are several: the ``"worst"``, the ``"first"`` or a ``"random"`` one.
+    margin
+        Report already at ``alpha - margin``.
+    options
+        Passed to the SciPy metric: ``VI=`` for ``"mahalanobis"``, ``w=`` for weights, ``p=`` for ``"minkowski"``.
+
+    Examples
+    --------
+    >>> from likewise.protocol import Role
+    >>> auditor = MetricAuditor("cityblock", alpha=0.1)
+    >>> batch = Batch(np.empty((3, 0)), np.zeros(3), view=np.array([[0.0], [0.2], [5.0]]))
+    >>> auditor.audit(batch, np.array([0.9, 0.3, 0.0]), Key(0, Role.AUDITOR, 1))
+    Report(favoured=0, disfavoured=1, violates=True, false=False)
+    """
+
+    def __init__(
+        self,
+        distance: Distance | str,
+        alpha: float,
+        choose: str = "worst",
+        margin: float = 0.0,
+        **options: Any,
+    ) -> None:
+        super().__init__(alpha, choose, margin)
+        self.name = distance if isinstance(distance, str) else getattr(distance, "__name__", type(distance).__name__)
+        self.distance = named_metric(distance, **options) if isinstance(distance, str) else distance
+        require(callable(self.distance), "distance", "be a callable or the name of a SciPy metric", distance)
+
+    def excess(self, batch: Batch, probabilities: Floats, t: int) -> Floats:
+        """(k, k): gap less distance."""
+        return _excess_under(self.distance(batch.view), probabilities)
+
+    def facts(self) -> dict[str, Any]:
+        """Reports whenever it can, by one fixed distance."""
+        return {
+            "name": "MetricAuditor",
+            "distance": self.name,
+            "choose": self.choose,
+            "exhaustive": True,
+            "fixed": True,
+        }
+
+
+def named_metric(name: str, **options: Any) -> Distance:
+    """A SciPy metric as a distance on views.
+
+    Examples
+    --------
+    >>> named_metric("mahalanobis", VI=np.eye(1))(np.array([[0.0], [2.0]])).tolist()
+    [[0.0, 2.0], [2.0, 0.0]]
+    """
+
+    def distance(view: Any) -> Floats:
+        points = np.asarray(view, dtype=float)
+        return np.asarray(cdist(points, points, name, **options))
+
+    try:
+        width = len(options["VI"]) if "VI" in options else 1
+        distance(np.zeros((2, width if "w" not in options else len(options["w"]))))
+    except ValueError as error:
+        raise InvalidParameter(
+            f"`distance` must be a callable or the name of a SciPy metric, got {name!r}: {error}"
+        ) from None
+    return distance
+
+
+class DriftingAuditor(PairwiseAuditor):
+    """Knows a distance that changes by round.
+
+    Parameters
+    ----------
+    distance
+        From the view of k people and the round t to their (k, k) distances.
+
+    Examples
+    --------
+    >>> def stricter(view, t):
+    ...     return np.abs(view - view.T) / t
+    >>> DriftingAuditor(stricter, alpha=0.1).facts()["fixed"]
+    False
+    """
+
+    def __init__(
+        self, distance: Callable[[Any, int], Floats], alpha: float, choose: str = "worst", margin: float = 0.0
+    ) -> None:
+        super().__init__(alpha, choose, margin)
+        require(callable(distance), "distance", "be a callable of view and round", distance)
+        self.distance = distance
+
+    def excess(self, batch: Batch, probabilities: Floats, t: int) -> Floats:
+        """(k, k): gap less the distance of round t."""
+        return _excess_under(self.distance(batch.view, t), probabilities)
+
+    def facts(self) -> dict[str, Any]:
+        """Reports whenever it can, by a distance that changes."""
+        return {"name": "DriftingAuditor", "choose": self.choose, "exhaustive": True, "fixed": False}
+
+
+VoteRule = Callable[[NDArray[np.bool_]], NDArray[np.bool_]]
+"""From (members, …) votes to the panel's verdict, elementwise over the other axes; more votes never undo one."""
+
+
+def quota(share: float) -> VoteRule:
+    """At least this share of the members must object."""
+    require(0 < share <= 1, "share", "be in (0, 1]", share)
+    # The tolerance keeps 0.6 of 5 members at 3 of them, whatever 0.6 is in binary.
+    return lambda votes: np.asarray(votes.mean(axis=0) >= share - 1e-12)
+
+
+def weighted(weights: Sequence[float], threshold: float) -> VoteRule:
+    """The weights of those who object must reach the threshold."""
+    require(min(weights) >= 0, "weights", "be at least 0", list(weights))
+    return lambda votes: np.asarray(np.tensordot(weights, votes.astype(float), axes=1) >= threshold - 1e-12)
+
+
+def veto(members: Sequence[int], rule: VoteRule) -> VoteRule:
+    """Like ``rule``, but only if each of these members objects too: any one of them can block a report."""
+    return lambda votes: np.asarray(rule(votes) & votes[list(members)].all(axis=0))
+
+
+RULES: dict[str, VoteRule] = {
+    "any": lambda votes: np.asarray(votes.any(axis=0)),
+    "all": lambda votes: np.asarray(votes.all(axis=0)),
+    "majority": lambda votes: np.asarray(votes.mean(axis=0) > 0.5),
+}
+
+
+class Panel(PairwiseAuditor):
+    """Several auditors who each judge every pair; a monotone rule turns their votes into one answer.
+
+    A monotone vote over pairs is again an auditor with one distance: the excess of the panel is the highest level
+    at which the rule still objects.
+
+    Parameters
+    ----------
+    members
+        Auditors that judge every pair, all with the same alpha and margin.
+    rule
+        ``"any"``, ``"all"``, ``"majority"``, :func:`quota`, :func:`weighted`, :func:`veto`, or your own.
+
+    Attributes
+    ----------
+    votes
+        For each round, (members, k, k): who objected to which pair.
+
+    Examples
+    --------
+    >>> strict, lenient = MetricAuditor("cityblock", 0.1), MetricAuditor("cityblock", 0.1, w=[9.0])
+    >>> Panel([strict, lenient], rule=quota(0.5)).facts()["members"]
+    2
+    """
+
+    def __init__(
+        self, members: Sequence[PairwiseAuditor], rule: str | VoteRule = "majority", choose: str = "worst"
+    ) -> None:
+        require(len(members) >= 1, "members", "hold at least one auditor", list(members))
+        levels = {(member.alpha, member.margin) for member in members}
+        require(len(levels) == 1, "members", "have the same alpha and margin", sorted(levels))
+        super().__init__(members[0].alpha, choose, members[0].margin)
+        if isinstance(rule, str):
+            require(rule in RULES, "rule", f"be one of {sorted(RULES)} or a vote rule", rule)
+        self.members = list(members)
+        self.rule = RULES[rule] if isinstance(rule, str) else rule
+        self.votes: dict[int, NDArray[np.bool_]] = {}
+        _require_monotone(self.rule, len(members))
+
+    def audit(self, batch: Batch, probabilities: Floats, key: Key) -> Report | None:
+        """Collect every vote, then answer as one auditor."""
+        excess = self._excesses(batch, probabilities, key.t)
+        self.votes[key.t] = excess > self.level
+        return super().audit(batch, probabilities, key)
+
+    def excess(self, batch: Batch, probabilities: Floats, t: int) -> Floats:
+        """(k, k): the highest level at which the panel still objects."""
+        levels = self._excesses(batch, probabilities, t)
+        objects = np.array([self.rule(levels >= level) for level in levels])
+        return np.asarray(np.where(objects, levels, -np.inf).max(axis=0))
+
+    def facts(self) -> dict[str, Any]:
+        """As the members, together."""
+        facts = [member.facts() for member in self.members]
+        return {
+            "name": "Panel",
+            "members": len(facts),
+            "exhaustive": all(fact["exhaustive"] for fact in facts),
+            "fixed": all(fact["fixed"] for fact in facts),
+        }
+
+    def _excesses(self, batch: Batch, probabilities: Floats, t: int) -> Floats:
+        return np.array([member.excess(batch, probabilities, t) for member in self.members])
+
+
+def _require_monotone(rule: VoteRule, members: int) -> None:
+    """Try every set of votes (for up to ten members): one more vote must never undo an objection."""
+    if members > 10:
+        return
+    sets = np.array(list(itertools.product([False, True], repeat=members))).T
+    verdict = rule(sets)
+    for member in range(members):
+        more = sets.copy()
+        more[member] = True
+        if (verdict & ~rule(more)).any():
+            raise InvalidParameter(f"`rule` must be monotone, got one that a vote of member {member} can undo.")

@@ -1,0 +1,181 @@
+"""Auditors who are not a distance: noise around another auditor, a recorded script, a person at the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from likewise.auditors.pairwise import checked_level
+from likewise.errors import require
+from likewise.protocol import SKIPPED, Answer, Auditor, Batch, Floats, Key, Report
+
+
+class NoisyAuditor:
+    """Another auditor who sometimes misses a pair and sometimes reports one that is fine.
+
+    False reports are marked as such (``Report.false``), so that a simulation can count them; the learner can't
+    tell.
+
+    Parameters
+    ----------
+    auditor
+        The auditor behind the noise.
+    misses
+        The chance that a report is lost.
+    false_reports
+        The chance that a round without a violation gets a report of a random pair.
+
+    Examples
+    --------
+    >>> from likewise.auditors import MetricAuditor
+    >>> NoisyAuditor(MetricAuditor("euclidean", 0.1), misses=0.2).facts()["exhaustive"]
+    False
+    """
+
+    def __init__(self, auditor: Auditor, misses: float = 0.0, false_reports: float = 0.0) -> None:
+        require(0 <= misses <= 1, "misses", "be in [0, 1]", misses)
+        require(0 <= false_reports <= 1, "false_reports", "be in [0, 1]", false_reports)
+        self.auditor = auditor
+        self.misses = misses
+        self.false_reports = false_reports
+        self.alpha = auditor.alpha
+        self.margin = auditor.margin
+
+    def audit(self, batch: Batch, probabilities: Floats, key: Key) -> Answer:
+        """The other auditor's answer, with noise."""
+        answer = self.auditor.audit(batch, probabilities, key)
+        if answer is SKIPPED:
+            return answer
+        # The wrapped auditor may draw from the start of this stream; the noise starts elsewhere in it.
+        rng = np.random.Generator(np.random.Philox(key=[key.seed, key.role], counter=[0, 0, 1, key.t]))
+        if answer is not None:
+            return None if rng.random() < self.misses else answer
+        if len(probabilities) < 2 or rng.random() >= self.false_reports:
+            return None
+        pair = rng.choice(len(probabilities), size=2, replace=False)
+        low, high = sorted(pair.tolist(), key=lambda i: probabilities[i])
+        return Report(high, low, violates=False, false=True)
+
+    def facts(self) -> dict[str, Any]:
+        """As the auditor behind it, but no longer exhaustive where it misses."""
+        inner = self.auditor.facts()
+        return {
+            "name": "NoisyAuditor",
+            "around": inner,
+            "misses": self.misses,
+            "false_reports": self.false_reports,
+            "exhaustive": False if self.misses > 0 else inner["exhaustive"],
+            "fixed": inner["fixed"],
+        }
+
+
+class ScriptedAuditor:
+    """Replays answers: a sequence from round 1 on, or a mapping from round to answer.
+
+    Rounds that the script doesn't reach were not reviewed.
+
+    Examples
+    --------
+    >>> from likewise.protocol import Role
+    >>> auditor = ScriptedAuditor([None, Report(0, 1)], alpha=0.1)
+    >>> [auditor.audit(None, None, Key(0, Role.AUDITOR, t)) for t in (1, 3)]
+    [None, <Skip.SKIPPED: 'skipped'>]
+    """
+
+    def __init__(self, answers: Sequence[Answer] | Mapping[int, Answer], alpha: float, margin: float = 0.0) -> None:
+        checked_level(alpha, margin)
+        self.alpha = alpha
+        self.margin = margin
+        pairs = answers.items() if isinstance(answers, Mapping) else enumerate(answers, start=1)
+        self.answers: dict[int, Answer] = dict(pairs)
+
+    def audit(self, batch: Batch, probabilities: Floats, key: Key) -> Answer:
+        """The scripted answer of this round."""
+        return self.answers.get(key.t, SKIPPED)
+
+    def facts(self) -> dict[str, Any]:
+        """Nobody knows by what the script was written."""
+        return {"name": "ScriptedAuditor", "exhaustive": None, "fixed": None}
+
+
+class AskAuditor:
+    """A person at the terminal: sees the batch as a table with probabilities, types two numbers or Enter.
+
+    Parameters
+    ----------
+    alpha, margin
+        Gaps up to ``alpha - margin`` can't be violations, and are refused with a reason.
+    ask
+        How to ask; ``input`` by default.
+    """
+
+    def __init__(
+        self,
+        alpha: float,
+        margin: float = 0.0,
+        *,
+        ask: Callable[[str], str] | None = None,
+        console: Any = None,
+    ) -> None:
+        self.level = checked_level(alpha, margin)
+        self.alpha = alpha
+        self.margin = margin
+        self._ask = ask or input
+        self._console = console
+
+    def audit(self, batch: Batch, probabilities: Floats, key: Key) -> Answer:
+        """Show the people, highest probability first, and ask until the answer makes sense."""
+        order = np.argsort(-probabilities, kind="stable")
+        self._show(batch, probabilities, order, key.t)
+        prompt = "Treated too differently? Two numbers (like 1 4), Enter for none, s to skip: "
+        while True:
+            words = self._ask(prompt).replace(",", " ").split()
+            if not words:
+                return None
+            if words == ["s"]:
+                return SKIPPED
+            answer = self._pair(words, order, probabilities)
+            if isinstance(answer, Report):
+                return answer
+            self._print(answer)
+
+    def facts(self) -> dict[str, Any]:
+        """A person: whether every violation is reported, and by one measure, can't be known."""
+        return {"name": "AskAuditor", "exhaustive": None, "fixed": None}
+
+    def _pair(self, words: list[str], order: Any, probabilities: Floats) -> Report | str:
+        """The report that the words name, or what is wrong with them."""
+        k = len(order)
+        if len(words) != 2 or not all(word.isdigit() and 1 <= int(word) <= k for word in words):
+            return f"Please type two different numbers from 1 to {k}, or just Enter."
+        first, second = sorted(int(word) for word in words)
+        if first == second:
+            return "Please name two different people."
+        favoured, disfavoured = int(order[first - 1]), int(order[second - 1])
+        gap = probabilities[favoured] - probabilities[disfavoured]
+        if gap <= self.level:
+            return f"Their probabilities differ by {gap:.2f}; up to {self.level:g} is never too different."
+        return Report(favoured, disfavoured)
+
+    def _print(self, what: Any) -> None:
+        if self._console is None:
+            from rich.console import Console
+
+            self._console = Console()
+        self._console.print(what)
+
+    def _show(self, batch: Batch, probabilities: Floats, order: Any, t: int) -> None:
+        from rich.table import Table
+
+        table = Table(title=f"Round {t}")
+        view = batch.view
+        names = list(view.columns) if hasattr(view, "columns") else [f"x{j}" for j in range(np.shape(view)[1])]
+        for name in ["", "probability", *names]:
+            table.add_column(str(name), justify="right")
+        values = np.asarray(view, dtype=object)
+        for position, person in enumerate(order, start=1):
+            cells = [f"{v:g}" if isinstance(v, (int, float, np.number)) else str(v) for v in values[person]]
+            table.add_row(str(position), f"{probabilities[person]:.2f}", *cells)
+        self._print(table)

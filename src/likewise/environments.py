@@ -1,0 +1,233 @@
+"""Environments: where people come from.
+
+An environment is encoded once for the learner's class (``encoded``) and then asked for one batch a round. One
+that declares ``sees_policy`` is asked after the learner has acted and is shown π^t; a blind one never is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from likewise.errors import InvalidParameter, require
+from likewise.protocol import Batch, Floats, Key, Policy, Round, Rows
+
+Encode = Callable[[Any], Rows]
+
+
+def _labels(y: Any, people: int) -> Floats:
+    labels = np.asarray(y, dtype=float)
+    require(labels.shape == (people,), "y", f"have one label for each of {people} people", f"shape {labels.shape}")
+    fine = (labels == 0) | (labels == 1) | (labels != labels)
+    if not fine.all():
+        raise InvalidParameter(f"`y` must be 0, 1 or missing (NaN), got {labels[~fine][:3].tolist()}.")
+    return labels
+
+
+def _take(table: Any, positions: Any) -> Any:
+    return table.iloc[positions] if hasattr(table, "iloc") else table[positions]
+
+
+def _batch(people: Any, encode: Encode, k: int) -> Batch:
+    """A Batch from what a user's source gives: (X, y), (X, y, view) or a Batch."""
+    if isinstance(people, Batch):
+        batch = people
+    else:
+        X, y, *view = people
+        X = X if hasattr(X, "columns") else np.asarray(X)
+        batch = Batch(encode(X), _labels(y, len(X)), view[0] if view else X)
+    require(1 <= len(batch.y) <= k, "batch", f"hold 1 to {k} people", len(batch.y))
+    return batch
+
+
+class IID:
+    """Independent people, drawn with replacement from a population: the setting in which the average generalises.
+
+    Parameters
+    ----------
+    X, y
+        The population: an array or dataframe, and labels 0, 1 or NaN.
+    k
+        People in a batch.
+    view
+        What the auditor compares by, one row per person; ``X`` itself by default.
+
+    Examples
+    --------
+    >>> IID([[0.0], [1.0]], [0, 1], k=2).facts()
+    {'name': 'IID', 'iid': True, 'population': 2}
+    """
+
+    sees_policy = False
+
+    def __init__(self, X: Any, y: Any, k: int, view: Any | None = None) -> None:
+        require(k >= 1, "k", "be at least 1", k)
+        self.X = X if hasattr(X, "columns") else np.asarray(X)
+        self.y = _labels(y, len(self.X))
+        self.k = k
+        if view is None:
+            view = self.X
+        self.view = view if hasattr(view, "iloc") else np.asarray(view)
+        require(
+            len(self.view) == len(self.X) > 0,
+            "view",
+            f"have a row for each of {len(self.X)} people",
+            len(self.view),
+        )
+        self._rows: Rows | None = None
+
+    def encoded(self, encode: Encode) -> IID:
+        """The population, encoded once."""
+        twin = object.__new__(IID)
+        twin.__dict__ = self.__dict__ | {"_rows": encode(self.X)}
+        return twin
+
+    def batch(self, key: Key, previous: Round | None, policy: Policy | None) -> Batch:
+        """k people drawn for round ``key.t``."""
+        chosen = key.generator().integers(len(self.y), size=self.k)
+        rows = self.X if self._rows is None else self._rows
+        return Batch(_take(rows, chosen), self.y[chosen], _take(self.view, chosen))
+
+    def facts(self) -> dict[str, Any]:
+        """Known to be i.i.d."""
+        return {"name": "IID", "iid": True, "population": len(self.y)}
+
+
+@dataclass
+class Stream:
+    """People as they come: any iterable of (X, y), (X, y, view) or :class:`Batch`, one item a round.
+
+    Parameters
+    ----------
+    source
+        The iterable; it is read once, a batch at a time. A play that is continued goes on reading it.
+    k
+        The largest batch.
+    iid
+        Whether the people are known to be independent draws from one population.
+
+    Examples
+    --------
+    >>> Stream([([[0.0], [1.0]], [0, 1])], k=2).facts()
+    {'name': 'Stream', 'iid': None}
+    """
+
+    source: Iterable[Any]
+    k: int
+    iid: bool | None = None
+    encode: Encode = np.asarray
+
+    sees_policy = False
+
+    def __post_init__(self) -> None:
+        require(self.k >= 1, "k", "be at least 1", self.k)
+        self.source = iter(self.source)
+
+    @classmethod
+    def csv(cls, path: str | Path, *, label: str, k: int, view: list[str] | None = None) -> Stream:
+        """Rows of a CSV file in order, k a round; ``view`` names the columns that the auditor compares by."""
+        import pandas as pd
+
+        return cls(_chunks(pd.read_csv(path, chunksize=k * 1000), label, k, view), k)
+
+    @classmethod
+    def parquet(cls, path: str | Path, *, label: str, k: int, view: list[str] | None = None) -> Stream:
+        """Rows of a parquet file in order, k a round."""
+        from pyarrow.parquet import ParquetFile
+
+        parts = (part.to_pandas() for part in ParquetFile(path).iter_batches(batch_size=k * 1000))
+        return cls(_chunks(parts, label, k, view), k)
+
+    def encoded(self, encode: Encode) -> Stream:
+        """The same stream; each batch is encoded as it comes."""
+        return replace(self, encode=encode)
+
+    def batch(self, key: Key, previous: Round | None, policy: Policy | None) -> Batch | None:
+        """The next batch, or None at the end."""
+        assert isinstance(self.source, Iterator)
+        people = next(self.source, None)
+        return None if people is None else _batch(people, self.encode, self.k)
+
+    def facts(self) -> dict[str, Any]:
+        """What the user said of it."""
+        return {"name": "Stream", "iid": self.iid}
+
+
+def _chunks(tables: Iterable[Any], label: str, k: int, view: list[str] | None) -> Iterator[Any]:
+    """(X, y, view) of k rows at a time; the last batch of a table may be smaller."""
+    for table in tables:
+        if label not in table.columns:
+            raise InvalidParameter(f"`label` must be one of the columns {list(table.columns)}, got {label!r}.")
+        for start in range(0, len(table), k):
+            part = table.iloc[start : start + k]
+            X = part.drop(columns=label)
+            yield X, part[label].to_numpy(dtype=float), X if view is None else part[view]
+
+
+class Moment(NamedTuple):
+    """What an adversary knows when it chooses a batch.
+
+    Attributes
+    ----------
+    t
+        The round, counted from 1.
+    previous
+        The round before, with its probabilities and report; None in the first one.
+    policy
+        π^t, if the adversary declared that it sees it; otherwise None.
+    key
+        Names its random numbers; ``key.generator()`` draws them.
+    """
+
+    t: int
+    previous: Round | None
+    policy: Policy | None
+    key: Key
+
+
+@dataclass(frozen=True)
+class Adversary:
+    """People chosen by a function, round by round, knowing the history and, if declared, π^t.
+
+    Parameters
+    ----------
+    function
+        From a :class:`Moment` to (X, y), (X, y, view) or a :class:`Batch`; None ends the play.
+    k
+        The largest batch.
+    sees_policy
+        Whether it is shown π^t. FTPL refuses an adversary that is.
+
+    Examples
+    --------
+    >>> def alternate(moment):
+    ...     return [[0.0]], [moment.t % 2]
+    >>> Adversary(alternate, k=1, sees_policy=False).facts()
+    {'name': 'Adversary', 'iid': False}
+    """
+
+    function: Callable[[Moment], Any]
+    k: int
+    sees_policy: bool
+    encode: Encode = np.asarray
+
+    def __post_init__(self) -> None:
+        require(self.k >= 1, "k", "be at least 1", self.k)
+        require(callable(self.function), "function", "be a callable", self.function)
+
+    def encoded(self, encode: Encode) -> Adversary:
+        """The same adversary; each batch is encoded as it comes."""
+        return replace(self, encode=encode)
+
+    def batch(self, key: Key, previous: Round | None, policy: Policy | None) -> Batch | None:
+        """What the function chooses."""
+        people = self.function(Moment(key.t, previous, policy if self.sees_policy else None, key))
+        return None if people is None else _batch(people, self.encode, self.k)
+
+    def facts(self) -> dict[str, Any]:
+        """Not i.i.d."""
+        return {"name": "Adversary", "iid": False}

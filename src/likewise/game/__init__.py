@@ -1,0 +1,6 @@
+"""The game: the loop that plays it, and the transcript that remembers it."""
+
+from likewise.game.loop import play
+from likewise.game.transcript import Transcript
+
+__all__ = ["Transcript", "play"]

@@ -1,0 +1,135 @@
+"""``play`` drives a learner, an environment and an auditor through T rounds and keeps the transcript.
+
+A learner is a fold over rounds, π^t = A(h^{t−1}); this module is the loop around that fold. A blind environment
+is asked for its batch *before* the learner acts, one that declares ``sees_policy`` after.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from likewise.errors import InvalidParameter, NotSupported, ReportRefused, require
+from likewise.game.transcript import Recorder, Transcript
+from likewise.protocol import SKIPPED, Answer, Auditor, Batch, Environment, Floats, Key, Learner, Role, Round
+
+log = logging.getLogger(__name__)
+
+
+def play(
+    learner: Learner,
+    environment: Environment,
+    auditor: Auditor,
+    T: int | None = None,
+    *,
+    seed: int = 0,
+    state: Any = None,
+    progress: bool | str = False,
+) -> Transcript:
+    """Play T rounds.
+
+    Parameters
+    ----------
+    learner, environment, auditor
+        The three roles.
+    T
+        How many rounds; by default what is left of the learner's own horizon.
+    seed
+        Names every random number of the play: the same seed gives the same transcript, in any process.
+    state
+        Go on from the state of an earlier transcript (``transcript.state``) instead of from the start.
+    progress
+        Show a progress bar; a string is its title.
+
+    Examples
+    --------
+    >>> import likewise as lw, numpy as np
+    >>> X, y = np.array([[0.0], [1.0]]), np.array([0, 1])
+    >>> learner = lw.AdaHedge(lw.Thresholds([[0.5]]), k=2, alpha=0.1, T=50)
+    >>> t = lw.play(learner, lw.IID(X, y, k=2), lw.MetricAuditor("cityblock", alpha=0.1))
+    >>> t.rounds, int(t.violations.sum())
+    (50, 0)
+    """
+    state = _starting_state(learner, state)
+    T = _horizon(learner, environment, T, state.rounds)
+    require(0 <= seed < 2**64, "seed", "be a whole number in [0, 2^64)", seed)
+    people = environment.encoded(learner.hypotheses.encode)
+    record = Recorder(learner, environment, auditor, seed, first=state.rounds + 1)
+    previous: Round | None = None
+
+    for t in _shown(range(state.rounds + 1, state.rounds + T + 1), progress):
+        policy = learner.act(state, Key(seed, Role.LEARNER, t)) if people.sees_policy else None
+        batch = people.batch(Key(seed, Role.ENVIRONMENT, t), previous, policy)
+        if batch is None:
+            log.warning("The environment ran out of people after %d of %d rounds.", record.rounds, T)
+            break
+        if policy is None:
+            policy = learner.act(state, Key(seed, Role.LEARNER, t))
+        probabilities = policy.at(batch.rows)
+        answer = auditor.audit(batch, probabilities, Key(seed, Role.AUDITOR, t))
+        previous = _round(batch, probabilities, answer, auditor)
+        record.add(previous, policy, learner.penalty_at(state))
+        state = learner.update(state, previous)
+    return record.transcript(state)
+
+
+def _starting_state(learner: Learner, state: Any) -> Any:
+    fresh = learner.init()
+    if state is None:
+        return fresh
+    if isinstance(state, Mapping):  # as it comes from a saved transcript
+        state = type(fresh)(**state) if set(state) == set(fresh._fields) else state
+    require(
+        type(state) is type(fresh),
+        "state",
+        f"be a {type(fresh).__name__} of this learner",
+        type(state).__name__,
+    )
+    return state
+
+
+def _horizon(learner: Learner, environment: Environment, T: int | None, done: int) -> int:
+    """The number of rounds to play; an error, before the first round, where the parts don't fit."""
+    if T is None:
+        require(learner.T is not None, "T", "be given, as the learner has no horizon", T)
+        T = (learner.T or 0) - done
+    require(T >= 0, "T", "be at least 0", T)
+    if learner.T is not None and done + T > learner.T:
+        raise InvalidParameter(f"`T` must be at most the learner's {learner.T} rounds, got {done} + {T}.")
+    if learner.k is not None and environment.k > learner.k:
+        raise InvalidParameter(f"`k` must be at most the learner's {learner.k} people, got {environment.k}.")
+    if learner.needs_blind and environment.sees_policy:
+        raise NotSupported(
+            f"{type(learner).__name__} must not face an environment that sees its policy: its theorem needs the "
+            "batch to be chosen without this round's draws. Use AdaHedge, or a blind environment."
+        )
+    return T
+
+
+def _round(batch: Batch, probabilities: Floats, answer: Answer, auditor: Auditor) -> Round:
+    """What was seen, with reports that can't be true refused."""
+    if answer is SKIPPED:
+        return Round(batch, probabilities, None, reviewed=False)
+    seen = Round(batch, probabilities, answer)
+    if answer is None:
+        return seen
+    k = len(probabilities)
+    if not (0 <= answer.favoured < k and 0 <= answer.disfavoured < k):
+        raise ReportRefused(f"A report must name two of {k} people, got {answer.favoured} and {answer.disfavoured}.")
+    level = auditor.alpha - auditor.margin
+    if seen.gap <= level and not answer.false:
+        raise ReportRefused(
+            f"A reported gap must exceed α − margin = {level:g} to be a violation, got {seen.gap:g} "
+            f"for people {answer.favoured} and {answer.disfavoured} (favoured first)."
+        )
+    return seen
+
+
+def _shown(rounds: range, progress: bool | str) -> Iterable[int]:
+    if not progress:
+        return rounds
+    from rich.progress import track
+
+    title = progress if isinstance(progress, str) else "Playing"
+    return track(rounds, description=title, update_period=0.2)

@@ -1,0 +1,48 @@
+"""Classes of hypotheses, each with its exact, vectorised oracle where it has one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from likewise.errors import InvalidParameter, NotSupported
+from likewise.hypotheses.base import EnumerableClass
+from likewise.hypotheses.cells import Cells
+from likewise.hypotheses.estimators import EstimatorClass
+from likewise.hypotheses.fingerprint import fingerprint, open_models
+from likewise.hypotheses.finite import FiniteClass
+from likewise.hypotheses.geometry import Cube, Simplex
+from likewise.hypotheses.thresholds import Thresholds
+
+__all__ = [
+    "Cells",
+    "Cube",
+    "EnumerableClass",
+    "EstimatorClass",
+    "FiniteClass",
+    "Simplex",
+    "Thresholds",
+    "enumerable",
+    "fingerprint",
+    "from_dict",
+]
+
+_CLASSES = {c.__name__: c for c in (Cells, EstimatorClass, FiniteClass, Thresholds)}
+
+
+def from_dict(data: dict[str, Any], models: Sequence[Any] | str | Path | None = None) -> Any:
+    """A saved class again. One built on models takes them (or a skops file of them) and checks them."""
+    if data.get("class") not in _CLASSES:
+        raise InvalidParameter(f"`class` must be one of {sorted(_CLASSES)}, got {data.get('class')!r}.")
+    return _CLASSES[data["class"]].from_dict(data, open_models(models))
+
+
+def enumerable(F: Any, by: str) -> EnumerableClass:
+    """``F`` itself if its losses can all be computed at once; otherwise a refusal that names the way out."""
+    if not isinstance(F, EnumerableClass):
+        raise NotSupported(
+            f"{by} needs a class whose hypotheses' losses can all be computed (FiniteClass, Thresholds, Cells), "
+            f"got {type(F).__name__}; an EstimatorClass is played by SmoothedFTPL."
+        )
+    return F

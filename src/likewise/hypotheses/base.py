@@ -1,0 +1,142 @@
+"""What every class of hypotheses with coordinates shares: blocks of perturbations, and reading people.
+
+An *enumerable* class knows its weights' geometry and answers, vectorised, the four questions that learners ask:
+predictions, π(x) for a weight vector, Σ_i s_i f(x_i) for all f at once, and the minimisers for E perturbations
+at once. Subclasses supply ``encode``, ``losses``, ``probability`` and ``predict_rows``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from likewise.errors import InvalidParameter, require
+from likewise.hypotheses.geometry import Cube, Geometry
+from likewise.protocol import Floats, Rows
+
+BLOCK_ENTRIES = 4_000_000
+"""Perturbed losses are minimised in blocks of about this many numbers (32 MB)."""
+LISTABLE = 2**20
+"""Classes larger than this are not written out hypothesis by hypothesis."""
+
+
+class EnumerableClass(ABC):
+    """A class of hypotheses whose losses can all be computed at once."""
+
+    geometry: Geometry
+    constants: tuple[int, ...] = (0, 1)
+    separator: Rows | None = None
+    """Encoded people on which any two hypotheses differ somewhere; None where none is known."""
+
+    @property
+    def size(self) -> int:
+        """|F|, exactly."""
+        return 2**self.geometry.dim if isinstance(self.geometry, Cube) else self.geometry.dim
+
+    @property
+    def log_size(self) -> float:
+        """ln |F|."""
+        return self.geometry.log_size
+
+    @abstractmethod
+    def encode(self, X: Any) -> Rows:
+        """People turned into what this class needs."""
+
+    @abstractmethod
+    def losses(self, rows: Rows, s: Floats) -> Floats:
+        """Coordinates of Σ_i s_i f(x_i): shape (dim,), or (E, dim) for ``s`` of shape (E, people)."""
+
+    @abstractmethod
+    def probability(self, weights: Floats, rows: Rows) -> Floats:
+        """π(x) of the policy with these weights, at encoded people."""
+
+    @abstractmethod
+    def predict_rows(self, rows: Rows) -> NDArray[np.uint8]:
+        """The (N, people) matrix of f(x), 0 or 1, at encoded people."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """The class as plain JSON values, models by fingerprint."""
+
+    def predict(self, X: Any) -> NDArray[np.uint8]:
+        """The (N, people) matrix of f(x), 0 or 1."""
+        return self.predict_rows(self.encode(X))
+
+    def minimisers(self, losses: Floats, rows: Rows, s: Floats) -> NDArray[Any]:
+        """The minimisers of losses + Σ_i s_ei f(x_i), for E perturbations at once.
+
+        Returns hypothesis indices (E,) for listed classes and labellings (E, m) for cells.
+        """
+        block = max(1, BLOCK_ENTRIES // (self.geometry.dim + s.shape[1]))
+        parts = [
+            self.geometry.minimisers(self.losses(rows, s[start : start + block]) + losses)
+            for start in range(0, len(s), block)
+        ]
+        return np.concatenate(parts)
+
+    def require_listable(self) -> None:
+        """Refuse to write out a class that is too large to list."""
+        if self.size > LISTABLE:
+            raise InvalidParameter(
+                f"This class holds 2^{self.size.bit_length() - 1} hypotheses or more and is never listed; "
+                f"`predict` lists at most {LISTABLE}."
+            )
+
+
+def binned_sums(bins: NDArray[np.intp], s: Floats, size: int) -> Floats:
+    """Σ of s over the people in each bin, for people that sit in several bins each.
+
+    ``bins`` is (people, bins of a person); ``s`` is (people,) or (E, people). Cost: the entries of both, never
+    people × size.
+    """
+    if s.ndim == 1:
+        return np.asarray(np.bincount(bins.ravel(), np.repeat(s, bins.shape[1]), size), dtype=float)
+    starts = np.arange(0, bins.size + 1, bins.shape[1])
+    membership = csr_array((np.ones(bins.size), bins.ravel(), starts), shape=(len(bins), size))
+    return np.asarray(s @ membership)
+
+
+def columns_of(X: Any, names: list[Any] | None = None) -> tuple[Floats, list[Any]]:
+    """Numeric columns of an array or dataframe, and their names (positions for an array).
+
+    With ``names``, columns are picked by name from a dataframe, or all taken in order from an array.
+    """
+    found = list(getattr(X, "columns", []))
+    if found and names is not None:
+        missing = [name for name in names if name not in found]
+        require(not missing, "X", f"have the columns {names}", f"none of the name {missing}")
+        X = X[names]
+        found = names
+    try:
+        values = np.asarray(X, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidParameter(f"`X` must hold numbers only, got {error}; encode categories first.") from None
+    require(values.ndim == 2, "X", "have two axes (people, features)", f"shape {values.shape}")
+    if np.isnan(values).any():
+        column = int(np.isnan(values).any(axis=0).argmax())
+        raise InvalidParameter(f"`X` must have no missing values, got NaN in column {column}.")
+    labels = found or list(range(values.shape[1]))
+    if names is not None:
+        require(len(labels) == len(names), "X", f"have {len(names)} columns", f"{len(labels)}")
+    return values, labels
+
+
+def quantile_cuts(values: Floats, cuts: int) -> Floats:
+    """Up to ``cuts`` distinct observed values that split a column into parts of about equal weight.
+
+    The smallest value is left out: 1[x >= smallest] is the constant 1 on this column.
+
+    Examples
+    --------
+    >>> quantile_cuts(np.array([0.0, 1.0, 2.0, 3.0]), 3).tolist()
+    [1.0, 2.0, 3.0]
+    >>> quantile_cuts(np.array([5.0, 5.0, 5.0]), 3).tolist()
+    []
+    """
+    levels = np.arange(1, cuts + 1) / (cuts + 1)
+    picked = np.unique(np.quantile(values, levels, method="higher"))
+    return np.asarray(picked[picked > values.min()])

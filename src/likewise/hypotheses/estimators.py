@@ -1,0 +1,85 @@
+"""Classes reached only through an oracle: any scikit-learn estimator with ``fit(X, y, sample_weight)``.
+
+The weighted ERM oracle minimises Σ_i s_i f(x_i): label 1[s_i < 0], weight |s_i|, people with s_i = 0 dropped.
+A real estimator minimises it only approximately; who relies on it says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.errors import require
+from likewise.hypotheses.base import columns_of
+from likewise.hypotheses.fingerprint import check_models, fingerprint
+from likewise.protocol import Floats
+
+
+class EstimatorClass:
+    """What an estimator can express, reached only by fitting it.
+
+    Parameters
+    ----------
+    estimator
+        An unfitted scikit-learn classifier that takes ``sample_weight``.
+    pool
+        Unlabelled people, for the perturbations of :class:`~likewise.SmoothedFTPL`.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> F = EstimatorClass(DecisionTreeClassifier(max_depth=1, random_state=0), pool=[[0.0], [1.0]])
+    >>> model = F.fit(F.encode([[0.0], [1.0], [2.0]]), np.array([1.0, -1.0, -1.0]))
+    >>> F.answers(model, F.encode([[0.2], [1.9]])).tolist()
+    [0.0, 1.0]
+    """
+
+    constants = (0, 1)
+    size = None
+    separator = None
+
+    def __init__(self, estimator: Any, pool: Any) -> None:
+        from sklearn.utils.validation import has_fit_parameter
+
+        takes = hasattr(estimator, "fit") and has_fit_parameter(estimator, "sample_weight")
+        require(takes, "estimator", "have fit(X, y, sample_weight)", type(estimator).__name__)
+        self.estimator = estimator
+        self.pool = columns_of(pool)[0]
+        require(len(self.pool) > 0, "pool", "hold at least one person", self.pool.shape)
+
+    def encode(self, X: Any) -> Floats:
+        """People as rows of numbers."""
+        values = columns_of(X)[0]
+        width = self.pool.shape[1]
+        require(values.shape[1] == width, "X", f"have {width} columns, as the pool has", values.shape[1])
+        return values
+
+    def fit(self, rows: Floats, s: Floats) -> Any:
+        """The oracle: an estimator fitted to make Σ_i s_i f(x_i) small; a constant where one label is left."""
+        from sklearn.base import clone
+
+        used = s != 0.0
+        labels = (s[used] < 0.0).astype(int)
+        if len(labels) == 0 or labels.min() == labels.max():
+            return int(labels[0]) if len(labels) else 0
+        return clone(self.estimator).fit(rows[used], labels, sample_weight=np.abs(s[used]))
+
+    def answers(self, model: Any, rows: Floats) -> Floats:
+        """f(x) of one fitted hypothesis, or of a constant."""
+        if isinstance(model, int):
+            return np.full(len(rows), float(model))
+        answers: NDArray[Any] = np.asarray(model.predict(rows))
+        return answers.astype(float)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fingerprint of the estimator; the pool is not stored."""
+        return {"class": "EstimatorClass", "models": [fingerprint(self.estimator), fingerprint(self.pool)]}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], models: Sequence[Any]) -> EstimatorClass:
+        """The class again, from its estimator and its pool."""
+        check_models(models, data["models"])
+        return cls(models[0], models[1])

@@ -1,0 +1,111 @@
+"""Recognising a fitted model again without storing it: a digest of its type, parameters and fitted numbers.
+
+Saved classes hold no pickle. A model is named by its fingerprint, and loading takes the model again and checks it.
+The digest walks the object's own state, so it survives a trip through pickle, joblib or skops unchanged; it
+identifies *this fitted model*, not the recipe that made it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import types
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from likewise.errors import ModelMismatch
+
+
+def fingerprint(model: Any) -> str:
+    """A SHA-256 digest of a model's type and fitted state.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> a = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+    >>> b = LogisticRegression().fit([[0.0], [2.0]], [0, 1])
+    >>> fingerprint(a) == fingerprint(a), fingerprint(a) == fingerprint(b)
+    (True, False)
+    """
+    digest = hashlib.sha256()
+    _feed(digest, model, set())
+    return digest.hexdigest()
+
+
+def _feed(digest: Any, value: Any, above: set[int]) -> None:
+    """Feed a canonical form of ``value``, with the type before every part so that parts can't be confused."""
+    digest.update(f"<{type(value).__module__}.{type(value).__qualname__}>".encode())
+    if value is None or isinstance(value, (bool, int, float, complex, str, bytes, np.generic)):
+        digest.update(repr(value).encode())
+        return
+    if id(value) in above:
+        digest.update(b"cycle")
+        return
+    above = above | {id(value)}
+    if isinstance(value, np.ndarray):
+        digest.update(f"{value.dtype}{value.shape}".encode())
+        if value.dtype.hasobject:
+            _feed_all(digest, value.ravel().tolist(), above)
+        else:
+            digest.update(np.ascontiguousarray(value).tobytes())
+    elif isinstance(value, Mapping):
+        _feed_all(digest, sorted(value.items(), key=lambda item: repr(item[0])), above)
+    elif isinstance(value, (set, frozenset)):
+        _feed_all(digest, sorted(value, key=repr), above)
+    elif isinstance(value, (list, tuple)):
+        _feed_all(digest, value, above)
+    elif isinstance(value, type):
+        digest.update(f"{value.__module__}.{value.__qualname__}".encode())
+    elif isinstance(value, (types.FunctionType, types.MethodType)):
+        _feed_function(digest, value, above)
+    else:
+        _feed_object(digest, value, above)
+
+
+def _feed_all(digest: Any, values: Iterable[Any], above: set[int]) -> None:
+    for value in values:
+        _feed(digest, value, above)
+
+
+def _feed_function(digest: Any, function: Any, above: set[int]) -> None:
+    code = function.__code__
+    constants = [c for c in code.co_consts if not isinstance(c, types.CodeType)]
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    _feed_all(digest, [code.co_code, constants, code.co_names, cells, getattr(function, "__self__", None)], above)
+
+
+def _feed_object(digest: Any, value: Any, above: set[int]) -> None:
+    state = vars(value) if hasattr(value, "__dict__") else None
+    if state:
+        _feed(digest, state, above)
+    else:
+        # Compiled objects (the nodes of a tree) show their numbers only through the pickle protocol.
+        _feed_all(digest, [part for part in value.__reduce_ex__(4)[1:3] if part is not None], above)
+
+
+def open_models(models: Sequence[Any] | str | Path | None) -> list[Any]:
+    """The models given on loading: a sequence of them, or a skops file that holds a list."""
+    if models is None:
+        return []
+    if not isinstance(models, (str, Path)):
+        return list(models)
+    try:
+        from skops import io
+    except ImportError:
+        raise ModelMismatch('Reading a skops file needs skops: pip install "likewise[models]".') from None
+    loaded = io.load(models)
+    return list(loaded) if isinstance(loaded, (list, tuple)) else [loaded]
+
+
+def check_models(models: Sequence[Any], saved: Sequence[str]) -> None:
+    """Refuse models that are not the saved ones, in order."""
+    if len(models) != len(saved):
+        raise ModelMismatch(f"`models` must hold the {len(saved)} models this was saved with, got {len(models)}.")
+    for position, (model, expected) in enumerate(zip(models, saved, strict=True)):
+        if fingerprint(model) != expected:
+            raise ModelMismatch(
+                f"`models[{position}]` must be the model this was saved with (fingerprint {expected[:12]}…), "
+                f"got {type(model).__name__} with fingerprint {fingerprint(model)[:12]}…."
+            )

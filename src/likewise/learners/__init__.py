@@ -1,0 +1,20 @@
+"""Learners: frozen parameters plus pure functions, each with the bound of its theorem."""
+
+from likewise.learners.adahedge import AdaHedge, Unconstrained
+from likewise.learners.ftpl import ContextFTPL
+from likewise.learners.leader import FollowTheLeader
+from likewise.learners.penalties import Scheduled, Tilted
+from likewise.learners.smoothed import SmoothedFTPL
+from likewise.learners.weights import ExponentialWeights, Hedge
+
+__all__ = [
+    "AdaHedge",
+    "ContextFTPL",
+    "ExponentialWeights",
+    "FollowTheLeader",
+    "Hedge",
+    "Scheduled",
+    "SmoothedFTPL",
+    "Tilted",
+    "Unconstrained",
+]

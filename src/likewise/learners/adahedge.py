@@ -1,0 +1,165 @@
+"""AdaHedge, our default: learns its own rate, so it needs neither the scale of losses nor the horizon.
+
+    Δ_0 = 0 (tilted: k),   η_t = ln N / Δ_{t−1},   p^t ∝ exp(−η_t L_{t−1})
+    δ_t = p^t·ℓ_t − m_t,   m_t = φ_{η_t}(L_t) − φ_{η_t}(L_{t−1}),   Δ_t = Δ_{t−1} + δ_t
+
+Every step of the proof is pathwise: the environment may see p^t, penalties may change by round, and
+LagrangianRegret ≤ 2Δ_T is an *observed* number (Lemma 1; de Rooij et al. 2014).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from likewise import theory
+from likewise.errors import InvalidParameter, require
+from likewise.hypotheses import enumerable
+from likewise.learners.base import BaseLearner, fixed_penalty
+from likewise.learners.penalties import Scheduled, Tilted
+from likewise.policies import Mixture
+from likewise.protocol import Floats, Key, Round
+
+ROUNDING = 1e-12
+"""Mix gaps below this share of the round's weight are rounding, not learning."""
+
+
+class AdaHedgeState(NamedTuple):
+    """Cumulative losses in the class's coordinates, and Δ."""
+
+    rounds: int
+    reports: int
+    losses: Floats
+    delta: float
+
+
+@dataclass(frozen=True)
+class AdaHedge(BaseLearner):
+    """Hedge that tunes itself, with penalties that grow.
+
+    Parameters
+    ----------
+    alpha
+        The level at which the auditor counts violations; the default penalties need it.
+    penalty
+        A number (fixed C, Theorem A), :class:`Scheduled` (Theorem 1) or :class:`Tilted` (Theorem 2). By default
+        ``Scheduled((k/3)√(T/ln N), α²/(8Λ))`` when T is given and ``Tilted(α/2, floor=1/2)`` when it isn't.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> F = lw.Thresholds([[0.2, 0.5, 0.8]])
+    >>> lw.AdaHedge(F, k=4, alpha=0.1, T=1000).rule
+    Scheduled(first=29.239..., growth=0.000277...)
+    >>> lw.AdaHedge(F, k=4, alpha=0.1).rule
+    Tilted(c=0.05, floor=0.5)
+    """
+
+    _: KW_ONLY
+    alpha: float | None = None
+    penalty: float | Scheduled | Tilted | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        enumerable(self.hypotheses, type(self).__name__)
+        fine = self.alpha is None or 0 < self.alpha <= 1
+        require(fine, "alpha", "be in (0, 1]", self.alpha)
+        if not isinstance(self.rule, (Scheduled, Tilted)):
+            fixed_penalty(self.rule)
+        if isinstance(self.rule, Tilted):
+            self.people  # noqa: B018  (Tilted starts from Δ_0 = k, so k must be there)
+
+    @cached_property
+    def rule(self) -> float | Scheduled | Tilted:
+        """How much a report weighs: the penalty given, or the default."""
+        if self.penalty is not None:
+            return self.penalty
+        if self.alpha is None:
+            raise InvalidParameter("`alpha` must be given to AdaHedge unless `penalty` is, got None.")
+        if self.hypotheses.size == 1:
+            return 0.0
+        if self.T is None:
+            return Tilted(self.alpha / 2, floor=0.5)
+        N = self.hypotheses.size
+        growth = theory.scheduled_growth(self.alpha / 2, N)
+        return Scheduled(theory.scheduled_first(self.T, self.weight, N), growth)
+
+    @cached_property
+    def _log_size(self) -> float:
+        return float(self.hypotheses.log_size)
+
+    def init(self) -> AdaHedgeState:
+        """No losses; Δ_0 = 0, or k for tilted penalties."""
+        start = self.weight if isinstance(self.rule, Tilted) else 0.0
+        return AdaHedgeState(0, 0, np.zeros(self.hypotheses.geometry.dim), start)
+
+    def act(self, state: AdaHedgeState, key: Key) -> Mixture:
+        """p ∝ exp(−η L); while Δ = 0 everything is tied and the leaders share the weight."""
+        geometry = self.hypotheses.geometry
+        eta = self._eta(state.delta)
+        weights = geometry.leaders(state.losses) if math.isinf(eta) else geometry.gibbs(state.losses, eta)
+        return Mixture(self.hypotheses, weights)
+
+    def update(self, state: AdaHedgeState, round: Round) -> AdaHedgeState:
+        """Add the round's losses, and its mix gap to Δ."""
+        reported = round.report is not None
+        s = self._signed(round, self.penalty_at(state) if reported else 0.0)
+        losses = state.losses + self.hypotheses.losses(round.batch.rows, s)
+        delta = state.delta + self._mix_gap(state, losses, s, round.probabilities)
+        if reported and isinstance(self.rule, Tilted) and self._log_size > 0:
+            delta = max(delta, self.rule.raised(state.delta, self._log_size))
+        return AdaHedgeState(state.rounds + 1, state.reports + reported, losses, delta)
+
+    def penalty_at(self, state: AdaHedgeState) -> float:
+        """C_t, from the number of reports (scheduled) or from Δ (tilted)."""
+        if isinstance(self.rule, Scheduled):
+            return self.rule.at(state.reports)
+        if isinstance(self.rule, Tilted):
+            if self._log_size == 0:
+                return 0.0
+            return self.rule.at(state.rounds + 1, state.delta, self.weight, self._log_size)
+        return float(self.rule)
+
+    def bound(self, alpha: float) -> theory.Bound | None:
+        """Theorem A, 1 or 2, by the kind of penalty. Needs k and T."""
+        require(0 < alpha <= 1, "alpha", "be in (0, 1]", alpha)
+        T, k, N = self.horizon, self.weight, self.hypotheses.size
+        if isinstance(self.rule, Scheduled):
+            return theory.scheduled(T, k, self.rule.first, self.rule.growth, N, alpha, self.kappa)
+        if isinstance(self.rule, Tilted):
+            return theory.tilted(T, k, self.rule.c, self.rule.floor, N, alpha, self.kappa)
+        return theory.adahedge_fixed(T, k, self.rule, N, alpha, self.kappa)
+
+    def observed_bound(self, state: AdaHedgeState) -> float:
+        """2Δ_T − Δ_0: proved for every play, whatever the other roles do."""
+        return 2 * state.delta - self.init().delta
+
+    def _eta(self, delta: float) -> float:
+        return self._log_size / delta if delta > 0 else math.inf
+
+    def _mix_gap(self, state: AdaHedgeState, losses: Floats, s: Floats, probabilities: Floats) -> float:
+        """δ_t = p·ℓ − m ≥ 0; p·ℓ = Σ_i s_i π(x_i) is read off the probabilities that were shown."""
+        if self._log_size == 0:
+            return 0.0
+        geometry, eta = self.hypotheses.geometry, self._eta(state.delta)
+        mixed = geometry.free_energy(losses, eta) - geometry.free_energy(state.losses, eta)
+        gap = float(s @ probabilities) - mixed
+        return gap if gap > ROUNDING * float(np.abs(s).sum()) else 0.0
+
+
+@dataclass(frozen=True)
+class Unconstrained(AdaHedge):
+    """AdaHedge with C = 0: learns from labels alone and never hears the auditor. The baseline.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> lw.Unconstrained(lw.Thresholds([[0.5]])).rule
+    0.0
+    """
+
+    penalty: float = 0.0

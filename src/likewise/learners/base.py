@@ -1,0 +1,112 @@
+"""What every learner shares: its class, the largest batch, the horizon and the costs of errors.
+
+A learner is frozen parameters plus pure functions. Subclasses supply ``init``, ``act``, ``update``, ``penalty_at`` and
+``bound``; nothing here or there keeps anything between calls.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+
+from likewise.errors import InvalidParameter, require
+from likewise.protocol import Floats, Round
+from likewise.reduction import EQUAL_COSTS, signed_weights
+
+
+@dataclass(frozen=True)
+class BaseLearner:
+    """Parameters that every learner has.
+
+    Parameters
+    ----------
+    hypotheses
+        The class that policies are mixtures of.
+    k
+        The largest batch.
+    T
+        The horizon; None for learners that work at any number of rounds.
+    costs
+        What a false positive and a false negative cost.
+    """
+
+    hypotheses: Any
+    _: KW_ONLY
+    k: int | None = None
+    T: int | None = None
+    costs: tuple[float, float] = EQUAL_COSTS
+
+    def __post_init__(self) -> None:
+        require(self.k is None or _whole(self.k), "k", "be a whole number of people, at least 1", self.k)
+        require(self.T is None or _whole(self.T), "T", "be a whole number of rounds, at least 1", self.T)
+        fine = len(self.costs) == 2 and all(np.isfinite(c) and c >= 0 for c in self.costs) and max(self.costs) > 0
+        require(fine, "costs", "be two numbers, at least 0 and not both 0", self.costs)
+
+    @property
+    def needs_blind(self) -> bool:
+        """Whether the theorem falls when the environment sees π^t before choosing the batch."""
+        return False
+
+    def observed_bound(self, state: Any) -> float | None:
+        """An upper limit of this play's Lagrangian regret, proved from what was observed, if there is one."""
+        return None
+
+    def parameters(self) -> dict[str, Any]:
+        """Every parameter as plain JSON values, with the name of the learner."""
+        names = [f.name for f in dataclasses.fields(self) if f.name != "hypotheses"]
+        return {"name": type(self).__name__} | {name: _plain(getattr(self, name)) for name in names}
+
+    @property
+    def weight(self) -> float:
+        """The most that the errors of one round can cost: k times the larger cost."""
+        return self.people * max(self.costs)
+
+    @property
+    def people(self) -> int:
+        """k, where a formula can't do without it."""
+        if self.k is None:
+            raise InvalidParameter(f"`k` must be given to {type(self).__name__} for this, got None.")
+        return self.k
+
+    @property
+    def horizon(self) -> int:
+        """T, where a formula can't do without it."""
+        if self.T is None:
+            raise InvalidParameter(f"`T` must be given to {type(self).__name__} for this, got None.")
+        return self.T
+
+    @property
+    def kappa(self) -> float:
+        """κ: what the best constant policy can lose in a round at most."""
+        false_positive, false_negative = self.costs
+        constants = self.hypotheses.constants
+        if not constants:
+            raise InvalidParameter("`hypotheses` must hold a constant hypothesis for any bound, got none.")
+        if len(constants) == 2:
+            # Say 1 with the probability that makes both errors cost the same.
+            return self.people * false_positive * false_negative / (false_positive + false_negative)
+        return self.people * (false_positive if constants == (1,) else false_negative)
+
+    def _signed(self, round: Round, C: float) -> Floats:
+        return signed_weights(round.batch.y, round.report, C, self.costs)
+
+
+def _whole(number: Any) -> bool:
+    return isinstance(number, (int, np.integer)) and int(number) >= 1
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {"name": type(value).__name__} | dataclasses.asdict(value)
+    if isinstance(value, tuple):
+        return list(value)
+    return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)
+
+
+def fixed_penalty(penalty: Any) -> None:
+    """Check a penalty C that stays the same."""
+    number = isinstance(penalty, (int, float)) and np.isfinite(penalty) and penalty >= 0
+    require(number, "penalty", "be a number, at least 0", penalty)

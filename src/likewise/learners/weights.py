@@ -1,0 +1,182 @@
+"""Weights with a fixed learning rate: the paper's ExponentialWeights, and Hedge.
+
+Both keep one number per hypothesis and play π^t = Σ_f p_f f. The paper's update is p_f ← p_f (1 − γ m_f / B);
+Hedge's is p_f ← p_f exp(−η L_f). They may face an environment that sees π^t.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from likewise import theory
+from likewise.errors import NotSupported
+from likewise.hypotheses import Simplex, enumerable
+from likewise.learners.base import BaseLearner, fixed_penalty
+from likewise.policies import Mixture
+from likewise.protocol import Floats, Key, Round
+from likewise.reduction import base_error
+
+
+class LogWeights(NamedTuple):
+    """State of :class:`ExponentialWeights`: Σ_t ln(1 − γ m_f / B)."""
+
+    rounds: int
+    reports: int
+    log_weights: Floats
+
+
+@dataclass(frozen=True)
+class ExponentialWeights(BaseLearner):
+    """The paper's learner, with its tuning: γ = √(ln N / T), C = ⌈max(T^¼, k)⌉.
+
+    m_f = Err(f, R_C(z)) lies in [0, B], B = k + 2C. (The paper prints the update without /B; taken literally,
+    weights go negative.) Theorem exp-guarantee: violations and error regret against Q_α are O(T^¾).
+
+    Parameters
+    ----------
+    penalty
+        C; the paper's by default.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> learner = lw.ExponentialWeights(lw.Thresholds([[0.2, 0.5, 0.8]]), T=1000, k=4)
+    >>> learner.C, round(learner.bound(alpha=0.5).lagrangian_regret)
+    (6.0, 1459)
+    """
+
+    _: KW_ONLY
+    penalty: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        F = enumerable(self.hypotheses, "ExponentialWeights")
+        if not isinstance(F.geometry, Simplex):
+            raise NotSupported(
+                f"ExponentialWeights can't play {type(F).__name__}: the paper's update 1 − γm/B doesn't factorise "
+                "over cells. Use Hedge or AdaHedge, which do."
+            )
+        fixed_penalty(self.C)
+        theory.exponential_weights_rate(self.horizon, F.size)
+
+    @cached_property
+    def C(self) -> float:
+        """The penalty of a report."""
+        chosen = theory.exponential_weights_penalty(self.horizon, self.weight)
+        return float(chosen if self.penalty is None else self.penalty)
+
+    @cached_property
+    def gamma(self) -> float:
+        """The learning rate γ = √(ln N / T)."""
+        return theory.exponential_weights_rate(self.horizon, self.hypotheses.size)
+
+    @cached_property
+    def B(self) -> float:
+        """The largest loss of a hypothesis in a round, k + 2C."""
+        return self.weight + 2 * self.C
+
+    def init(self) -> LogWeights:
+        """Equal weights."""
+        return LogWeights(0, 0, np.zeros(self.hypotheses.geometry.dim))
+
+    def act(self, state: LogWeights, key: Key) -> Mixture:
+        """π^t = Σ_f p_f f."""
+        return Mixture(self.hypotheses, self.hypotheses.geometry.gibbs(-state.log_weights, 1.0))
+
+    def update(self, state: LogWeights, round: Round) -> LogWeights:
+        """p_f ← p_f (1 − γ m_f / B), in log space, where nothing overflows or becomes 0/0."""
+        losses = self.hypotheses.losses(round.batch.rows, self._signed(round, self.C))
+        m = base_error(round.batch.y, self.costs) + self.C + losses
+        log_weights = state.log_weights + np.log1p(-self.gamma / self.B * m)
+        return LogWeights(state.rounds + 1, state.reports + (round.report is not None), log_weights)
+
+    def penalty_at(self, state: LogWeights) -> float:
+        """C, the same in every round."""
+        return self.C
+
+    def bound(self, alpha: float) -> theory.Bound:
+        """Theorem exp-guarantee with explicit constants."""
+        N = self.hypotheses.size
+        return theory.exponential_weights(self.horizon, self.weight, self.C, N, alpha, self.kappa)
+
+    def observed_bound(self, state: LogWeights) -> float:
+        """B (γt + ln N/γ), the theorem after t rounds."""
+        return self.B * (self.gamma * state.rounds + float(self.hypotheses.log_size) / self.gamma)
+
+
+class Losses(NamedTuple):
+    """State of learners that follow cumulative losses: Σ_t L_{C_t}(f), in the class's coordinates."""
+
+    rounds: int
+    reports: int
+    losses: Floats
+
+
+@dataclass(frozen=True)
+class Hedge(BaseLearner):
+    """p_f ∝ exp(−η Σ L(f)), η = √(8 ln N / T)/(k + 2C): the paper's guarantee with a constant 2.8 times smaller.
+
+    Plays :class:`~likewise.Cells` exactly, in factorised form.
+
+    Parameters
+    ----------
+    penalty
+        C; the paper's max(T^¼, k) by default.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> learner = lw.Hedge(lw.Thresholds([[0.2, 0.5, 0.8]]), T=1000, k=4)
+    >>> round(learner.bound(alpha=0.5).lagrangian_regret)
+    516
+    """
+
+    _: KW_ONLY
+    penalty: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        enumerable(self.hypotheses, "Hedge")
+        fixed_penalty(self.C)
+
+    @cached_property
+    def C(self) -> float:
+        """The penalty of a report."""
+        chosen = theory.exponential_weights_penalty(self.horizon, self.weight)
+        return float(chosen if self.penalty is None else self.penalty)
+
+    @cached_property
+    def eta(self) -> float:
+        """The learning rate."""
+        return theory.hedge_rate(self.horizon, self.weight, self.C, self.hypotheses.size)
+
+    def init(self) -> Losses:
+        """No losses yet."""
+        return Losses(0, 0, np.zeros(self.hypotheses.geometry.dim))
+
+    def act(self, state: Losses, key: Key) -> Mixture:
+        """π^t = Σ_f p_f f."""
+        return Mixture(self.hypotheses, self.hypotheses.geometry.gibbs(state.losses, self.eta))
+
+    def update(self, state: Losses, round: Round) -> Losses:
+        """Add the round's Lagrangian losses."""
+        losses = self.hypotheses.losses(round.batch.rows, self._signed(round, self.C))
+        return Losses(state.rounds + 1, state.reports + (round.report is not None), state.losses + losses)
+
+    def penalty_at(self, state: Losses) -> float:
+        """C, the same in every round."""
+        return self.C
+
+    def bound(self, alpha: float) -> theory.Bound:
+        """(k + 2C)√(T ln N/2), and what follows from it."""
+        return theory.hedge(self.horizon, self.weight, self.C, self.hypotheses.size, alpha, self.kappa)
+
+    def observed_bound(self, state: Losses) -> float:
+        """The second-order bound for the number of reports seen."""
+        return theory.hedge_observed_regret(
+            self.eta, state.rounds, state.reports, self.weight, self.C, self.hypotheses.size
+        )

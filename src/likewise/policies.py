@@ -1,0 +1,186 @@
+"""Policies: mixtures of hypotheses, deployed. π(x) = Σ_f p_f f(x) ∈ [0, 1].
+
+The average policy (1/T) Σ_t π^t is what generalises to people not yet seen. Mixtures over one class are linear in
+their weights, so it is one running sum, not T stored policies.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.errors import InvalidParameter, NotSupported, require
+from likewise.hypotheses import EnumerableClass, EstimatorClass, from_dict
+from likewise.protocol import Floats, Rows
+
+
+def thresholds_of(ids: Sequence[Any], secret: bytes) -> Floats:
+    """u = HMAC-SHA256(secret, id) scaled to [0, 1), one number per person that nobody can choose or guess."""
+    require(
+        isinstance(secret, bytes) and len(secret) >= 16,
+        "secret",
+        "be at least 16 bytes",
+        type(secret).__name__,
+    )
+    digests = (hmac.digest(secret, str(name).encode(), hashlib.sha256) for name in ids)
+    # 53 bits are what a float holds, so u < 1 exactly and a probability of 1 is always a yes.
+    return np.array([int.from_bytes(digest[:8], "big") >> 11 for digest in digests]) / 2.0**53
+
+
+class DeployablePolicy:
+    """What every policy can do for people as they come: give a probability, make a decision."""
+
+    hypotheses: Any
+
+    def at(self, rows: Rows) -> Floats:
+        """π at encoded people."""
+        raise NotImplementedError
+
+    def probability(self, X: Any) -> Floats:
+        """π at people, an array or a dataframe: floats in [0, 1]."""
+        return self.at(self.hypotheses.encode(X))
+
+    def decide(self, X: Any, ids: Sequence[Any], secret: bytes) -> NDArray[np.bool_]:
+        """One stable decision per person: yes iff HMAC(secret, id), scaled to [0, 1), is below π(x).
+
+        The same person gets the same answer however often they are asked, and a rising probability never turns
+        a yes into a no.
+        """
+        probabilities = self.probability(X)
+        require(len(ids) == len(probabilities), "ids", f"name each of {len(probabilities)} people", len(ids))
+        return thresholds_of(ids, secret) < probabilities
+
+
+class Mixture(DeployablePolicy):
+    """A policy over an enumerable class, held as the class's weight vector.
+
+    Weights are a distribution over hypotheses, or, for :class:`~likewise.Cells`, each cell's probability.
+
+    Examples
+    --------
+    >>> from likewise.hypotheses import Thresholds
+    >>> policy = Mixture(Thresholds([[0.5]]), np.array([0.0, 0.2, 0.8, 0.0]))
+    >>> policy.probability([[0.0], [1.0]]).tolist()
+    [0.2, 1.0]
+    >>> bool(policy.decide([[1.0]], ["Ada"], secret=b"sixteen bytes min")[0])
+    True
+    """
+
+    def __init__(self, hypotheses: EnumerableClass, weights: Floats) -> None:
+        self.hypotheses: EnumerableClass = hypotheses
+        self.weights = weights
+
+    def at(self, rows: Rows) -> Floats:
+        """π at encoded people."""
+        return self.hypotheses.probability(self.weights, rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The policy as plain JSON values."""
+        return {"hypotheses": self.hypotheses.to_dict(), "weights": self.weights.tolist()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], models: Any = None) -> Mixture:
+        """The policy again; one over a class built on models takes them and checks them."""
+        F = from_dict(data["hypotheses"], models)
+        weights = np.array(data["weights"], dtype=float)
+        require(weights.shape == (F.geometry.dim,), "weights", f"have {F.geometry.dim} entries", weights.shape)
+        return cls(F, weights)
+
+    def save(self, path: str | Path) -> None:
+        """Write the policy as JSON."""
+        Path(path).write_text(json.dumps(self.to_dict()))
+
+    @classmethod
+    def load(cls, path: str | Path, models: Any = None) -> Mixture:
+        """Read a policy written by :meth:`save`."""
+        return cls.from_dict(json.loads(Path(path).read_text()), models)
+
+
+class Committee(DeployablePolicy):
+    """The uniform mixture of some fitted hypotheses of an :class:`~likewise.EstimatorClass`."""
+
+    def __init__(self, hypotheses: EstimatorClass, models: Sequence[Any]) -> None:
+        self.hypotheses: EstimatorClass = hypotheses
+        self.models = tuple(models)
+
+    def at(self, rows: Rows) -> Floats:
+        """π at encoded people."""
+        return np.asarray(np.mean([self.hypotheses.answers(model, rows) for model in self.models], axis=0))
+
+
+class AveragePolicy(DeployablePolicy):
+    """(1/T) Σ_t π^t, accumulated round by round.
+
+    Over an enumerable class it is one weight vector. Fitted estimators have no common vector to add up in, so
+    over an :class:`~likewise.EstimatorClass` the fitted models themselves are kept.
+
+    Examples
+    --------
+    >>> from likewise.hypotheses import Thresholds
+    >>> F, average = Thresholds([[0.5]]), AveragePolicy()
+    >>> for weights in ([1.0, 0, 0, 0], [0, 1.0, 0, 0]):
+    ...     average.include(Mixture(F, np.array(weights)))
+    >>> average.probability([[7.0]]).tolist()
+    [0.5]
+    """
+
+    def __init__(self) -> None:
+        self.rounds = 0
+        self._sum: Floats | None = None
+        self._members: list[Committee] = []
+
+    def include(self, policy: Any) -> None:
+        """Count one more round's policy."""
+        if isinstance(policy, Mixture):
+            if self._sum is None:
+                self._sum = np.zeros(len(policy.weights))
+            self._sum += policy.weights
+        elif isinstance(policy, Committee):
+            self._members.append(policy)
+        else:
+            raise NotSupported(f"An average policy is made of Mixture or Committee, got {type(policy).__name__}.")
+        self.hypotheses = policy.hypotheses
+        self.rounds += 1
+
+    @property
+    def total(self) -> Floats | None:
+        """Σ_t of the weight vectors; None where there is no such vector."""
+        return self._sum
+
+    @classmethod
+    def of(cls, hypotheses: Any, total: Floats, rounds: int) -> AveragePolicy:
+        """The average policy again, from Σ_t of its weights."""
+        average = cls()
+        average.hypotheses, average._sum, average.rounds = hypotheses, np.array(total, dtype=float), rounds
+        return average
+
+    def joined(self, other: AveragePolicy) -> AveragePolicy:
+        """The average over the rounds of both."""
+        whole = AveragePolicy()
+        parts = [part for part in (self, other) if part.rounds]
+        for part in parts:
+            whole.hypotheses = part.hypotheses
+            whole.rounds += part.rounds
+            whole._members += part._members
+        sums = [part._sum for part in parts if part._sum is not None]
+        whole._sum = sum(sums[1:], sums[0].copy()) if sums else None
+        return whole
+
+    def mixture(self) -> Mixture:
+        """The same policy as one :class:`Mixture`, which can be saved."""
+        if self._sum is None:
+            raise InvalidParameter("An average of no rounds, or of fitted estimators, is not one weight vector.")
+        return Mixture(self.hypotheses, self._sum / self.rounds)
+
+    def at(self, rows: Rows) -> Floats:
+        """π^avg at encoded people."""
+        if self._members:
+            return np.asarray(np.mean([member.at(rows) for member in self._members], axis=0))
+        return self.mixture().at(rows)

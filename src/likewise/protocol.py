@@ -1,0 +1,268 @@
+"""The words of the game: Batch, Report, Round, and the roles that exchange them. Types only.
+
+Round t: the learner deploys a policy π^t, a batch of people arrives, the auditor sees the people with their
+probabilities and answers, the learner learns. Nothing here computes; every other module speaks in these types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import Enum, IntEnum
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.theory import Bound
+
+Floats: TypeAlias = NDArray[np.float64]
+Rows: TypeAlias = NDArray[Any]
+"""Encoded people, one per entry of the first axis: whatever the class of hypotheses needs."""
+
+
+class Role(IntEnum):
+    """Who draws: each role has a stream of random numbers of its own."""
+
+    ENVIRONMENT = 0
+    LEARNER = 1
+    AUDITOR = 2
+
+
+class Key(NamedTuple):
+    """Names one stream of random numbers: (seed, role, t).
+
+    Philox is counter-based, so a key *is* its stream: any round can be drawn again without the rounds before
+    it, in any process. A generator is built only by who draws.
+
+    Examples
+    --------
+    >>> a, b = Key(0, Role.LEARNER, 7), Key(0, Role.AUDITOR, 7)
+    >>> bool(a.generator().random() == a.generator().random()), bool(a.generator().random() == b.generator().random())
+    (True, False)
+    """
+
+    seed: int
+    role: Role
+    t: int
+
+    def generator(self) -> np.random.Generator:
+        """A fresh generator at the start of this key's stream."""
+        # t sits in the highest word of the counter: two rounds are 2**192 blocks apart and can't overlap.
+        return np.random.Generator(np.random.Philox(key=[self.seed, self.role], counter=[0, 0, 0, self.t]))
+
+
+class Batch(NamedTuple):
+    """The people of one round.
+
+    Attributes
+    ----------
+    rows
+        People as the class of hypotheses needs them (:meth:`HypothesisClass.encode`).
+    y
+        Labels 0 or 1; NaN where the label is missing.
+    view
+        What the auditor compares people by: an array or a dataframe with one row per person.
+    """
+
+    rows: Rows
+    y: Floats
+    view: Any
+
+
+class Report(NamedTuple):
+    """The auditor's answer when a pair is treated too differently.
+
+    Attributes
+    ----------
+    favoured, disfavoured
+        Positions in the batch; the favoured person has the higher probability.
+    violates
+        Whether the pair is an α-violation; None when a person reports and nobody can know.
+    false
+        The report is known to be untrue (only simulated noise knows that of itself).
+    """
+
+    favoured: int
+    disfavoured: int
+    violates: bool | None = None
+    false: bool = False
+
+
+class Skip(Enum):
+    """The answer of an auditor who did not look: not the same as finding nothing."""
+
+    SKIPPED = "skipped"
+
+
+SKIPPED = Skip.SKIPPED
+Answer: TypeAlias = Report | Literal[Skip.SKIPPED] | None
+"""A pair, None (looked, and no pair violates), or SKIPPED (did not look)."""
+
+
+class Round(NamedTuple):
+    """What was seen in one round: all that a learner may learn from."""
+
+    batch: Batch
+    probabilities: Floats
+    report: Report | None
+    reviewed: bool = True
+
+    @property
+    def gap(self) -> float:
+        """π(favoured) − π(disfavoured) of the reported pair; 0 without a report."""
+        if self.report is None:
+            return 0.0
+        return float(self.probabilities[self.report.favoured] - self.probabilities[self.report.disfavoured])
+
+
+class HypothesisClass(Protocol):
+    """A class F of hypotheses f: people → {0, 1}."""
+
+    constants: tuple[int, ...]
+    """Which constant hypotheses F is known to hold: a subset of (0, 1)."""
+
+    @property
+    def size(self) -> int | None:
+        """|F|, exactly; None where it can't be known."""
+        ...
+
+    def encode(self, X: Any) -> Rows:
+        """People, as an array or dataframe, turned into what this class needs."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """The class as plain JSON values, models by fingerprint."""
+        ...
+
+
+class Policy(Protocol):
+    """A mixture of hypotheses, deployed: gives each person a probability."""
+
+    def at(self, rows: Rows) -> Floats:
+        """π at encoded people."""
+        ...
+
+    def probability(self, X: Any) -> Floats:
+        """π at people as they come, an array or a dataframe."""
+        ...
+
+
+class State(Protocol):
+    """A learner's state: a NamedTuple of arrays and numbers, so it can be stored, compared and hashed."""
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds this state has learned from."""
+        ...
+
+    def _asdict(self) -> dict[str, Any]: ...
+
+
+class Learner(Protocol):
+    """Frozen parameters and pure functions: π^t = A(h^{t−1})."""
+
+    @property
+    def hypotheses(self) -> HypothesisClass:
+        """The class that policies are mixtures of."""
+        ...
+
+    @property
+    def k(self) -> int | None:
+        """The largest batch; None when any size will do."""
+        ...
+
+    @property
+    def T(self) -> int | None:
+        """The horizon; None when any number of rounds will do."""
+        ...
+
+    @property
+    def costs(self) -> tuple[float, float]:
+        """What a false positive and a false negative cost."""
+        ...
+
+    @property
+    def needs_blind(self) -> bool:
+        """Whether its theorem falls when the environment sees π^t before choosing the batch."""
+        ...
+
+    def init(self) -> Any:
+        """The state before the first round."""
+        ...
+
+    def act(self, state: Any, key: Key) -> Policy:
+        """The policy to deploy; the only place where a learner draws."""
+        ...
+
+    def update(self, state: Any, round: Round) -> Any:
+        """The state after one more round: deterministic and cheap, and it never calls an oracle."""
+        ...
+
+    def penalty_at(self, state: Any) -> float:
+        """C_t: the weight that a report in the coming round will have."""
+        ...
+
+    def bound(self, alpha: float) -> Bound | None:
+        """What the learner's theorem promises for these parameters; None where there is no theorem."""
+        ...
+
+    def observed_bound(self, state: Any) -> float | None:
+        """An upper limit of the Lagrangian regret of *this* play, proved from what was observed, if any."""
+        ...
+
+    def parameters(self) -> dict[str, Any]:
+        """Every parameter, as plain JSON values."""
+        ...
+
+
+class Auditor(Protocol):
+    """Knows similarity, can't write it down; points at one pair treated too differently, or at none."""
+
+    @property
+    def alpha(self) -> float:
+        """Violations are counted at this level."""
+        ...
+
+    @property
+    def margin(self) -> float:
+        """Pairs are reported already at ``alpha - margin``."""
+        ...
+
+    def audit(self, batch: Batch, probabilities: Floats, key: Key) -> Answer:
+        """One look at the people of a round and their probabilities."""
+        ...
+
+    def facts(self) -> dict[str, Any]:
+        """What is known of this auditor: ``exhaustive`` (reports whenever it can), ``fixed`` (one distance)."""
+        ...
+
+
+class Environment(Protocol):
+    """Where people come from."""
+
+    @property
+    def k(self) -> int:
+        """The largest batch."""
+        ...
+
+    @property
+    def sees_policy(self) -> bool:
+        """Whether it looks at π^t before it chooses the batch."""
+        ...
+
+    def encoded(self, encode: Callable[[Any], Rows]) -> Environment:
+        """The same environment with its people encoded, once and for all where that is possible."""
+        ...
+
+    def batch(self, key: Key, previous: Round | None, policy: Policy | None) -> Batch | None:
+        """The people of round ``key.t``; None when there are no more. ``policy`` is None for a blind one."""
+        ...
+
+    def facts(self) -> dict[str, Any]:
+        """What is known of this environment: ``iid`` is True, False, or None for unknown."""
+        ...
+
+
+Distance: TypeAlias = Callable[[Any], Floats]
+"""From the view of a batch of k people to their (k, k) distances."""
+Parameters: TypeAlias = Mapping[str, Any]

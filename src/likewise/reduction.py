@@ -1,0 +1,81 @@
+"""The reduction: fairness with an auditor, turned into plain online classification.
+
+    L_C(π, z) = Σ_i ℓ(π(x_i), y_i) + C (π(x_ρ1) − π(x_ρ2)) = constant + Σ_i s_i π(x_i)
+    s_i = c_fp (1 − y_i) − c_fn y_i + C (1[i = ρ1] − 1[i = ρ2])
+
+The sign of s_i is the label that the round asks for, its size is the weight. A missing label contributes
+nothing. C may be any real number and may change by round. :func:`literal` is the paper's R_C with its copies,
+for people who bring their own online classifier; Err(π, R_C(z)) = L_C(π, z) + C for every π.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from likewise.errors import require
+from likewise.protocol import Floats, Report
+
+EQUAL_COSTS = (1.0, 1.0)
+
+
+def label_weights(y: Floats, costs: tuple[float, float] = EQUAL_COSTS) -> Floats:
+    """The label part of the signed weights: c_fp where y = 0, −c_fn where y = 1, 0 where y is missing."""
+    weights: Floats = costs[0] - (costs[0] + costs[1]) * y
+    weights[weights != weights] = 0.0
+    return weights
+
+
+def signed_weights(y: Floats, report: Report | None, C: float, costs: tuple[float, float] = EQUAL_COSTS) -> Floats:
+    """s such that L_C(π, z) = constant + Σ_i s_i π(x_i).
+
+    Examples
+    --------
+    >>> signed_weights(np.array([1.0, 0.0, np.nan]), Report(0, 2), C=5.0).tolist()
+    [4.0, 1.0, -5.0]
+    """
+    s = label_weights(y, costs)
+    if report is not None:
+        s[report.favoured] += C
+        s[report.disfavoured] -= C
+    return s
+
+
+def error(probabilities: Floats, y: Floats, costs: tuple[float, float] = EQUAL_COSTS) -> float:
+    """Err(π, z) = Σ_i ℓ(π(x_i), y_i), with ℓ(p, y) = |p − y| at equal costs; missing labels count nothing."""
+    return base_error(y, costs) + float(label_weights(y, costs) @ probabilities)
+
+
+def base_error(y: Floats, costs: tuple[float, float] = EQUAL_COSTS) -> float:
+    """The error of always saying 0: the constant of the reduction."""
+    return float(costs[1] * (y == 1).sum())
+
+
+def literal(X: Any, y: Any, report: Report | None, C: int, filler: Any) -> tuple[Any, Any]:
+    """The paper's R_C: C copies of (x_ρ1, 0) and of (x_ρ2, 1); without a report, of (filler, 0) and (filler, 1).
+
+    Parameters
+    ----------
+    X, y
+        The people of the round (an array with one row per person) and their labels.
+    report
+        The auditor's answer.
+    C
+        How many copies, a whole number.
+    filler
+        The arbitrary instance v of the paper: one person, shaped like a row of ``X``.
+
+    Examples
+    --------
+    >>> X, y = literal(np.array([[1.0], [2.0]]), np.array([1, 1]), Report(0, 1), C=2, filler=[0.0])
+    >>> X.ravel().tolist(), y.tolist()
+    ([1.0, 2.0, 1.0, 1.0, 2.0, 2.0], [1, 1, 0, 0, 1, 1])
+    """
+    require(C >= 0 and math.floor(C) == C, "C", "be a whole number of copies, at least 0", C)
+    X, y, C = np.asarray(X), np.asarray(y), int(C)
+    pair = np.asarray([filler, filler]) if report is None else X[[report.favoured, report.disfavoured]]
+    copies = np.repeat(pair, C, axis=0)
+    labels = np.repeat(np.array([0, 1], dtype=y.dtype), C)
+    return np.concatenate([X, copies]), np.concatenate([y, labels])
