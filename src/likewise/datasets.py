@@ -160,7 +160,7 @@ def synthetic(n: int = 20_000, seed: int = 0) -> Dataset:
     rng = np.random.default_rng(seed)
     group = rng.integers(0, 2, size=n)
     skill, effort = rng.normal(size=(2, n))
-    y = (skill + 0.5 * effort + 1.2 * (group - 0.5) + 0.7 * rng.normal(size=n) > 0).astype(float)
+    y = (skill + 0.5 * effort + (group - 0.5) + 0.5 * rng.normal(size=n) > 0).astype(float)
     people = pd.DataFrame(
         {
             "skill": skill,
@@ -185,8 +185,9 @@ def synthetic(n: int = 20_000, seed: int = 0) -> Dataset:
 
 
 def synthetic_distance(view: Floats) -> Floats:
-    """A quarter of the scale for one standard deviation of skill or of effort."""
-    return np.asarray(0.25 * np.abs(view[:, None, :] - view).sum(axis=-1))
+    """The whole scale for one standard deviation of skill, half of it for one of effort."""
+    skill, effort = view.T
+    return np.asarray(np.abs(skill[:, None] - skill) + 0.5 * np.abs(effort[:, None] - effort))
 
 
 # Finding files ----------------------------------------------------------------------------------------------

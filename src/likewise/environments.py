@@ -6,6 +6,7 @@ that declares ``sees_policy`` is asked after the learner has acted and is shown 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -78,19 +79,21 @@ class IID:
             f"have a row for each of {len(self.X)} people",
             len(self.view),
         )
-        self._rows: Rows | None = None
+        self._rows: Rows = self.X
+        self._encode: Encode | None = None
 
     def encoded(self, encode: Encode) -> IID:
-        """The population, encoded once."""
-        twin = object.__new__(IID)
-        twin.__dict__ = self.__dict__ | {"_rows": encode(self.X)}
+        """The population, encoded once; for several plays over one class, encode it before and pass it to each."""
+        if self._encode == encode:
+            return self
+        twin = copy.copy(self)
+        twin._rows, twin._encode = encode(self.X), encode
         return twin
 
     def batch(self, key: Key, previous: Round | None, policy: Policy | None) -> Batch:
         """k people drawn for round ``key.t``."""
         chosen = key.generator().integers(len(self.y), size=self.k)
-        rows = self.X if self._rows is None else self._rows
-        return Batch(_take(rows, chosen), self.y[chosen], _take(self.view, chosen))
+        return Batch(_take(self._rows, chosen), self.y[chosen], _take(self.view, chosen))
 
     def facts(self) -> dict[str, Any]:
         """Known to be i.i.d."""

@@ -1,0 +1,47 @@
+# Short verbs, the same for a person and for CI. Each does all of its own set-up.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.PHONY: help demo test test-all check bench docs lock clean
+
+help:            ## This list
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/make \1\t\2/' | expand -t 16
+
+demo: $(INSTALLED) ## Play three learners on real people; a table and a picture
+	@$(BIN)/likewise demo
+
+test: $(INSTALLED) ## The tests that run on every change
+	@$(BIN)/python -m pytest -q -n 2
+
+test-all: $(INSTALLED) ## Also the slow ones
+	@$(BIN)/python -m pytest -q -n 2 -m ''
+
+check: $(INSTALLED) ## Format, lint, types, direction of imports
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache | tail -n 3
+
+bench: $(INSTALLED) ## Speed, as ratios measured side by side in one run
+	@$(BIN)/python benchmarks/rounds.py
+
+docs: $(INSTALLED) ## Run every code block of the documentation
+	@$(BIN)/python -m pytest -q tests/test_docs.py
+
+lock: $(INSTALLED) ## Renew requirements.lock from pyproject.toml
+	@$(BIN)/uv pip compile pyproject.toml --universal --all-extras --group dev --generate-hashes \
+		--no-header --no-annotate --quiet -o requirements.lock
+
+clean:           ## Remove what the other verbs made
+	rm -rf $(VENV) demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(INSTALLED): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Likewise needs Python 3.11 or later; say make PYTHON=python3.11")'
+	@echo "Setting up $(VENV) …"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@VIRTUAL_ENV=$(VENV) UV_COMPILE_BYTECODE=1 $(BIN)/uv pip sync --quiet --require-hashes requirements.lock
+	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@

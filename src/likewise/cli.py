@@ -1,0 +1,89 @@
+"""The command ``likewise``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from likewise import figures
+from likewise.errors import LikewiseError
+from likewise.experiments import demo as demonstration
+
+app = typer.Typer(
+    help="Online decisions that learn individual fairness from a person who only points at unfair pairs.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+console = Console()
+
+
+@app.callback()
+def likewise() -> None:
+    """Online decisions that learn individual fairness from a person who only points at unfair pairs."""
+
+
+@app.command()
+def demo(
+    rounds: Annotated[int, typer.Option(help="How many rounds to play (T).")] = 2000,
+    people: Annotated[int, typer.Option(help="How many people to decide about in a round (k).")] = 6,
+    alpha: Annotated[float, typer.Option(help="How much more than their distance two people may differ.")] = 0.1,
+    seed: Annotated[int, typer.Option(help="Names every random number of the demo.")] = 0,
+    out: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("demo"),
+    synthetic: Annotated[bool, typer.Option(help="Play on the built-in population, without any download.")] = False,
+) -> None:
+    """Play three learners on the same people (Adult) against the same hidden distance, and compare them."""
+    from likewise import datasets
+
+    data, missing = (datasets.synthetic(), "") if synthetic else demonstration.data_or_synthetic()
+    if missing:
+        console.print(f"[yellow]No Adult data here: {missing} Playing on made-up people instead.[/]")
+    console.print(f"[bold]{data.name}.[/] {data.described}")
+    with console.status(f"Fitting six models on {demonstration.WARM_UP:,} people that the game will not see…"):
+        setting = demonstration.prepare(data, rounds, people, alpha, seed)
+    console.print(
+        f"{rounds:,} rounds of {people} people; policies are mixtures of {setting.hypotheses.size} hypotheses: "
+        "six models' scores × cut-offs.\n"
+        f"The auditor reports one pair whose probabilities differ by more than their distance + {alpha:g}.\n"
+    )
+    plays = demonstration.run(setting, seed, progress=True)
+    console.print(_demo_table(demonstration.table(setting, plays)))
+    console.print(
+        "How to read it: a violation is a round in which the auditor pointed at two people whose probabilities "
+        "differ more than the people do; fewer is fairer, and a learner has to give up the accuracy that came from "
+        "such differences. Regret is what hindsight would have saved, errors and penalties together.\n",
+    )
+    drawn = figures.learning_curves(plays, title=f"{data.name}: three learners, the same people, the same auditor")
+    console.print(f"Picture: {figures.save(drawn, out / 'learning.png')}")
+
+
+def _demo_table(lines: list[demonstration.Line]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("learner", no_wrap=True)
+    headings = (
+        "error per\nperson",
+        "violations",
+        "… in the\nlast quarter",
+        "Lagrangian\nregret",
+        "proved to\nstay below",
+    )
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    for line in lines:
+        counts = f"{line.violations:,}", f"{line.late_violations:,}"
+        table.add_row(line.name, f"{line.error:.3f}", *counts, f"{line.regret:,.0f}", f"{line.bound:,.0f}")
+    return table
+
+
+def main() -> None:
+    """Run the command; our own errors are one sentence, not a traceback."""
+    try:
+        app()
+    except LikewiseError as error:
+        console.print(f"[red]{error}[/]")
+        raise SystemExit(2) from None

@@ -1,0 +1,1 @@
+"""Ready-made experiments: real data, whole plays, tables and pictures."""
