@@ -1,6 +1,18 @@
 """Likewise: online decisions that learn individual fairness from a person who only points at unfair pairs."""
 
-from likewise import auditors, checks, environments, errors, hypotheses, learners, policies, reduction, theory
+from likewise import (
+    auditors,
+    checks,
+    datasets,
+    environments,
+    errors,
+    figures,
+    hypotheses,
+    learners,
+    policies,
+    reduction,
+    theory,
+)
 from likewise.auditors import (
     AskAuditor,
     DriftingAuditor,
@@ -64,8 +76,10 @@ __all__ = [
     "Unconstrained",
     "auditors",
     "checks",
+    "datasets",
     "environments",
     "errors",
+    "figures",
     "hypotheses",
     "learners",
     "play",
