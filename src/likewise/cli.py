@@ -66,12 +66,8 @@ def _demo_table(lines: list[demonstration.Line]) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("learner", no_wrap=True)
     headings = (
-        "error per\nperson",
-        "violations",
-        "… in the\nlast quarter",
-        "Lagrangian\nregret",
-        "proved to\nstay below",
-    )
+        "error per\nperson", "violations", "in the last\nquarter", "Lagrangian\nregret", "proved\nbelow",
+    )  # fmt: skip
     for heading in headings:
         table.add_column(heading, justify="right")
     for line in lines:

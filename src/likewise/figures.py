@@ -24,6 +24,7 @@ STYLE: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
+    "axes.axisbelow": True,
     "grid.color": "#e6e6e6",
     "axes.titlesize": 12,
     "axes.titlelocation": "left",
@@ -53,6 +54,8 @@ def learning_curves(plays: Mapping[str, Transcript], title: str = "") -> Figure:
             right.plot(rounds[20:], (np.cumsum(t.errors) / labelled)[20:], **style)
         left.set(title="Rounds with a reported violation, so far", xlabel="round", ylim=(0, None))
         right.set(title="Error per person, so far", xlabel="round")
+        for axes in (left, right):
+            axes.locator_params(axis="x", nbins=5)
         left.legend(loc="upper left")
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
