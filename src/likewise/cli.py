@@ -63,7 +63,7 @@ def demo(
 
 
 def _demo_table(lines: list[demonstration.Line]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
     table.add_column("learner", no_wrap=True)
     headings = (
         "error per\nperson", "violations", "in the last\nquarter", "Lagrangian\nregret", "proved\nbelow",
