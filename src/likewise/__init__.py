@@ -23,6 +23,7 @@ from likewise.auditors import (
 )
 from likewise.environments import IID, Adversary, Moment, Stream
 from likewise.game import Transcript, play
+from likewise.hindsight import best_in_hindsight, frontier
 from likewise.hypotheses import Cells, EnumerableClass, EstimatorClass, FiniteClass, Thresholds
 from likewise.learners import (
     AdaHedge,
@@ -75,11 +76,13 @@ __all__ = [
     "Transcript",
     "Unconstrained",
     "auditors",
+    "best_in_hindsight",
     "checks",
     "datasets",
     "environments",
     "errors",
     "figures",
+    "frontier",
     "hypotheses",
     "learners",
     "play",

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.errors import InvalidParameter, NotSupported, require
+from likewise.errors import NotSupported, require
 from likewise.hypotheses import EnumerableClass, EstimatorClass, from_dict
-from likewise.protocol import Floats, Rows
+from likewise.protocol import Floats, Policy, Rows
 
 
 def thresholds_of(ids: Sequence[Any], secret: bytes) -> Floats:
@@ -86,9 +86,9 @@ class Mixture(DeployablePolicy):
         return {"hypotheses": self.hypotheses.to_dict(), "weights": self.weights.tolist()}
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any], models: Any = None) -> Mixture:
-        """The policy again; one over a class built on models takes them and checks them."""
-        F = from_dict(data["hypotheses"], models)
+    def from_dict(cls, data: dict[str, Any], models: Any = None, *, hypotheses: Any = None) -> Mixture:
+        """The policy again; a class built on models takes them and checks them; or give your own class itself."""
+        F = from_dict(data["hypotheses"], models) if hypotheses is None else hypotheses
         weights = np.array(data["weights"], dtype=float)
         require(weights.shape == (F.geometry.dim,), "weights", f"have {F.geometry.dim} entries", weights.shape)
         return cls(F, weights)
@@ -98,9 +98,9 @@ class Mixture(DeployablePolicy):
         Path(path).write_text(json.dumps(self.to_dict()))
 
     @classmethod
-    def load(cls, path: str | Path, models: Any = None) -> Mixture:
+    def load(cls, path: str | Path, models: Any = None, *, hypotheses: Any = None) -> Mixture:
         """Read a policy written by :meth:`save`."""
-        return cls.from_dict(json.loads(Path(path).read_text()), models)
+        return cls.from_dict(json.loads(Path(path).read_text()), models, hypotheses=hypotheses)
 
 
 class Committee(DeployablePolicy):
@@ -118,8 +118,8 @@ class Committee(DeployablePolicy):
 class AveragePolicy(DeployablePolicy):
     """(1/T) Σ_t π^t, accumulated round by round.
 
-    Over an enumerable class it is one weight vector. Fitted estimators have no common vector to add up in, so
-    over an :class:`~likewise.EstimatorClass` the fitted models themselves are kept.
+    Over an enumerable class it is one weight vector. Other policies, such as committees of fitted estimators, have no
+    common vector to add up in, so they are kept as they are.
 
     Examples
     --------
@@ -134,7 +134,7 @@ class AveragePolicy(DeployablePolicy):
     def __init__(self) -> None:
         self.rounds = 0
         self._sum: Floats | None = None
-        self._members: list[Committee] = []
+        self._members: list[Policy] = []
 
     def include(self, policy: Any) -> None:
         """Count one more round's policy."""
@@ -142,11 +142,9 @@ class AveragePolicy(DeployablePolicy):
             if self._sum is None:
                 self._sum = np.zeros(len(policy.weights))
             self._sum += policy.weights
-        elif isinstance(policy, Committee):
-            self._members.append(policy)
+            self.hypotheses = policy.hypotheses
         else:
-            raise NotSupported(f"An average policy is made of Mixture or Committee, got {type(policy).__name__}.")
-        self.hypotheses = policy.hypotheses
+            self._members.append(policy)
         self.rounds += 1
 
     @property
@@ -166,17 +164,20 @@ class AveragePolicy(DeployablePolicy):
         whole = AveragePolicy()
         parts = [part for part in (self, other) if part.rounds]
         for part in parts:
-            whole.hypotheses = part.hypotheses
             whole.rounds += part.rounds
             whole._members += part._members
-        sums = [part._sum for part in parts if part._sum is not None]
-        whole._sum = sum(sums[1:], sums[0].copy()) if sums else None
+            if part._sum is not None:
+                whole.hypotheses = part.hypotheses
+                whole._sum = part._sum + (0.0 if whole._sum is None else whole._sum)
         return whole
 
     def mixture(self) -> Mixture:
         """The same policy as one :class:`Mixture`, which can be saved."""
         if self._sum is None:
-            raise InvalidParameter("An average of no rounds, or of fitted estimators, is not one weight vector.")
+            raise NotSupported(
+                "This average policy is not one weight vector: it holds no rounds, or policies that don't add up, or "
+                "was loaded from a play of fitted estimators, which are not saved."
+            )
         return Mixture(self.hypotheses, self._sum / self.rounds)
 
     def at(self, rows: Rows) -> Floats:
@@ -184,3 +185,9 @@ class AveragePolicy(DeployablePolicy):
         if self._members:
             return np.asarray(np.mean([member.at(rows) for member in self._members], axis=0))
         return self.mixture().at(rows)
+
+    def probability(self, X: Any) -> Floats:
+        """π^avg at people, an array or a dataframe."""
+        if self._members:
+            return np.asarray(np.mean([member.probability(X) for member in self._members], axis=0))
+        return self.mixture().probability(X)

@@ -240,7 +240,8 @@ def ftpl_paper(
     """Theorem online-batch-regret-ftpl with explicit constants, w.p. 1 − δ, for any ω.
 
     LagrangianRegret ≤ 2k' (ωnT + 10√(nk') ln N/ω + T√(ln(2T(k²+1)/δ)/(2E))): stability over the n separator
-    points, size of the noise, and the sampling lemma. The batch must be chosen without the round's draws.
+    points, size of the noise, and the sampling lemma. The stability term is sharper than the paper's ωk'nT: a draw
+    changes only where one of its n labels on the separator does. The batch must be chosen without the draws.
     """
     wide = k + 2 * C
     sampling = math.sqrt(math.log(2 * T * (k**2 + 1) / delta) / (2 * E))

@@ -53,6 +53,9 @@ def play(
     """
     state = _starting_state(learner, state)
     T = _horizon(learner, environment, T, state.rounds)
+    tuned, level = getattr(learner, "alpha", None), auditor.alpha - auditor.margin
+    if tuned not in (None, auditor.alpha, level):
+        log.warning("The learner is tuned for alpha = %g, but the auditor reports at %g.", tuned, level)
     require(0 <= seed < 2**64, "seed", "be a whole number in [0, 2^64)", seed)
     people = environment.encoded(learner.hypotheses.encode)
     record = Recorder(learner, environment, auditor, seed, first=state.rounds + 1)

@@ -145,14 +145,19 @@ class Transcript:
         """Σ_t L(π^t) − min_f Σ_t L(f), exactly, as observed."""
         F = self._enumerable("An exact Lagrangian regret")
         best = F.geometry.minimum(F.losses(self.rows, self.signed_weights))
-        return float(self.lagrangian.sum() - self._bases.sum() - best)
+        return float(self.lagrangian.sum()) - self.base_error - best
+
+    @property
+    def base_error(self) -> float:
+        """The total error of always saying 0."""
+        return float(self._bases.sum())
 
     @property
     def unconstrained_error(self) -> float:
         """min_f Σ_t Err(f): the total error of the single best hypothesis, fair or not."""
         F = self._enumerable("The best hypothesis")
         losses = F.losses(self.rows, label_weights(self.y, self.costs))
-        return float(self._bases.sum() + F.geometry.minimum(losses))
+        return self.base_error + F.geometry.minimum(losses)
 
     @property
     def error_per_person(self) -> float:
@@ -168,9 +173,13 @@ class Transcript:
     def round(self, i: int) -> Round:
         """Round i of this transcript, counted from 0, as the learner saw it."""
         people = slice(int(self.starts[i]), int(self.starts[i + 1]))
-        view = self.view.iloc[people] if hasattr(self.view, "iloc") else self.view[people]
-        batch = Batch(self.rows[people], self.y[people], view)
+        batch = Batch(self.rows[people], self.y[people], self.view_of(i))
         return Round(batch, self.chances[people], self.report(i), bool(self.reviewed[i]))
+
+    def view_of(self, i: int) -> Any:
+        """What the auditor saw of the people of round i."""
+        people = slice(int(self.starts[i]), int(self.starts[i + 1]))
+        return self.view.iloc[people] if hasattr(self.view, "iloc") else self.view[people]
 
     def report(self, i: int) -> Report | None:
         """The report of round i, or None."""

@@ -62,6 +62,13 @@ class EnumerableClass(ABC):
     def to_dict(self) -> dict[str, Any]:
         """The class as plain JSON values, models by fingerprint."""
 
+    def constant(self, value: int) -> Floats:
+        """The weights of a constant hypothesis; listed classes put their constants first."""
+        require(value in self.constants, "value", f"be one of the class's constants {self.constants}", value)
+        if isinstance(self.geometry, Cube):
+            return np.full(self.geometry.dim, float(value))
+        return np.eye(1, self.geometry.dim, self.constants.index(value)).ravel()
+
     def predict(self, X: Any) -> NDArray[np.uint8]:
         """The (N, people) matrix of f(x), 0 or 1."""
         return self.predict_rows(self.encode(X))
@@ -137,6 +144,7 @@ def quantile_cuts(values: Floats, cuts: int) -> Floats:
     >>> quantile_cuts(np.array([5.0, 5.0, 5.0]), 3).tolist()
     []
     """
+    require(len(values) > 0, "X", "hold at least one person", f"{len(values)} of them")
     levels = np.arange(1, cuts + 1) / (cuts + 1)
     picked = np.unique(np.quantile(values, levels, method="higher"))
     return np.asarray(picked[picked > values.min()])

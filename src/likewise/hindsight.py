@@ -1,0 +1,400 @@
+"""Hindsight: the best fixed policy that is fair on every pair of every batch, exactly.
+
+    min over π of Σ_t Err(π, z^t)   such that   |π(x) − π(x')| ≤ d(x, x') + α   for every pair of every round
+
+is a linear program in the policy's weights, with one row per pair. Rows are generated only where they are violated and
+the solver goes on from its last basis, so a hundred thousand rounds need a few hundred rows. The answer comes with a
+lower limit that is computed from the dual prices alone, without trusting the solver: the gap between the two is what
+"exactly" means here.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.auditors import named_metric
+from likewise.drawing import COLOURS, canvas
+from likewise.errors import InvalidParameter, NotSupported, require
+from likewise.game import Transcript
+from likewise.hypotheses import Cube, EnumerableClass
+from likewise.policies import Mixture
+from likewise.protocol import Distance, Floats
+from likewise.reduction import label_weights
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+log = logging.getLogger(__name__)
+
+ROWS_AT_ONCE = 200
+FEASIBLE = 1e-9
+"""A pair that exceeds its allowance by less than this is not violated."""
+
+
+class BindingPair(NamedTuple):
+    """A pair that limits the best fair policy.
+
+    Attributes
+    ----------
+    round
+        The round, counted as in the play.
+    favoured, disfavoured
+        Positions in its batch.
+    price
+        How many errors would be saved, over the whole play, per unit by which this pair might differ more.
+    """
+
+    round: int
+    favoured: int
+    disfavoured: int
+    price: float
+
+
+@dataclass(frozen=True, eq=False)
+class Hindsight:
+    """The best fair policy in hindsight.
+
+    Attributes
+    ----------
+    error
+        Its total error over the play, as in ``sum(transcript.errors)``.
+    policy
+        The policy itself.
+    lower
+        No fair policy errs less than this (proved by the dual prices).
+    gap
+        (error − lower) relative to the error: at most 1e-7 when solved.
+    violation
+        By how much the policy exceeds the allowance of any pair: 0, or rounding where the allowance itself is 0.
+    unconstrained
+        The total error of the best single hypothesis, fair or not.
+    pairs
+        The pairs that bind, dearest first.
+    rows
+        How many pairs the program had to look at.
+    """
+
+    alpha: float
+    error: float
+    policy: Mixture
+    lower: float
+    gap: float
+    violation: float
+    unconstrained: float
+    pairs: tuple[BindingPair, ...]
+    rows: int
+
+    def __str__(self) -> str:
+        cost = self.error - self.unconstrained
+        dearest = ""
+        if self.pairs:
+            first = self.pairs[0]
+            dearest = (
+                f" The dearest pair (round {first.round}, people {first.favoured} and {first.disfavoured}) costs "
+                f"{first.price * 0.01:.2g} errors per 0.01 of allowance."
+            )
+        return (
+            f"The best policy that is {self.alpha:g}-fair on every pair makes {self.error:.1f} errors, "
+            f"{cost:.1f} more than the best without fairness; {len(self.pairs)} pairs bind.{dearest}"
+        )
+
+
+def best_in_hindsight(
+    transcript: Transcript, distance: Distance | str, alpha: float, *, drifting: bool = False
+) -> Hindsight:
+    """The exact best policy of Q_α over a play.
+
+    Parameters
+    ----------
+    transcript
+        The play.
+    distance
+        From the view of k people to their (k, k) distances, or the name of a SciPy metric.
+    alpha
+        How much more than their distance two people of a batch may differ.
+    drifting
+        ``distance`` takes the round as a second argument.
+
+    Examples
+    --------
+    >>> import likewise as lw, numpy as np
+    >>> people = lw.Adversary(lambda moment: ([[0.0], [1.0]], [0, 1]), k=2, sees_policy=True)
+    >>> def alike(view):
+    ...     return np.zeros((len(view), len(view)))
+    >>> t = lw.play(lw.AdaHedge(lw.Thresholds([[0.5]]), k=2, alpha=0.1, T=100), people, lw.MetricAuditor(alike, 0.1))
+    >>> best = lw.best_in_hindsight(t, alike, alpha=0.1)
+    >>> round(best.error, 6), round(best.unconstrained, 6)
+    (90.0, 0.0)
+    """
+    return frontier(transcript, distance, [alpha], drifting=drifting).points[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """What fairness costs: the exact least error for each level α, strictest first.
+
+    Attributes
+    ----------
+    points
+        One :class:`Hindsight` per level.
+    people
+        How many labelled people the errors are over.
+    """
+
+    points: tuple[Hindsight, ...]
+    people: int
+
+    @property
+    def alphas(self) -> Floats:
+        """The levels."""
+        return np.array([point.alpha for point in self.points])
+
+    @property
+    def errors(self) -> Floats:
+        """The least total error at each level."""
+        return np.array([point.error for point in self.points])
+
+    def plot(self) -> Figure:
+        """Error per person against α, down to what is possible without fairness."""
+        with canvas(6, 4) as figure:
+            axes = figure.subplots()
+            axes.plot(self.alphas, self.errors / self.people, "o-", color=COLOURS[0], label="best fair policy")
+            free = self.points[0].unconstrained / self.people
+            axes.axhline(free, color=COLOURS[1], linestyle="--", label="best hypothesis, fair or not")
+            axes.set(xlabel="α: allowed beyond the distance", title="Least error per person, in hindsight")
+            axes.legend()
+        return figure
+
+
+def frontier(
+    transcript: Transcript, distance: Distance | str, alphas: Sequence[float], *, drifting: bool = False
+) -> Frontier:
+    """The exact trade-off between error and fairness: one linear program, tightened from level to level."""
+    F = _searchable(transcript)
+    require(len(alphas) > 0, "alphas", "hold at least one level", list(alphas))
+    for alpha in alphas:
+        require(0 <= alpha <= 1, "alpha", "be in [0, 1]", alpha)
+    pairs = _pairs(transcript, _by_round(distance, drifting), min(alphas))
+    program = _Program(F, transcript, pairs)
+    # From loose to strict, so that every basis stays dual feasible and rows found once are never looked for again.
+    found = [program.solve(alpha) for alpha in sorted(alphas, reverse=True)]
+    return Frontier(tuple(reversed(found)), int(np.isfinite(transcript.y).sum()))
+
+
+def _searchable(transcript: Transcript) -> EnumerableClass:
+    if not isinstance(transcript.hypotheses, EnumerableClass):
+        raise NotSupported(
+            f"The best policy in hindsight needs a class that can be searched exactly, got "
+            f"{type(transcript.hypotheses).__name__}, which is reached only by fitting."
+        )
+    return transcript.hypotheses
+
+
+def _by_round(distance: Any, drifting: bool) -> Callable[[Any, int], Floats]:
+    if isinstance(distance, str):
+        distance = named_metric(distance)
+    require(callable(distance), "distance", "be a callable or the name of a SciPy metric", distance)
+    if drifting:
+        return lambda view, t: np.asarray(distance(view, t), dtype=float)
+    return lambda view, t: np.asarray(distance(view), dtype=float)
+
+
+class _Pairs(NamedTuple):
+    """Pairs of people of the same round that α could keep together: positions in the transcript, and distances.
+
+    ``up`` is the distance that counts where the first person is favoured, ``down`` where the second one is; for a
+    symmetric distance they are the same.
+    """
+
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    up: Floats
+    down: Floats
+
+    def excess(self, chances: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+        """How far each pair is beyond its distance, and whether its first person is favoured."""
+        difference = chances[self.first] - chances[self.second]
+        favoured = difference > 0
+        return np.abs(difference) - self.distance(favoured), favoured
+
+    def distance(self, favoured: NDArray[np.bool_]) -> Floats:
+        """The distance that counts."""
+        return np.where(favoured, self.up, self.down)
+
+
+def _pairs(transcript: Transcript, distance: Callable[[Any, int], Floats], alpha: float) -> _Pairs:
+    parts = []
+    corners = {int(k): np.triu_indices(int(k), 1) for k in np.unique(transcript.sizes)}
+    begins = transcript.facts["first"]
+    for i in range(transcript.rounds):
+        start, stop = int(transcript.starts[i]), int(transcript.starts[i + 1])
+        rows, columns = corners[stop - start]
+        d = distance(transcript.view_of(i), begins + i)
+        if d.shape != (stop - start, stop - start) or not d.min(initial=0.0) >= 0:
+            raise InvalidParameter(
+                f"`distance` must give {stop - start} × {stop - start} distances, at least 0, got shape {d.shape}."
+            )
+        up, down = d[rows, columns], d[columns, rows]
+        near = np.minimum(up, down) + alpha < 1.0
+        parts.append((start + rows[near], start + columns[near], up[near], down[near]))
+    return _Pairs(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
+class _Program:
+    """The linear program over the class's weights, with the rows found so far."""
+
+    def __init__(self, F: EnumerableClass, transcript: Transcript, pairs: _Pairs) -> None:
+        self.F = F
+        self.rows = transcript.rows
+        self.pairs = pairs
+        self.starts = transcript.starts
+        self.begins = int(transcript.facts["first"])
+        self.base = transcript.base_error
+        self.costs = F.losses(self.rows, label_weights(transcript.y, transcript.costs))
+        self.kept = _distinct(F, self.rows)
+        self.scale = max(1.0, float(np.abs(self.costs).max()))
+        self.high: NDArray[np.intp] = np.empty(0, dtype=np.intp)
+        self.low: NDArray[np.intp] = np.empty(0, dtype=np.intp)
+        self.allowed = np.empty(0)
+        self.solver = _solver(self.costs[self.kept] / self.scale, isinstance(F.geometry, Cube))
+
+    def solve(self, alpha: float) -> Hindsight:
+        """Add violated rows until there are none."""
+        self._allow(alpha)
+        while True:
+            weights = self._run()
+            chances = self.F.probability(weights, self.rows)
+            if not self._add_violated(chances, alpha):
+                return self._answer(weights, chances, alpha)
+
+    def _allow(self, alpha: float) -> None:
+        for row, d in enumerate(self.allowed, start=self._simplex_rows):
+            self.solver.changeRowBounds(row, -np.inf, float(d + alpha))
+
+    @property
+    def _simplex_rows(self) -> int:
+        return 0 if isinstance(self.F.geometry, Cube) else 1
+
+    def _run(self) -> Floats:
+        from highspy import HighsModelStatus
+
+        self.solver.run()
+        status = self.solver.getModelStatus()
+        if status == HighsModelStatus.kInfeasible:
+            raise InvalidParameter(
+                "`hypotheses` must hold a constant hypothesis, or some mixture that is fair on every pair, got a "
+                f"{type(self.F).__name__} with constants {self.F.constants}; a constant is fair to everybody."
+            )
+        if status != HighsModelStatus.kOptimal:
+            raise NotSupported(f"The linear program could not be solved: {self.solver.modelStatusToString(status)}.")
+        weights = np.zeros(self.F.geometry.dim)
+        weights[self.kept] = np.clip(self.solver.getSolution().col_value, 0.0, 1.0)
+        return weights if isinstance(self.F.geometry, Cube) else weights / weights.sum()
+
+    def _add_violated(self, chances: Floats, alpha: float) -> int:
+        excess, favoured = self.pairs.excess(chances)
+        bad = np.flatnonzero(excess > alpha + FEASIBLE)
+        if len(bad) == 0:
+            return 0
+        worst = bad[np.argsort(-excess[bad], kind="stable")[: 5 * ROWS_AT_ONCE]]
+        first, second, up = self.pairs.first[worst], self.pairs.second[worst], favoured[worst]
+        high, low = np.where(up, first, second), np.where(up, second, first)
+        allowed = self.pairs.distance(favoured)[worst]
+        # Pairs that look the same to the class give the same row: keep the strictest of each kind.
+        strict = np.argsort(allowed, kind="stable")
+        looks = np.concatenate([_flat(self.rows[high]), _flat(self.rows[low])], axis=1)[strict]
+        new = np.sort(strict[np.unique(looks, axis=0, return_index=True)[1]])[:ROWS_AT_ONCE]
+        self._add(high[new], low[new], allowed[new], alpha)
+        return len(new)
+
+    def _add(self, high: NDArray[np.intp], low: NDArray[np.intp], distance: Floats, alpha: float) -> None:
+        for h, g, d in zip(high, low, distance, strict=True):
+            row = self.F.losses(self.rows[[h, g]], np.array([1.0, -1.0]))[self.kept]
+            used = np.flatnonzero(row).astype(np.int32)
+            self.solver.addRow(-np.inf, float(d + alpha), len(used), used, row[used])
+        self.high = np.concatenate([self.high, high])
+        self.low = np.concatenate([self.low, low])
+        self.allowed = np.concatenate([self.allowed, distance])
+        log.debug("%d rows in the hindsight program.", len(self.allowed))
+
+    def _answer(self, weights: Floats, chances: Floats, alpha: float) -> Hindsight:
+        prices = np.maximum(0.0, -np.array(self.solver.getSolution().row_dual)[self._simplex_rows :]) * self.scale
+        lower = self.base + self._lower(prices, alpha)
+        weights, violation = self._repaired(weights, chances, alpha)
+        error = self.base + float(self.costs @ weights)
+        order = [int(i) for i in np.argsort(-prices) if prices[i] > 1e-9 * self.scale]
+        return Hindsight(
+            alpha=alpha,
+            error=error,
+            policy=Mixture(self.F, weights),
+            lower=lower,
+            gap=(error - lower) / max(1.0, abs(error)),
+            violation=violation,
+            unconstrained=self.base + self.F.geometry.minimum(self.costs),
+            pairs=tuple(self._binding(i, float(prices[i])) for i in order),
+            rows=len(self.allowed),
+        )
+
+    def _lower(self, prices: Floats, alpha: float) -> float:
+        """Weak duality: min over *all* hypotheses of cost + Σ price (f(x) − f(x')), less what the rows allow."""
+        if len(prices) == 0:
+            return self.F.geometry.minimum(self.costs)
+        people = np.concatenate([self.high, self.low])
+        priced = self.costs + self.F.losses(self.rows[people], np.concatenate([prices, -prices]))
+        return self.F.geometry.minimum(priced) - float(prices @ (self.allowed + alpha))
+
+    def _repaired(self, weights: Floats, chances: Floats, alpha: float) -> tuple[Floats, float]:
+        """Mix in just enough of a constant that no pair exceeds its allowance by rounding."""
+        excess, favoured = self.pairs.excess(chances)
+        allowed = self.pairs.distance(favoured) + alpha
+        difference = excess + allowed - alpha
+        over = (difference > allowed) & (allowed > 1e-3)
+        if self.F.constants and over.any():
+            share = float((1.0 - allowed[over] / difference[over]).max()) + 1e-15
+            weights = (1.0 - share) * weights + share * self.F.constant(self.F.constants[0])
+            difference = difference * (1.0 - share)
+        return weights, float(np.maximum(0.0, difference - allowed).max(initial=0.0))
+
+    def _binding(self, i: int, price: float) -> BindingPair:
+        turn = int(np.searchsorted(self.starts, self.high[i], side="right")) - 1
+        start = int(self.starts[turn])
+        return BindingPair(self.begins + turn, int(self.high[i]) - start, int(self.low[i]) - start, price)
+
+
+def _flat(rows: NDArray[Any]) -> NDArray[Any]:
+    return rows.reshape(len(rows), -1)
+
+
+def _distinct(F: EnumerableClass, rows: Any) -> NDArray[np.intp]:
+    """The first of each set of hypotheses that agree on all the data; all cells, for cells.
+
+    Hypotheses are told apart by three sums of random whole numbers over the people they say 1 to: such sums are exact
+    in floating point, so twins agree to the last bit, and others agree by chance less than once in 2^60 pairs.
+    """
+    if isinstance(F.geometry, Cube):
+        return np.arange(F.geometry.dim)
+    marks = np.random.default_rng(0).integers(0, 2**24, size=(3, len(rows))).astype(float)
+    return np.sort(np.unique(F.losses(rows, marks), axis=1, return_index=True)[1])
+
+
+def _solver(costs: Floats, cube: bool) -> Any:
+    """A HiGHS model with the objective and, on the simplex, Σ p = 1."""
+    import highspy
+
+    solver = highspy.Highs()
+    solver.setOptionValue("output_flag", False)
+    solver.setOptionValue("threads", 1)
+    solver.setOptionValue("primal_feasibility_tolerance", 1e-9)
+    solver.setOptionValue("dual_feasibility_tolerance", 1e-9)
+    columns = np.arange(len(costs), dtype=np.int32)
+    solver.addVars(len(costs), np.zeros(len(costs)), np.ones(len(costs)))
+    solver.changeColsCost(len(costs), columns, costs)
+    if not cube:
+        solver.addRow(1.0, 1.0, len(costs), columns, np.ones(len(costs)))
+    return solver
