@@ -2,11 +2,13 @@
 
 from likewise import (
     auditors,
+    certificates,
     checks,
     datasets,
     environments,
     errors,
     figures,
+    hindsight,
     hypotheses,
     learners,
     policies,
@@ -21,6 +23,7 @@ from likewise.auditors import (
     Panel,
     ScriptedAuditor,
 )
+from likewise.certificates import Certificate, certify, evaluate_fairness, holdout_certificate
 from likewise.environments import IID, Adversary, Moment, Stream
 from likewise.game import Transcript, play
 from likewise.hindsight import best_in_hindsight, frontier
@@ -50,6 +53,7 @@ __all__ = [
     "AveragePolicy",
     "Batch",
     "Cells",
+    "Certificate",
     "ContextFTPL",
     "DriftingAuditor",
     "EnumerableClass",
@@ -77,12 +81,17 @@ __all__ = [
     "Unconstrained",
     "auditors",
     "best_in_hindsight",
+    "certificates",
+    "certify",
     "checks",
     "datasets",
     "environments",
     "errors",
+    "evaluate_fairness",
     "figures",
     "frontier",
+    "hindsight",
+    "holdout_certificate",
     "hypotheses",
     "learners",
     "play",

@@ -21,7 +21,12 @@ Encode = Callable[[Any], Rows]
 
 
 def _labels(y: Any, people: int) -> Floats:
-    labels = np.asarray(y, dtype=float)
+    try:
+        labels = np.asarray(y, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidParameter(
+            f"`y` must be 0, 1 or missing (NaN), got {np.asarray(y).ravel()[:3].tolist()}."
+        ) from None
     require(labels.shape == (people,), "y", f"have one label for each of {people} people", f"shape {labels.shape}")
     fine = (labels == 0) | (labels == 1) | (labels != labels)
     if not fine.all():
@@ -36,12 +41,15 @@ def _take(table: Any, positions: Any) -> Any:
 def _batch(people: Any, encode: Encode, k: int) -> Batch:
     """A Batch from what a user's source gives: (X, y), (X, y, view) or a Batch."""
     if isinstance(people, Batch):
-        batch = people
+        batch = people._replace(y=_labels(people.y, len(people.rows)))
     else:
         X, y, *view = people
         X = X if hasattr(X, "columns") else np.asarray(X)
         batch = Batch(encode(X), _labels(y, len(X)), view[0] if view else X)
-    require(1 <= len(batch.y) <= k, "batch", f"hold 1 to {k} people", len(batch.y))
+    if not 1 <= len(batch.y) <= k:
+        raise InvalidParameter(f"`batch` must hold 1 to {k} people, got {len(batch.y)}.")
+    if len(batch.view) != len(batch.y):
+        raise InvalidParameter(f"`view` must have a row for each of {len(batch.y)} people, got {len(batch.view)}.")
     return batch
 
 
@@ -135,7 +143,11 @@ class Stream:
         """Rows of a CSV file in order, k a round; ``view`` names the columns that the auditor compares by."""
         import pandas as pd
 
-        return cls(_chunks(pd.read_csv(path, chunksize=k * 1000), label, k, view), k)
+        def tables() -> Iterator[Any]:
+            with pd.read_csv(path, chunksize=k * 1000) as reader:
+                yield from reader
+
+        return cls(_chunks(tables(), label, k, view), k)
 
     @classmethod
     def parquet(cls, path: str | Path, *, label: str, k: int, view: list[str] | None = None) -> Stream:

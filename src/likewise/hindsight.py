@@ -176,18 +176,19 @@ def frontier(
     transcript: Transcript, distance: Distance | str, alphas: Sequence[float], *, drifting: bool = False
 ) -> Frontier:
     """The exact trade-off between error and fairness: one linear program, tightened from level to level."""
-    F = _searchable(transcript)
+    F = searchable(transcript)
     require(len(alphas) > 0, "alphas", "hold at least one level", list(alphas))
     for alpha in alphas:
         require(0 <= alpha <= 1, "alpha", "be in [0, 1]", alpha)
     pairs = _pairs(transcript, _by_round(distance, drifting), min(alphas))
-    program = _Program(F, transcript, pairs)
+    program = FairProgram(F, transcript, pairs)
     # From loose to strict, so that every basis stays dual feasible and rows found once are never looked for again.
     found = [program.solve(alpha) for alpha in sorted(alphas, reverse=True)]
     return Frontier(tuple(reversed(found)), int(np.isfinite(transcript.y).sum()))
 
 
-def _searchable(transcript: Transcript) -> EnumerableClass:
+def searchable(transcript: Transcript) -> EnumerableClass:
+    """The play's class, if a linear program over it can be exact; otherwise a refusal."""
     if not isinstance(transcript.hypotheses, EnumerableClass):
         raise NotSupported(
             f"The best policy in hindsight needs a class that can be searched exactly, got "
@@ -205,7 +206,7 @@ def _by_round(distance: Any, drifting: bool) -> Callable[[Any, int], Floats]:
     return lambda view, t: np.asarray(distance(view), dtype=float)
 
 
-class _Pairs(NamedTuple):
+class Pairs(NamedTuple):
     """Pairs of people of the same round that α could keep together: positions in the transcript, and distances.
 
     ``up`` is the distance that counts where the first person is favoured, ``down`` where the second one is; for a
@@ -217,18 +218,14 @@ class _Pairs(NamedTuple):
     up: Floats
     down: Floats
 
-    def excess(self, chances: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-        """How far each pair is beyond its distance, and whether its first person is favoured."""
+    def gaps(self, chances: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """The gap of each pair, the distance that counts, and whether the first person is favoured."""
         difference = chances[self.first] - chances[self.second]
         favoured = difference > 0
-        return np.abs(difference) - self.distance(favoured), favoured
-
-    def distance(self, favoured: NDArray[np.bool_]) -> Floats:
-        """The distance that counts."""
-        return np.where(favoured, self.up, self.down)
+        return np.abs(difference), np.where(favoured, self.up, self.down), favoured
 
 
-def _pairs(transcript: Transcript, distance: Callable[[Any, int], Floats], alpha: float) -> _Pairs:
+def _pairs(transcript: Transcript, distance: Callable[[Any, int], Floats], alpha: float) -> Pairs:
     parts = []
     corners = {int(k): np.triu_indices(int(k), 1) for k in np.unique(transcript.sizes)}
     begins = transcript.facts["first"]
@@ -243,13 +240,13 @@ def _pairs(transcript: Transcript, distance: Callable[[Any, int], Floats], alpha
         up, down = d[rows, columns], d[columns, rows]
         near = np.minimum(up, down) + alpha < 1.0
         parts.append((start + rows[near], start + columns[near], up[near], down[near]))
-    return _Pairs(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+    return Pairs(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
-class _Program:
+class FairProgram:
     """The linear program over the class's weights, with the rows found so far."""
 
-    def __init__(self, F: EnumerableClass, transcript: Transcript, pairs: _Pairs) -> None:
+    def __init__(self, F: EnumerableClass, transcript: Transcript, pairs: Pairs) -> None:
         self.F = F
         self.rows = transcript.rows
         self.pairs = pairs
@@ -298,14 +295,15 @@ class _Program:
         return weights if isinstance(self.F.geometry, Cube) else weights / weights.sum()
 
     def _add_violated(self, chances: Floats, alpha: float) -> int:
-        excess, favoured = self.pairs.excess(chances)
+        gaps, distances, favoured = self.pairs.gaps(chances)
+        excess = gaps - distances
         bad = np.flatnonzero(excess > alpha + FEASIBLE)
         if len(bad) == 0:
             return 0
         worst = bad[np.argsort(-excess[bad], kind="stable")[: 5 * ROWS_AT_ONCE]]
         first, second, up = self.pairs.first[worst], self.pairs.second[worst], favoured[worst]
         high, low = np.where(up, first, second), np.where(up, second, first)
-        allowed = self.pairs.distance(favoured)[worst]
+        allowed = distances[worst]
         # Pairs that look the same to the class give the same row: keep the strictest of each kind.
         strict = np.argsort(allowed, kind="stable")
         looks = np.concatenate([_flat(self.rows[high]), _flat(self.rows[low])], axis=1)[strict]
@@ -351,15 +349,14 @@ class _Program:
 
     def _repaired(self, weights: Floats, chances: Floats, alpha: float) -> tuple[Floats, float]:
         """Mix in just enough of a constant that no pair exceeds its allowance by rounding."""
-        excess, favoured = self.pairs.excess(chances)
-        allowed = self.pairs.distance(favoured) + alpha
-        difference = excess + allowed - alpha
-        over = (difference > allowed) & (allowed > 1e-3)
+        gaps, distances, _ = self.pairs.gaps(chances)
+        allowed = distances + alpha
+        over = (gaps > allowed) & (allowed > 1e-3)
         if self.F.constants and over.any():
-            share = float((1.0 - allowed[over] / difference[over]).max()) + 1e-15
+            share = float((1.0 - allowed[over] / gaps[over]).max()) + 1e-15
             weights = (1.0 - share) * weights + share * self.F.constant(self.F.constants[0])
-            difference = difference * (1.0 - share)
-        return weights, float(np.maximum(0.0, difference - allowed).max(initial=0.0))
+            gaps = gaps * (1.0 - share)
+        return weights, float(np.maximum(0.0, gaps - allowed).max(initial=0.0))
 
     def _binding(self, i: int, price: float) -> BindingPair:
         turn = int(np.searchsorted(self.starts, self.high[i], side="right")) - 1

@@ -133,10 +133,12 @@ class AveragePolicy(DeployablePolicy):
 
     def __init__(self) -> None:
         self.rounds = 0
+        self.lost = 0
+        """Rounds whose policies were not saved, so that the average is not known."""
         self._sum: Floats | None = None
         self._members: list[Policy] = []
 
-    def include(self, policy: Any) -> None:
+    def include(self, policy: Policy) -> None:
         """Count one more round's policy."""
         if isinstance(policy, Mixture):
             if self._sum is None:
@@ -149,22 +151,26 @@ class AveragePolicy(DeployablePolicy):
 
     @property
     def total(self) -> Floats | None:
-        """Σ_t of the weight vectors; None where there is no such vector."""
-        return self._sum
+        """Σ_t of the weight vectors; None unless the average is one weight vector."""
+        return None if self._members or self.lost else self._sum
 
     @classmethod
-    def of(cls, hypotheses: Any, total: Floats, rounds: int) -> AveragePolicy:
-        """The average policy again, from Σ_t of its weights."""
+    def of(cls, hypotheses: Any, total: Floats | None, rounds: int) -> AveragePolicy:
+        """The average policy again, from Σ_t of its weights; without them, its rounds are lost."""
         average = cls()
-        average.hypotheses, average._sum, average.rounds = hypotheses, np.array(total, dtype=float), rounds
+        average.hypotheses, average.rounds = hypotheses, rounds
+        if total is None:
+            average.lost = rounds
+        else:
+            average._sum = np.array(total, dtype=float)
         return average
 
     def joined(self, other: AveragePolicy) -> AveragePolicy:
         """The average over the rounds of both."""
         whole = AveragePolicy()
-        parts = [part for part in (self, other) if part.rounds]
-        for part in parts:
+        for part in (self, other):
             whole.rounds += part.rounds
+            whole.lost += part.lost
             whole._members += part._members
             if part._sum is not None:
                 whole.hypotheses = part.hypotheses
@@ -173,21 +179,26 @@ class AveragePolicy(DeployablePolicy):
 
     def mixture(self) -> Mixture:
         """The same policy as one :class:`Mixture`, which can be saved."""
-        if self._sum is None:
+        if self.total is None:
             raise NotSupported(
                 "This average policy is not one weight vector: it holds no rounds, or policies that don't add up, or "
                 "was loaded from a play of fitted estimators, which are not saved."
             )
-        return Mixture(self.hypotheses, self._sum / self.rounds)
+        return Mixture(self.hypotheses, self.total / self.rounds)
 
     def at(self, rows: Rows) -> Floats:
         """π^avg at encoded people."""
-        if self._members:
-            return np.asarray(np.mean([member.at(rows) for member in self._members], axis=0))
-        return self.mixture().at(rows)
+        return self._mean([member.at(rows) for member in self._members], "at", rows)
 
     def probability(self, X: Any) -> Floats:
         """π^avg at people, an array or a dataframe."""
-        if self._members:
-            return np.asarray(np.mean([member.probability(X) for member in self._members], axis=0))
-        return self.mixture().probability(X)
+        return self._mean([member.probability(X) for member in self._members], "probability", X)
+
+    def _mean(self, members: list[Floats], method: str, people: Any) -> Floats:
+        if not members or self.lost:
+            return np.asarray(getattr(self.mixture(), method)(people))
+        total = np.sum(members, axis=0)
+        if self._sum is not None:
+            mixed = self.rounds - len(members)
+            total = total + mixed * getattr(Mixture(self.hypotheses, self._sum / mixed), method)(people)
+        return np.asarray(total / self.rounds)

@@ -47,8 +47,13 @@ class Key(NamedTuple):
 
     def generator(self) -> np.random.Generator:
         """A fresh generator at the start of this key's stream."""
+        return self.stream(0)
+
+    def stream(self, number: int) -> np.random.Generator:
+        """One of many generators of this key, for who wraps somebody that draws from the first."""
         # t sits in the highest word of the counter: two rounds are 2**192 blocks apart and can't overlap.
-        return np.random.Generator(np.random.Philox(key=[self.seed, self.role], counter=[0, 0, 0, self.t]))
+        key = np.array([self.seed, self.role], dtype=np.uint64)
+        return np.random.Generator(np.random.Philox(key=key, counter=[0, 0, number, self.t]))
 
 
 class Batch(NamedTuple):

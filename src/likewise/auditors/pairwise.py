@@ -115,6 +115,8 @@ class MetricAuditor(PairwiseAuditor):
         self.name = distance if isinstance(distance, str) else getattr(distance, "__name__", type(distance).__name__)
         self.distance = named_metric(distance, **options) if isinstance(distance, str) else distance
         require(callable(self.distance), "distance", "be a callable or the name of a SciPy metric", distance)
+        unused = not isinstance(distance, str) and options
+        require(not unused, "options", "be left out with a distance of your own", sorted(options))
 
     def excess(self, batch: Batch, probabilities: Floats, t: int) -> Floats:
         """(k, k): gap less distance."""
@@ -145,9 +147,9 @@ def named_metric(name: str, **options: Any) -> Distance:
         return np.asarray(cdist(points, points, name, **options))
 
     try:
-        width = len(options["VI"]) if "VI" in options else 1
-        distance(np.zeros((2, width if "w" not in options else len(options["w"]))))
-    except ValueError as error:
+        width = max([1, *(len(option) for option in options.values() if np.ndim(option) > 0)])
+        distance(np.zeros((2, width)))
+    except (TypeError, ValueError) as error:
         raise InvalidParameter(
             f"`distance` must be a callable or the name of a SciPy metric, got {name!r}: {error}"
         ) from None
@@ -285,7 +287,12 @@ def _require_monotone(rule: VoteRule, members: int) -> None:
     if members > 10:
         return
     sets = np.array(list(itertools.product([False, True], repeat=members))).T
-    verdict = rule(sets)
+    try:
+        verdict = rule(sets)
+    except (IndexError, ValueError) as error:
+        raise InvalidParameter(
+            f"`rule` must fit a panel of {members} members (as many weights, no veto beyond them), got: {error}."
+        ) from None
     for member in range(members):
         more = sets.copy()
         more[member] = True

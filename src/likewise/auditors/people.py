@@ -48,8 +48,7 @@ class NoisyAuditor:
         answer = self.auditor.audit(batch, probabilities, key)
         if answer is SKIPPED:
             return answer
-        # The wrapped auditor may draw from the start of this stream; the noise starts elsewhere in it.
-        rng = np.random.Generator(np.random.Philox(key=[key.seed, key.role], counter=[0, 0, 1, key.t]))
+        rng = key.stream(1)  # the wrapped auditor may draw from the first one
         if answer is not None:
             return None if rng.random() < self.misses else answer
         if len(probabilities) < 2 or rng.random() >= self.false_reports:
@@ -148,7 +147,7 @@ class AskAuditor:
     def _pair(self, words: list[str], order: Any, probabilities: Floats) -> Report | str:
         """The report that the words name, or what is wrong with them."""
         k = len(order)
-        if len(words) != 2 or not all(word.isdigit() and 1 <= int(word) <= k for word in words):
+        if len(words) != 2 or not all(word.isdecimal() and 1 <= int(word) <= k for word in words):
             return f"Please type two different numbers from 1 to {k}, or just Enter."
         first, second = sorted(int(word) for word in words)
         if first == second:
@@ -167,15 +166,16 @@ class AskAuditor:
         self._console.print(what)
 
     def _show(self, batch: Batch, probabilities: Floats, order: Any, t: int) -> None:
+        from rich.markup import escape
         from rich.table import Table
 
         table = Table(title=f"Round {t}")
         view = batch.view
         names = list(view.columns) if hasattr(view, "columns") else [f"x{j}" for j in range(np.shape(view)[1])]
         for name in ["", "probability", *names]:
-            table.add_column(str(name), justify="right")
+            table.add_column(escape(str(name)), justify="right")
         values = np.asarray(view, dtype=object)
         for position, person in enumerate(order, start=1):
-            cells = [f"{v:g}" if isinstance(v, (int, float, np.number)) else str(v) for v in values[person]]
+            cells = [f"{v:g}" if isinstance(v, (int, float, np.number)) else escape(str(v)) for v in values[person]]
             table.add_row(str(position), f"{probabilities[person]:.2f}", *cells)
         self._print(table)

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
+from numbers import Integral
 from typing import Any
+
+import numpy as np
 
 from likewise.errors import InvalidParameter, NotSupported, ReportRefused, require
 from likewise.game.transcript import Recorder, Transcript
@@ -56,7 +59,8 @@ def play(
     tuned, level = getattr(learner, "alpha", None), auditor.alpha - auditor.margin
     if tuned not in (None, auditor.alpha, level):
         log.warning("The learner is tuned for alpha = %g, but the auditor reports at %g.", tuned, level)
-    require(0 <= seed < 2**64, "seed", "be a whole number in [0, 2^64)", seed)
+    require(isinstance(seed, Integral) and 0 <= seed < 2**64, "seed", "be a whole number in [0, 2^64)", seed)
+    seed = int(seed)
     people = environment.encoded(learner.hypotheses.encode)
     record = Recorder(learner, environment, auditor, seed, first=state.rounds + 1)
     previous: Round | None = None
@@ -83,13 +87,15 @@ def _starting_state(learner: Learner, state: Any) -> Any:
         return fresh
     if isinstance(state, Mapping):  # as it comes from a saved transcript
         state = type(fresh)(**state) if set(state) == set(fresh._fields) else state
-    require(
-        type(state) is type(fresh),
-        "state",
-        f"be a {type(fresh).__name__} of this learner",
-        type(state).__name__,
-    )
+    fits = type(state) is type(fresh) and all(_same_shape(a, b) for a, b in zip(fresh, state, strict=True))
+    require(fits, "state", f"be a {type(fresh).__name__} of this learner over this class", type(state).__name__)
     return state
+
+
+def _same_shape(fresh: Any, stored: Any) -> bool:
+    """Whether a part of a state has the shape that this learner gives it; one that starts empty may have grown."""
+    expected, got = np.shape(fresh), np.shape(stored)
+    return expected == got or (len(expected) == len(got) > 0 and expected[0] == 0 and expected[1:] == got[1:])
 
 
 def _horizon(learner: Learner, environment: Environment, T: int | None, done: int) -> int:
@@ -97,7 +103,7 @@ def _horizon(learner: Learner, environment: Environment, T: int | None, done: in
     if T is None:
         require(learner.T is not None, "T", "be given, as the learner has no horizon", T)
         T = (learner.T or 0) - done
-    require(T >= 0, "T", "be at least 0", T)
+    require(isinstance(T, Integral) and T >= 1, "T", "be a whole number of rounds, at least 1", T)
     if learner.T is not None and done + T > learner.T:
         raise InvalidParameter(f"`T` must be at most the learner's {learner.T} rounds, got {done} + {T}.")
     if learner.k is not None and environment.k > learner.k:

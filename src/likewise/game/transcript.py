@@ -255,9 +255,8 @@ class Transcript:
             meta = json.loads(str(file["meta"]))
             require(meta["format"] == FORMAT, "path", f"hold a transcript of format {FORMAT}", meta["format"])
             F = classes.from_dict(meta["hypotheses"], models) if hypotheses is None else hypotheses
-            average = AveragePolicy()
-            if "average" in file:
-                average = AveragePolicy.of(F, file["average"], len(file["penalties"]))
+            total = file.get("average")
+            average = AveragePolicy.of(F, total, len(file["penalties"]))
             return cls(
                 **{name: file[name] for name in _ARRAYS},
                 view=_view_from(file),

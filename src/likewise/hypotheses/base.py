@@ -113,6 +113,7 @@ def columns_of(X: Any, names: list[Any] | None = None) -> tuple[Floats, list[Any
     With ``names``, columns are picked by name from a dataframe, or all taken in order from an array.
     """
     found = list(getattr(X, "columns", []))
+    require(len(set(found)) == len(found), "X", "have columns of different names", found)
     if found and names is not None:
         missing = [name for name in names if name not in found]
         require(not missing, "X", f"have the columns {names}", f"none of the name {missing}")

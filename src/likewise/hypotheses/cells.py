@@ -8,7 +8,8 @@ m = 64 is a class of 18 quintillion hypotheses at the cost of a table look-up.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from numbers import Integral
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,7 @@ class Cells(EnumerableClass):
     """
 
     def __init__(self, assign: Any, m: int) -> None:
-        require(m >= 1, "m", "be at least 1", m)
+        require(isinstance(m, Integral) and m >= 1, "m", "be a whole number, at least 1", m)
         self.assign = assign
         self.geometry = Cube(m)
         self.separator = np.arange(m)
@@ -46,18 +47,20 @@ class Cells(EnumerableClass):
     @classmethod
     def grid(cls, X: Any, bins: int | Sequence[int] = 8, features: Sequence[Any] | None = None) -> Cells:
         """Boxes between quantiles: up to ``bins`` intervals of each of ``features`` (all, by default)."""
-        values, names = columns_of(X)
+        names = list(X.columns) if hasattr(X, "columns") else list(range(np.shape(X)[1]))
         chosen = names if features is None else list(features)
         unknown = [name for name in chosen if name not in names]
         require(not unknown, "features", f"be among {names}", unknown)
-        counts = [bins] * len(chosen) if isinstance(bins, int) else list(bins)
+        where = [names.index(name) for name in chosen]
+        values = columns_of(X[chosen] if hasattr(X, "columns") else np.asarray(X)[:, where])[0]
+        counts = [int(bins)] * len(chosen) if isinstance(bins, Integral) else list(cast("Sequence[int]", bins))
         require(len(counts) == len(chosen), "bins", f"be one number or {len(chosen)} of them", bins)
         require(min(counts) >= 1, "bins", "be at least 1", bins)
         cuts = [
-            quantile_cuts(values[:, names.index(name)], count - 1) if count > 1 else np.empty(0)
-            for name, count in zip(chosen, counts, strict=True)
+            quantile_cuts(column, count - 1) if count > 1 else np.empty(0)
+            for column, count in zip(values.T, counts, strict=True)
         ]
-        grid = Grid(cuts, chosen, width=len(names))
+        grid = Grid(cuts, chosen, where, width=len(names))
         return cls(grid, grid.cells)
 
     @classmethod
@@ -70,10 +73,12 @@ class Cells(EnumerableClass):
     def encode(self, X: Any) -> NDArray[np.intp]:
         """(people,): each person's cell."""
         cells = np.asarray(self.assign(X))
-        if cells.shape != (len(X),) or (len(cells) and not 0 <= cells.min() <= cells.max() < self.geometry.dim):
+        whole = np.issubdtype(cells.dtype, np.number) and bool((cells == np.floor(cells)).all())
+        inside = whole and bool((cells >= 0).all() and (cells < self.geometry.dim).all())
+        if cells.shape != (len(X),) or not inside:
             raise InvalidParameter(
-                f"`assign` must give each of {len(X)} people a cell in 0 … {self.geometry.dim - 1}, "
-                f"got shape {cells.shape} with values {np.unique(cells)[[0, -1]].tolist()}."
+                f"`assign` must give each of {len(X)} people a cell, a whole number in 0 … {self.geometry.dim - 1}, "
+                f"got shape {cells.shape} with values like {cells.ravel()[:3].tolist()}."
             )
         return cells.astype(np.intp)
 
@@ -109,27 +114,30 @@ class Cells(EnumerableClass):
 
 
 class Grid:
-    """From people to boxes between cuts."""
+    """From people to boxes between cuts; features are found by name in a dataframe, by position in an array."""
 
-    def __init__(self, cuts: Sequence[Any], features: Sequence[Any], width: int) -> None:
+    def __init__(self, cuts: Sequence[Any], features: Sequence[Any], where: Sequence[int], width: int) -> None:
         self.cuts = [np.asarray(column, dtype=float) for column in cuts]
         self.features = list(features)
+        self.where = list(where)
         self.width = width
         self.shape = tuple(len(column) + 1 for column in self.cuts)
         self.cells = int(np.prod(self.shape))
 
     def __call__(self, X: Any) -> NDArray[np.intp]:
         """Each person's box, numbered in row-major order."""
-        named = hasattr(X, "columns")
-        values, names = columns_of(X, self.features if named else list(range(self.width)))
-        where = [names.index(feature) for feature in self.features]
-        bins = [np.searchsorted(c, values[:, j], side="right") for c, j in zip(self.cuts, where, strict=True)]
-        return np.ravel_multi_index(bins, self.shape)
+        if hasattr(X, "columns"):
+            values = columns_of(X, self.features)[0]
+        else:
+            values = columns_of(X, list(range(self.width)))[0][:, self.where]
+        bins = [np.searchsorted(cuts, column, side="right") for cuts, column in zip(self.cuts, values.T, strict=True)]
+        return np.asarray(np.ravel_multi_index(bins, self.shape))
 
     def to_dict(self) -> dict[str, Any]:
         """Cuts and the names of features."""
         names = [name if isinstance(name, int) else str(name) for name in self.features]
-        return {"cuts": [column.tolist() for column in self.cuts], "features": names, "width": self.width}
+        cuts = [column.tolist() for column in self.cuts]
+        return {"cuts": cuts, "features": names, "where": self.where, "width": self.width}
 
 
 class Leaves:

@@ -45,17 +45,15 @@ def _feed(digest: Any, value: Any, above: set[int]) -> None:
         return
     above = above | {id(value)}
     if isinstance(value, np.ndarray):
-        digest.update(f"{value.dtype}{value.shape}".encode())
-        if value.dtype.hasobject:
-            _feed_all(digest, value.ravel().tolist(), above)
-        else:
-            digest.update(np.ascontiguousarray(value).tobytes())
+        _feed_array(digest, value, above)
     elif isinstance(value, Mapping):
         _feed_all(digest, sorted(value.items(), key=lambda item: repr(item[0])), above)
     elif isinstance(value, (set, frozenset)):
         _feed_all(digest, sorted(value, key=repr), above)
     elif isinstance(value, (list, tuple)):
         _feed_all(digest, value, above)
+    elif isinstance(value, (np.random.RandomState, np.random.Generator)) or "BinaryTree" in _bases(value):
+        pass  # neither changes a prediction, and a search tree counts its calls
     elif isinstance(value, type):
         digest.update(f"{value.__module__}.{value.__qualname__}".encode())
     elif isinstance(value, (types.FunctionType, types.MethodType)):
@@ -69,11 +67,30 @@ def _feed_all(digest: Any, values: Iterable[Any], above: set[int]) -> None:
         _feed(digest, value, above)
 
 
+def _bases(value: Any) -> str:
+    return " ".join(base.__name__ for base in type(value).__mro__)
+
+
+def _feed_array(digest: Any, array: Any, above: set[int]) -> None:
+    digest.update(f"{array.dtype}{array.shape}".encode())
+    if array.dtype.names:  # field by field: the padding between fields is not data
+        _feed_all(digest, [array[name] for name in array.dtype.names], above)
+    elif array.dtype.hasobject:
+        _feed_all(digest, array.ravel().tolist(), above)
+    else:
+        digest.update(np.ascontiguousarray(array).tobytes())
+
+
 def _feed_function(digest: Any, function: Any, above: set[int]) -> None:
-    code = function.__code__
-    constants = [c for c in code.co_consts if not isinstance(c, types.CodeType)]
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    _feed_all(digest, [code.co_code, constants, code.co_names, cells, getattr(function, "__self__", None)], above)
+    defaults = [function.__defaults__, function.__kwdefaults__, getattr(function, "__self__", None)]
+    _feed_all(digest, [*_code(function.__code__), cells, *defaults], above)
+
+
+def _code(code: types.CodeType) -> list[Any]:
+    """What a function does, with the functions inside it, but not where it was written."""
+    constants = [_code(c) if isinstance(c, types.CodeType) else c for c in code.co_consts]
+    return [code.co_code, constants, code.co_names]
 
 
 def _feed_object(digest: Any, value: Any, above: set[int]) -> None:
@@ -95,7 +112,13 @@ def open_models(models: Sequence[Any] | str | Path | None) -> list[Any]:
         from skops import io
     except ImportError:
         raise ModelMismatch('Reading a skops file needs skops: pip install "likewise[models]".') from None
-    loaded = io.load(models)
+    try:
+        loaded = io.load(models)
+    except Exception as error:  # skops raises its own kinds, which we don't want to depend on
+        raise ModelMismatch(
+            f"`models` must be a skops file of trusted types, got {str(models)!r}: {error} "
+            "Load it yourself with skops.io.load(file, trusted=[...]) and pass the models."
+        ) from None
     return list(loaded) if isinstance(loaded, (list, tuple)) else [loaded]
 
 

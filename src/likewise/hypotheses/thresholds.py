@@ -117,7 +117,7 @@ class Thresholds(EnumerableClass):
         """(N, people)."""
         self.require_listable()
         passed = [rows[:, j] > cut for j, column in enumerate(self.cuts) for cut in range(len(column))]
-        above = np.array(passed, dtype=np.uint8).reshape(-1, len(rows))
+        above = np.array(passed, dtype=np.uint8).reshape(len(passed), len(rows))
         zero = np.zeros((1, len(rows)), dtype=np.uint8)
         return np.concatenate([zero, 1 - zero, above, 1 - above])
 

@@ -102,7 +102,9 @@ def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {"name": type(value).__name__} | dataclasses.asdict(value)
     if isinstance(value, tuple):
-        return list(value)
+        return [_plain(part) for part in value]
+    if isinstance(value, np.generic):
+        return value.item()
     return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)
 
 

@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from likewise import theory
 from likewise.errors import InvalidParameter, require
@@ -247,11 +247,17 @@ class ContextFTPL(BaseLearner):
     def _law(self, losses: Floats) -> Floats:
         """Pr[cell says 1] = Pr[S_c/W + ξ_c < 0], cell by cell; cells without a point of S just lead."""
         weights = self.F.geometry.leader(losses)
-        weights[self.points] = stats.laplace.cdf(-losses[self.points])
+        weights[self.points] = laplace_cdf(-losses[self.points])
         if self._padding > 0:
             first = self.points[0]
             weights[first] = sum_of_laplaces_cdf(-losses[first], round(self._padding) + 1)
         return weights
+
+
+def laplace_cdf(x: Floats) -> Floats:
+    """Pr[ξ ≤ x] for a standard Laplace variable."""
+    tail = 0.5 * np.exp(-np.abs(x))
+    return np.where(x < 0, tail, 1.0 - tail)
 
 
 def sum_of_laplaces_cdf(x: float, count: int) -> float:
@@ -268,4 +274,6 @@ def sum_of_laplaces_cdf(x: float, count: int) -> float:
     if x > 0:
         return 1.0 - sum_of_laplaces_cdf(-x, count)
     events = np.arange(count)
-    return float(stats.poisson.pmf(events, -x) @ stats.nbinom.cdf(count - 1 - events, count, 0.5))
+    poisson = np.exp(special.xlogy(events, -x) + x - special.gammaln(events + 1))
+    negative_binomial = special.betainc(count, count - events, 0.5)
+    return float(poisson @ negative_binomial)

@@ -1,4 +1,4 @@
-"""The theorems as functions: what each learner is promised before the first round. Pure formulas.
+"""What each learner is promised before the first round, and what none can do. Pure formulas.
 
 One function per theorem; each gives non-asymptotic numbers. Letters: T rounds, k people per round, N hypotheses
 (an exact integer, however large), C the penalty of a report, n the size of the separator, E draws a round.
@@ -48,6 +48,25 @@ def log_size(N: int) -> float:
 def stretched_log(N: int) -> float:
     """Λ = max(ln N, 9/2), the constant of Lemma 1."""
     return max(log_size(N), 4.5)
+
+
+def lagrangian_theorem(lagrangian_regret: float, penalties_paid: float, epsilon: float) -> float:
+    """Theorem fair-misclass-lagr: error regret against Q_{α−ε} ≤ LagrangianRegret − ε Σ_{reports} C_t.
+
+    For truthful reports at level α, every ε ∈ [0, α] at once, any learner, any penalties. At ε = 0 it says that the
+    error regret against every α-fair policy is at most the Lagrangian regret.
+    """
+    require(epsilon >= 0, "epsilon", "be at least 0", epsilon)
+    require(penalties_paid >= 0, "penalties_paid", "be at least 0", penalties_paid)
+    return lagrangian_regret - epsilon * penalties_paid
+
+
+def reduction_lemma(reduced_regret: float) -> float:
+    """Lemma reduction_regret: the regret on the reduced batches R_C(z) *is* the Lagrangian regret.
+
+    Err(π, R_C(z)) = L_C(π, z) + C for every π, so the constant C cancels in every difference.
+    """
+    return reduced_regret
 
 
 def violations_from_regret(lagrangian_regret: float, T: int, C: float, alpha: float, kappa: float) -> float:
@@ -103,6 +122,18 @@ def exponential_weights(T: int, k: float, C: float, N: int, alpha: float, kappa:
     """Both consequences (Theorem exp-guarantee): V ≤ (R + κT)/(Cα), error regret against Q_α ≤ R."""
     regret = exponential_weights_regret(T, k, C, N)
     return _from_regret("exponential weights, the paper's Theorem exp-guarantee", regret, T, C, alpha, kappa)
+
+
+def exponential_weights_printed(T: int, k: float, N: int, alpha: float) -> tuple[float, float]:
+    """Theorem exp-guarantee as printed: V ≤ (6/α)√(T ln N) + (k/α) T^¾ and error regret ≤ 6 √(ln N) T^¾.
+
+    The second holds only where k + 2C ≤ 3T^¼, that is k ≤ T^¼ (and C = T^¼); elsewhere this refuses.
+    """
+    require(0 < alpha <= 1, "alpha", "be in (0, 1]", alpha)
+    exponential_weights_rate(T, N)
+    require(k <= math.pow(T, 0.25), "k", f"be at most T^¼ = {math.pow(T, 0.25):.3g} for the printed error bound", k)
+    violations = 6 / alpha * math.sqrt(T * log_size(N)) + k / alpha * math.pow(T, 0.75)
+    return violations, 6 * math.sqrt(log_size(N)) * math.pow(T, 0.75)
 
 
 # Hedge and AdaHedge ----------------------------------------------------------------------------------------
@@ -250,6 +281,16 @@ def ftpl_paper(
     return _from_regret(name, regret, T, C, alpha, kappa, BLIND)
 
 
+def ftpl_sampling(T: int, k: int, E: int, delta: float) -> float:
+    """The paper's sampling lemma: the sampled mixture's normalised loss is within √(ln(2T(k²+1)/δ)/(2E)) of its law's.
+
+    In every round at once, w.p. 1 − δ, if the batch ignores the round's draws: the auditor has k² + 1 answers.
+    """
+    require(0 < delta < 1, "delta", "be in (0, 1)", delta)
+    require(E >= 1, "E", "be at least 1", E)
+    return math.sqrt(math.log(2 * T * (k**2 + 1) / delta) / (2 * E))
+
+
 def noise_mean(N: int, n: int) -> float:
     """M = 2√(n ln N) + ln N ≥ E max_f of n standard Laplace variables summed over f's points."""
     return 2 * math.sqrt(n * log_size(N)) + log_size(N)
@@ -336,3 +377,18 @@ def ftpl_growing(
         violations = min(violations, (8 * n * M / c**2 + 0.5) * logarithm)
     right = base + c * k * violations / 2
     return Bound(right + (c + 2 * u) * S, violations, right, c + 2 * u, theorem)
+
+
+# What no learner can do -----------------------------------------------------------------------------------
+
+
+def violations_needed(N: int, epsilon: float, alpha: float) -> float:
+    """Theorem 4: any learner with o(T) error regret against Q_{α−ε} suffers V ≥ ⌊ln N/(67ε²)⌋/17 violations.
+
+    For every learner there is an adversary (k = 4, sees p^t, the distance changes by round) with error regret
+    ≥ (ε/2)(T − n), n = ⌊ln N/(67ε²)⌋, or at least n/17 violations. Needs α ≤ ¼, ε ≤ α/3 and N ≥ ε^−12.
+    """
+    require(0 < alpha <= 0.25, "alpha", "be in (0, 1/4]", alpha)
+    require(0 < epsilon <= alpha / 3, "epsilon", f"be in (0, alpha/3] = (0, {alpha / 3:.3g}]", epsilon)
+    require(log_size(N) >= -12 * math.log(epsilon), "N", "be at least epsilon^-12", N)
+    return math.floor(log_size(N) / (67 * epsilon**2)) / 17

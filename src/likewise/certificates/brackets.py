@@ -1,0 +1,116 @@
+"""What the auditor's answers say about the hidden distance, pair by pair.
+
+A truthful report of a gap says d < gap − α_r on that pair, α_r the level reported at. An auditor who reports whenever
+they can, and reports nothing, says d ≥ gap − α_r on every pair of the batch. Where a lower limit reaches an upper one
+on the same two people, the auditor has contradicted themselves, or has changed their mind.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.game import Transcript
+from likewise.protocol import Floats
+
+
+class Bracket(NamedTuple):
+    """Limits of the hidden distance on a reported pair.
+
+    Attributes
+    ----------
+    round
+        The round of the report with the smallest upper limit.
+    favoured, disfavoured
+        Positions in its batch.
+    lower, upper
+        lower ≤ d < upper, as far as the answers go; ``lower`` is 0 where no clear round shows the same two people.
+    cleared
+        The round that gave the lower limit; None if there is none.
+    """
+
+    round: int
+    favoured: int
+    disfavoured: int
+    lower: float
+    upper: float
+    cleared: int | None
+
+    @property
+    def contradicts(self) -> bool:
+        """No distance fits both answers."""
+        return self.lower >= self.upper
+
+
+def brackets(transcript: Transcript) -> tuple[Bracket, ...]:
+    """One bracket for every two people (as the auditor sees them) who were ever reported; false reports left out."""
+    t = transcript
+    level = t.alpha - float(t.facts["margin"])
+    used = t.reported & ~t.false
+    if not used.any():
+        return ()
+    person = _identities(t.view)
+    turns = np.flatnonzero(used)
+    high, low = (t.starts[turns][:, None] + t.pairs[turns]).T
+    keys = _pair_keys(person[high], person[low])
+    lower, cleared = _lower_limits(t, person, np.unique(keys), level)
+    found: dict[int, Bracket] = {}
+    for key, turn in zip(keys.tolist(), turns.tolist(), strict=True):
+        upper = float(t.gaps[turn]) - level
+        if key not in found or upper < found[key].upper:
+            favoured, disfavoured = (int(p) for p in t.pairs[turn])
+            seen = cleared.get(key)
+            begins = int(t.facts["first"])
+            found[key] = Bracket(
+                begins + turn,
+                favoured,
+                disfavoured,
+                lower.get(key, 0.0),
+                upper,
+                None if seen is None else begins + seen,
+            )
+    return tuple(found.values())
+
+
+def _identities(view: Any) -> NDArray[np.intp]:
+    """A number for each person, the same for people whom the auditor can't tell apart."""
+    if hasattr(view, "columns"):
+        codes = [np.unique(np.asarray(view[name]).astype(str), return_inverse=True)[1] for name in view.columns]
+        table: NDArray[Any] = np.column_stack(codes)
+    else:
+        table = np.asarray(view).reshape(len(view), -1)
+    return np.unique(table, axis=0, return_inverse=True)[1].ravel()
+
+
+def _pair_keys(first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.int64]:
+    small, large = np.minimum(first, second).astype(np.int64), np.maximum(first, second).astype(np.int64)
+    return small * (2**31) + large
+
+
+def _lower_limits(
+    t: Transcript, person: NDArray[np.intp], wanted: NDArray[np.int64], level: float
+) -> tuple[dict[int, float], dict[int, int]]:
+    """The largest gap − level of each wanted pair in a round that was reviewed and found clear."""
+    lower: dict[int, float] = {}
+    cleared: dict[int, int] = {}
+    clear = np.flatnonzero(t.reviewed & ~t.reported)
+    for turn in clear[_holds(t, person, wanted, clear)].tolist():
+        people = np.arange(int(t.starts[turn]), int(t.starts[turn + 1]))
+        i, j = np.triu_indices(len(people), 1)
+        keys = _pair_keys(person[people[i]], person[people[j]])
+        limits: Floats = np.abs(t.chances[people[i]] - t.chances[people[j]]) - level
+        for at in np.flatnonzero(np.isin(keys, wanted) & (limits > 0)).tolist():
+            key, limit = int(keys[at]), float(limits[at])
+            if limit > lower.get(key, 0.0):
+                lower[key], cleared[key] = limit, turn
+    return lower, cleared
+
+
+def _holds(
+    t: Transcript, person: NDArray[np.intp], wanted: NDArray[np.int64], turns: NDArray[np.intp]
+) -> NDArray[np.bool_]:
+    """Which rounds hold at least two people of wanted pairs: the others need no closer look."""
+    known = np.isin(person, np.unique(np.concatenate([wanted // 2**31, wanted % 2**31])))
+    return np.add.reduceat(known, t.starts[:-1], dtype=int)[turns] >= 2

@@ -1,0 +1,353 @@
+"""The certificate of a play: what it reached and what is proved of it, from what was observed, with the assumptions.
+
+Nothing here knows the distance. Against every policy of Q_{α−ε}, for all ε at once,
+
+    error regret ≤ Err − LP(ε) ≤ LagrangianRegret − ε S,
+
+where LP(ε) is the least error of any policy that keeps what the truthful reports prove (a report at t proves
+d + α_r < gap_t) and S the sum of the penalties. Fairness of the average policy follows from the number of reports.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from likewise import theory
+from likewise.certificates.brackets import Bracket, brackets
+from likewise.drawing import COLOURS, canvas
+from likewise.errors import require
+from likewise.game import Transcript
+from likewise.hindsight import FairProgram, Pairs
+from likewise.hypotheses import EnumerableClass
+from likewise.protocol import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+EPSILONS = 11
+"""Levels of slack ε = 0 … α at which the regret is computed."""
+KEPT, BROKEN, UNCHECKED = "kept", "broken", "not checkable"
+REGRET, FAIRNESS, ERRORS = "errors compared with fair policies", "fairness to new people", "errors on new people"
+
+
+class Assumption(NamedTuple):
+    """Something that a claim rests on.
+
+    Attributes
+    ----------
+    name
+        What is assumed.
+    needed_for
+        Which claims rest on it.
+    status
+        ``"kept"``, ``"broken"`` or ``"not checkable"`` from this transcript.
+    detail
+        How we know, or why we can't.
+    """
+
+    name: str
+    needed_for: str
+    status: str
+    detail: str
+
+
+class Regret(NamedTuple):
+    """How much more the play erred than any policy of Q_{α−ε} could have, at most.
+
+    Attributes
+    ----------
+    epsilon
+        The slack; the comparison holds for every ε of the curve at once.
+    by_reports
+        From the linear program of the reports alone; None where the class can't be searched exactly.
+    by_lagrangian
+        From the observed Lagrangian regret.
+    """
+
+    epsilon: float
+    by_reports: float | None
+    by_lagrangian: float | None
+
+    @property
+    def best(self) -> float:
+        """The smaller of the two."""
+        known = [value for value in (self.by_reports, self.by_lagrangian) if value is not None]
+        return min(known) if known else math.inf
+
+
+class Generalisation(NamedTuple):
+    """Fairness of the average policy on new people, by one theorem.
+
+    Attributes
+    ----------
+    theorem
+        Which one.
+    sum_of_betas
+        The limit of Σ_t β^t that it gives.
+    q
+        The integer of the interpolation lemma that makes α' − α and β smallest together.
+    alpha, beta
+        At that q, π^avg is (alpha, beta)-fair.
+    """
+
+    theorem: str
+    sum_of_betas: float
+    q: int
+    alpha: float
+    beta: float
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """What a play reached, and what is proved of it.
+
+    ``str(certificate)`` is a short letter, ``to_dict()`` is JSON, ``plot()`` a picture.
+
+    Attributes
+    ----------
+    error, people, rounds, reports, violations, late_violations
+        What was observed; ``late_violations`` are those of the last quarter.
+    regret
+        Limits of the error regret for ε from 0 to α.
+    fairness
+        Limits for the average policy, the sharpest first.
+    error_on_new_people
+        With confidence 1 − δ the average policy's chance to err on a new person is at most this.
+    brackets
+        What the reports say about the hidden distance.
+    assumptions
+        What all of this rests on.
+    """
+
+    alpha: float
+    level: float
+    delta: float
+    rounds: int
+    people: int
+    error: float
+    reports: int
+    violations: int
+    late_violations: int
+    unseen: int
+    regret: tuple[Regret, ...]
+    fairness: tuple[Generalisation, ...]
+    error_on_new_people: float | None
+    brackets: tuple[Bracket, ...]
+    assumptions: tuple[Assumption, ...]
+
+    @property
+    def contradictions(self) -> tuple[Bracket, ...]:
+        """Reported pairs that a clear round contradicts."""
+        return tuple(bracket for bracket in self.brackets if bracket.contradicts)
+
+    def curve(self, generalisation: Generalisation) -> tuple[Floats, Floats]:
+        """(α', β) of the average policy for q = 1 … T."""
+        return theory.interpolation_curve(generalisation.sum_of_betas, self.level, self.rounds)
+
+    def rests_on(self, claim: str, status: str) -> list[Assumption]:
+        """The assumptions of one claim that have this status."""
+        return [a for a in self.assumptions if claim in a.needed_for and a.status == status]
+
+    def __str__(self) -> str:
+        from likewise.certificates.letter import letter
+
+        return letter(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain JSON values; numbers that are not finite become None."""
+        data: dict[str, Any] = {
+            name: value for name, value in vars(self).items() if isinstance(value, (int, float)) or value is None
+        }
+        data |= {
+            "regret": [r._asdict() for r in self.regret],
+            "fairness": [f._asdict() for f in self.fairness],
+            "brackets": [b._asdict() | {"contradicts": b.contradicts} for b in self.brackets],
+            "assumptions": [a._asdict() for a in self.assumptions],
+        }
+        return dict(json.loads(json.dumps(data), parse_constant=lambda _: None))
+
+    def plot(self) -> Figure:
+        """Left, the limit of the error regret against ever stricter policies; right, fairness on new people."""
+        with canvas(10, 4.2) as figure:
+            left, right = figure.subplots(1, 2)
+            epsilon = [r.epsilon for r in self.regret]
+            for name, colour, line in (("by_reports", COLOURS[0], "-"), ("by_lagrangian", COLOURS[1], "--")):
+                values = [getattr(r, name) for r in self.regret]
+                if None not in values:
+                    label = {"by_reports": "by the reports", "by_lagrangian": "by the Lagrangian regret"}[name]
+                    left.plot(epsilon, values, color=colour, linestyle=line, label=label)
+            left.axhline(0, color="#555555", linewidth=1)
+            left.set(
+                xlabel="ε: compared with policies fair at α − ε", title="Errors above the best such policy, at most"
+            )
+            left.legend()
+            for f, colour, line in zip(self.fairness, COLOURS, ("-", "--", "-."), strict=False):
+                alphas, betas = self.curve(f)
+                right.plot(alphas, betas, color=colour, linestyle=line, label=f.theorem)
+                right.plot(f.alpha, f.beta, "o", color=colour)
+            right.set(
+                xlabel="α': allowed beyond the distance", title="Share of pairs beyond it, at most", ylim=(0, 1.02)
+            )
+            right.legend()
+        return figure
+
+
+def certify(transcript: Transcript, alpha: float | None = None, delta: float = 0.05) -> Certificate:
+    """What is proved of a play, from what was observed, without knowing the distance.
+
+    Parameters
+    ----------
+    transcript
+        The play.
+    alpha
+        The level of fairness that the play is compared at; the auditor's by default.
+    delta
+        One minus the confidence of each claim about new people.
+
+    Examples
+    --------
+    >>> import likewise as lw, numpy as np
+    >>> X, y = np.array([[0.0], [1.0]]), np.array([0, 1])
+    >>> learner = lw.AdaHedge(lw.Thresholds([[0.5]]), k=2, alpha=0.1, T=50)
+    >>> t = lw.play(learner, lw.IID(X, y, k=2), lw.MetricAuditor("cityblock", alpha=0.1))
+    >>> certificate = lw.certify(t, alpha=0.1, delta=0.05)
+    >>> certificate.violations, [a.status for a in certificate.assumptions][:2]
+    (0, ['kept', 'kept'])
+    """
+    t = transcript
+    alpha = t.alpha if alpha is None else alpha
+    require(0 <= alpha <= 1, "alpha", "be in [0, 1]", alpha)
+    require(0 < delta < 1, "delta", "be in (0, 1)", delta)
+    level = t.alpha - float(t.facts["margin"])
+    # Rounds that nobody reviewed, or with one person, prove nothing: count them as if each held a violation.
+    unseen = int(np.count_nonzero(~t.reviewed | (t.sizes < 2)))
+    return Certificate(
+        alpha=alpha,
+        level=level,
+        delta=delta,
+        rounds=t.rounds,
+        people=int(np.isfinite(t.y).sum()),
+        error=float(t.errors.sum()),
+        reports=int(t.reported.sum()),
+        violations=int(t.violations.sum()),
+        late_violations=int(t.violations[3 * t.rounds // 4 :].sum()),
+        unseen=unseen,
+        regret=_regret(t, alpha, level),
+        fairness=_fairness(int(t.reported.sum()) + unseen, t.rounds, level, delta),
+        error_on_new_people=_new_people(t, delta),
+        brackets=brackets(t),
+        assumptions=_assumptions(t),
+    )
+
+
+def _regret(t: Transcript, alpha: float, level: float) -> tuple[Regret, ...]:
+    """Limits for a grid of ε; a limit at ε also holds for any stricter comparison."""
+    epsilons = np.linspace(0.0, alpha, EPSILONS)
+    if not isinstance(t.hypotheses, EnumerableClass):
+        return tuple(Regret(float(epsilon), None, None) for epsilon in epsilons)
+    error, margin = float(t.errors.sum()), alpha - level
+    true = t.reported & ~t.false
+    # A false report may push the learner away from a fair policy, by C (1 − gap) at the most.
+    lies = float((t.penalties * np.maximum(0.0, 1.0 - t.gaps))[t.reported & t.false].sum())
+    paid = float(t.penalties[true].sum())
+    program = FairProgram(t.hypotheses, t, _proved(t, true)) if t.hypotheses.constants else None
+    found = []
+    for epsilon in epsilons:
+        by_lagrangian = t.lagrangian_regret + lies - (float(epsilon) - margin) * paid
+        by_reports = None if program is None else error - program.solve(margin - float(epsilon)).lower
+        found.append(Regret(float(epsilon), by_reports, by_lagrangian))
+    return tuple(found)
+
+
+def _proved(t: Transcript, true: Any) -> Pairs:
+    """What the reports prove: any policy of Q_{α−ε} keeps each reported pair within gap + margin − ε."""
+    first, second = (t.starts[:-1][true][:, None] + t.pairs[true]).T
+    gaps = t.gaps[true]
+    return Pairs(first, second, gaps, np.full(len(gaps), np.inf))
+
+
+def _fairness(counted: int, T: int, level: float, delta: float) -> tuple[Generalisation, ...]:
+    limits = {
+        "sharpened, T fixed in advance": theory.sum_of_betas(counted, T, delta),
+        "at any time": theory.sum_of_betas_anytime(counted, delta),
+        "the paper's theorem": theory.sum_of_betas_paper(counted, T, delta),
+    }
+    found = []
+    for theorem, total in limits.items():
+        alphas, betas = theory.interpolation_curve(total, level, T, sharp=theorem != "the paper's theorem")
+        q = int(np.maximum(alphas - level, betas).argmin())
+        found.append(Generalisation(theorem, total, q + 1, float(alphas[q]), float(betas[q])))
+    return tuple(sorted(found, key=lambda g: max(g.alpha - level, g.beta)))
+
+
+def _new_people(t: Transcript, delta: float) -> float | None:
+    """The mean over rounds of the batch's error, plus its deviation; only where every label is there."""
+    if not np.isfinite(t.y).all():
+        return None
+    worst = max(t.costs)
+    mean = float((t.errors / t.sizes).mean()) / worst
+    return worst * theory.accuracy_observed(mean, t.rounds, delta)
+
+
+def _assumptions(t: Transcript) -> tuple[Assumption, ...]:
+    auditor = t.facts["auditor"]
+    missing, unreviewed, lies = int((~np.isfinite(t.y)).sum()), int((~t.reviewed).sum()), int(t.false.sum())
+    contradictions = sum(bracket.contradicts for bracket in brackets(t))
+    # An auditor who knows whether it always reports is a simulation with a written distance.
+    simulated = auditor.get("exhaustive") is not None
+    horizon = t.facts["learner"].get("T")
+    return (
+        Assumption(
+            "reports are truthful",
+            REGRET,
+            BROKEN if lies else KEPT if simulated else UNCHECKED,
+            f"{lies} reports are known to be false; their rows are left out and their penalties added"
+            if lies
+            else ("the auditor has a written distance" if simulated else "only the reviewer knows"),
+        ),
+        Assumption(
+            "every label is known",
+            f"{REGRET}, {ERRORS}",
+            BROKEN if missing else KEPT,
+            f"{missing} of {len(t.y)} are missing; errors are over the others" if missing else "",
+        ),
+        Assumption(
+            "people are independent draws from one population",
+            f"{FAIRNESS}, {ERRORS}",
+            _status(t.facts["environment"].get("iid")),
+            "nothing in the transcript shows where they come from" if t.facts["environment"].get("iid") is None else "",
+        ),
+        Assumption(
+            "the reviewer reports whenever they can",
+            FAIRNESS,
+            _status(auditor.get("exhaustive")),
+            "a person may overlook a pair" if not simulated else "",
+        ),
+        Assumption(
+            "the reviewer's sense of similarity stays the same",
+            FAIRNESS,
+            BROKEN if contradictions else _status(auditor.get("fixed")),
+            f"answers contradict each other on {contradictions} pairs" if contradictions else "",
+        ),
+        Assumption(
+            "every round was reviewed",
+            FAIRNESS,
+            KEPT,
+            f"{unreviewed} were not; each is counted as if it held a violation" if unreviewed else "",
+        ),
+        Assumption(
+            "the number of rounds was fixed in advance",
+            f"{ERRORS}; {FAIRNESS} but for its limit at any time",
+            UNCHECKED if horizon is None else KEPT if horizon == t.facts["first"] - 1 + t.rounds else BROKEN,
+            "the learner has no horizon" if horizon is None else f"the learner was set up for {horizon}",
+        ),
+    )
+
+
+def _status(known: bool | None) -> str:
+    return UNCHECKED if known is None else KEPT if known else BROKEN

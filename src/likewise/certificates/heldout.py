@@ -1,0 +1,195 @@
+"""Fairness on people who were not in the play: measured with a distance, or judged by people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import optimize
+
+from likewise import theory
+from likewise.auditors import named_metric
+from likewise.errors import require
+from likewise.protocol import Distance, Floats
+
+BLOCK = 1024
+"""People compared at once: memory is bounded by a few arrays of (2 · BLOCK)² numbers."""
+
+
+class FairnessEvaluation(NamedTuple):
+    """How often a policy treats two random people too differently.
+
+    Attributes
+    ----------
+    share
+        The share of violating pairs among those looked at.
+    violating, pairs
+        How many of how many.
+    lower, upper
+        A confidence interval for the chance β that two random people of the population are such a pair. It is valid at
+        any number of people: Clopper–Pearson for independent pairs, Hoeffding's bound for U-statistics (in its
+        Kullback–Leibler form) for all pairs of n people, which are worth ⌊n/2⌋ independent ones.
+    alpha, delta
+        The level, and one minus the confidence.
+    independent
+        How many independent pairs the evidence is worth.
+    """
+
+    share: float
+    violating: int
+    pairs: int
+    lower: float
+    upper: float
+    alpha: float
+    delta: float
+    independent: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.violating:,} of {self.pairs:,} pairs ({self.share:.2%}) differ by more than their distance + "
+            f"{self.alpha:g}; with {1 - self.delta:.0%} confidence the chance for two random people is between "
+            f"{self.lower:.2%} and {self.upper:.2%}, if these people were drawn independently from the population."
+        )
+
+
+def evaluate_fairness(
+    policy: Any,
+    X: Any,
+    distance: Distance | str,
+    alpha: float,
+    *,
+    view: Any | None = None,
+    pairs: int | None = None,
+    delta: float = 0.05,
+    seed: int = 0,
+) -> FairnessEvaluation:
+    """The share of violating pairs among held-out people.
+
+    Parameters
+    ----------
+    policy
+        Anything with ``probability(X)``.
+    X
+        People, an array or dataframe.
+    distance
+        From the view of k people to their (k, k) distances, or the name of a SciPy metric.
+    view
+        What to compare by; ``X`` itself by default.
+    pairs
+        Compare this many disjoint random pairs; by default all pairs, in blocks of bounded memory.
+
+    Examples
+    --------
+    >>> import likewise as lw, numpy as np
+    >>> policy = lw.Mixture(lw.Thresholds([[0.5]]), np.array([0.0, 0.0, 1.0, 0.0]))
+    >>> found = lw.evaluate_fairness(policy, [[0.0], [0.4], [0.6], [1.0]], "cityblock", alpha=0.1)
+    >>> found.violating, found.pairs
+    (3, 6)
+    """
+    require(0 <= alpha <= 1, "alpha", "be in [0, 1]", alpha)
+    require(0 < delta < 1, "delta", "be in (0, 1)", delta)
+    compare = named_metric(distance) if isinstance(distance, str) else distance
+    chances = np.asarray(policy.probability(X))
+    seen = X if view is None else view
+    require(len(chances) >= 2, "X", "hold at least two people", len(chances))
+    require(len(seen) == len(chances), "view", f"have a row for each of {len(chances)} people", len(seen))
+    if pairs is not None:
+        return _sampled(chances, seen, compare, alpha, pairs, delta, seed)
+    violating = sum(int(part) for part in _all_pairs(chances, seen, compare, alpha))
+    n = len(chances)
+    lower, upper = _u_statistic_interval(violating, n, delta)
+    count = n * (n - 1) // 2
+    return FairnessEvaluation(violating / count, violating, count, lower, upper, alpha, delta, n // 2)
+
+
+def _take(table: Any, positions: Any) -> Any:
+    return table.iloc[positions] if hasattr(table, "iloc") else np.asarray(table)[positions]
+
+
+def _all_pairs(chances: Floats, view: Any, distance: Distance, alpha: float) -> Iterator[int]:
+    """Violating pairs, block by block in the order of probability: blocks closer than α hold none, as d ≥ 0."""
+    order = np.argsort(chances, kind="stable")
+    blocks = [order[start : start + BLOCK] for start in range(0, len(order), BLOCK)]
+    for a, low in enumerate(blocks):
+        for high in blocks[a:]:
+            if chances[high[-1]] - chances[low[0]] <= alpha:
+                continue
+            if high is low:
+                excess = np.abs(chances[low][:, None] - chances[low]) - np.asarray(distance(_take(view, low)))
+                yield int(np.count_nonzero(excess > alpha)) // 2
+            else:
+                both = np.asarray(distance(_take(view, np.concatenate([low, high]))))
+                apart = both[: len(low), len(low) :]
+                yield int(np.count_nonzero(chances[high] - chances[low][:, None] - apart > alpha))
+
+
+def _sampled(
+    chances: Floats, view: Any, distance: Distance, alpha: float, pairs: int, delta: float, seed: int
+) -> FairnessEvaluation:
+    """Disjoint random pairs are independent, so the interval is the exact binomial one."""
+    most = len(chances) // 2
+    require(1 <= pairs <= most, "pairs", f"be in 1 … {most}, disjoint pairs of {len(chances)} people", pairs)
+    order = np.random.default_rng(seed).permutation(len(chances))[: 2 * pairs]
+    violating = 0
+    for start in range(0, pairs, BLOCK):
+        first, second = order[:pairs][start : start + BLOCK], order[pairs:][start : start + BLOCK]
+        both = np.asarray(distance(_take(view, np.concatenate([first, second]))))
+        d = both[np.arange(len(first)), len(first) + np.arange(len(first))]
+        violating += int(np.count_nonzero(np.abs(chances[first] - chances[second]) - d > alpha))
+    upper = theory.holdout(violating, pairs, delta / 2)
+    lower = 1.0 - theory.holdout(pairs - violating, pairs, delta / 2)
+    return FairnessEvaluation(violating / pairs, violating, pairs, lower, upper, alpha, delta, pairs)
+
+
+def _u_statistic_interval(violating: int, n: int, delta: float) -> tuple[float, float]:
+    """All β with ⌊n/2⌋ · kl(share ‖ β) ≤ ln(2/δ)."""
+    share, evidence = violating / (n * (n - 1) // 2), math.log(2 / delta) / (n // 2)
+
+    def beyond(beta: float) -> float:
+        return _kl(share, beta) - evidence
+
+    tiny = 1e-12
+    upper = 1.0 if share >= 1 - tiny or beyond(1 - tiny) <= 0 else optimize.brentq(beyond, max(share, tiny), 1 - tiny)
+    lower = 0.0 if share <= tiny or beyond(tiny) <= 0 else optimize.brentq(beyond, tiny, min(share, 1 - tiny))
+    return float(lower), float(upper)
+
+
+def _kl(p: float, q: float) -> float:
+    first = p * math.log(p / q) if p > 0 else 0.0
+    second = (1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0
+    return first + second
+
+
+class HoldoutCertificate(NamedTuple):
+    """What judging random pairs by hand proves.
+
+    Attributes
+    ----------
+    beta
+        With confidence 1 − δ, two random people are treated too differently with at most this chance.
+    """
+
+    flagged: int
+    shown: int
+    delta: float
+    beta: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.flagged} of {self.shown} random pairs were judged to be treated too differently: with "
+            f"{1 - self.delta:.0%} confidence at most {self.beta:.2%} of all pairs are. This assumes independent "
+            "random pairs of people, one policy for all of them, and a reviewer who judges as in the play."
+        )
+
+
+def holdout_certificate(flagged: int, shown: int, delta: float = 0.05) -> HoldoutCertificate:
+    """The exact binomial limit for pairs judged by people.
+
+    Examples
+    --------
+    >>> round(holdout_certificate(0, 299).beta, 5)
+    0.00997
+    """
+    return HoldoutCertificate(flagged, shown, delta, theory.holdout(flagged, shown, delta))
