@@ -93,6 +93,8 @@ class Generalisation(NamedTuple):
         The integer of the interpolation lemma that makes α' − α and β smallest together.
     alpha, beta
         At that q, π^avg is (alpha, beta)-fair.
+    sharp
+        Whether it uses the sharper threshold of the interpolation lemma.
     """
 
     theorem: str
@@ -100,6 +102,7 @@ class Generalisation(NamedTuple):
     q: int
     alpha: float
     beta: float
+    sharp: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +150,9 @@ class Certificate:
 
     def curve(self, generalisation: Generalisation) -> tuple[Floats, Floats]:
         """(α', β) of the average policy for q = 1 … T."""
-        return theory.interpolation_curve(generalisation.sum_of_betas, self.level, self.rounds)
+        return theory.interpolation_curve(
+            generalisation.sum_of_betas, self.level, self.rounds, sharp=generalisation.sharp
+        )
 
     def rests_on(self, claim: str, status: str) -> list[Assumption]:
         """The assumptions of one claim that have this status."""
@@ -279,9 +284,10 @@ def _fairness(counted: int, T: int, level: float, delta: float) -> tuple[General
     }
     found = []
     for theorem, total in limits.items():
-        alphas, betas = theory.interpolation_curve(total, level, T, sharp=theorem != "the paper's theorem")
+        sharp = theorem != "the paper's theorem"
+        alphas, betas = theory.interpolation_curve(total, level, T, sharp=sharp)
         q = int(np.maximum(alphas - level, betas).argmin())
-        found.append(Generalisation(theorem, total, q + 1, float(alphas[q]), float(betas[q])))
+        found.append(Generalisation(theorem, total, q + 1, float(alphas[q]), float(betas[q]), sharp))
     return tuple(sorted(found, key=lambda g: max(g.alpha - level, g.beta)))
 
 
