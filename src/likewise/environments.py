@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from likewise.errors import InvalidParameter, require
-from likewise.protocol import Batch, Floats, Key, Policy, Round, Rows
+from likewise.protocol import Batch, Floats, Key, Policy, Role, Round, Rows
 
 Encode = Callable[[Any], Rows]
+BLOCK = 256
+"""Rounds whose people are drawn together."""
 
 
 def _labels(y: Any, people: int) -> Floats:
@@ -89,6 +92,7 @@ class IID:
         )
         self._rows: Rows = self.X
         self._encode: Encode | None = None
+        self._drawn: tuple[tuple[int, int], NDArray[np.intp]] | None = None
 
     def encoded(self, encode: Encode) -> IID:
         """The population, encoded once; for several plays over one class, encode it before and pass it to each."""
@@ -100,8 +104,28 @@ class IID:
 
     def batch(self, key: Key, previous: Round | None, policy: Policy | None) -> Batch:
         """k people drawn for round ``key.t``."""
-        chosen = key.generator().integers(len(self.y), size=self.k)
+        block, place = divmod(key.t - 1, BLOCK)
+        chosen = self._block(key.seed, block)[place]
         return Batch(_take(self._rows, chosen), self.y[chosen], _take(self.view, chosen))
+
+    def draws(self, seed: int, first: int, rounds: int) -> NDArray[np.intp]:
+        """(rounds, k): who comes in rounds ``first``, ``first + 1``, …"""
+        blocks = range((first - 1) // BLOCK, (first + rounds - 2) // BLOCK + 1)
+        start = (first - 1) % BLOCK
+        return np.concatenate([self._block(seed, block) for block in blocks])[start : start + rounds]
+
+    def _block(self, seed: int, block: int) -> NDArray[np.intp]:
+        """The draws of BLOCK rounds at once, as making a generator costs more than using it; the last is kept."""
+        if self._drawn is None or self._drawn[0] != (seed, block):
+            rng = Key(seed, Role.ENVIRONMENT, block).generator()
+            self._drawn = (seed, block), rng.integers(len(self.y), size=(BLOCK, self.k))
+        return self._drawn[1]
+
+    def compiled(self) -> tuple[Rows, Floats, Floats] | None:
+        """Rows, labels and view as plain arrays of numbers for a compiled play; None where they are not."""
+        if hasattr(self.view, "iloc") or self.view.dtype.kind not in "fiub":
+            return None
+        return self._rows, self.y, np.ascontiguousarray(self.view.reshape(len(self.y), -1), dtype=float)
 
     def facts(self) -> dict[str, Any]:
         """Known to be i.i.d."""

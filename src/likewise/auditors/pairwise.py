@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from likewise.errors import InvalidParameter, require
+from likewise.hypotheses.geometry import kernels
 from likewise.protocol import Batch, Distance, Floats, Key, Report
 
 CHOICES = ("worst", "first", "random")
@@ -78,6 +78,67 @@ def _excess_under(distances: Any, probabilities: Floats) -> Floats:
     return np.asarray(probabilities[:, None] - probabilities - d)
 
 
+METRICS: dict[str, tuple[str, ...]] = {
+    "cityblock": ("w",),
+    "euclidean": ("w",),
+    "sqeuclidean": ("w",),
+    "chebyshev": (),
+    "mahalanobis": ("VI",),
+}
+"""Metrics with a compiled loop, in the order of the kernels, and the options of SciPy's that it takes."""
+
+
+class NamedMetric:
+    """A metric with a compiled loop of its own; weights and VI as SciPy has them.
+
+    Examples
+    --------
+    >>> NamedMetric("mahalanobis", VI=np.eye(1))(np.array([[0.0], [2.0]])).tolist()
+    [[0.0, 2.0], [2.0, 0.0]]
+    """
+
+    def __init__(self, name: str, w: Any = None, VI: Any = None) -> None:
+        self.__name__ = name
+        self.number = list(METRICS).index(name)
+        self.w = None if w is None else np.asarray(w, dtype=float)
+        self.VI = np.zeros((0, 0)) if VI is None else np.ascontiguousarray(VI, dtype=float)
+
+    def parameters(self, width: int) -> tuple[int, Floats, Floats]:
+        """The metric's number, weights and inverse covariance, as the kernels take them."""
+        given = self.VI.shape[0] if self.__name__ == "mahalanobis" else width if self.w is None else len(self.w)
+        require(given == width, "view", f"have {given} columns, as the metric's options do", width)
+        return self.number, np.ones(width) if self.w is None else self.w, self.VI
+
+    def __call__(self, view: Any) -> Floats:
+        """(k, k) distances."""
+        points = np.ascontiguousarray(view, dtype=float)
+        return np.asarray(kernels().distances(points, *self.parameters(points.shape[1])))
+
+
+def named_metric(name: str, **options: Any) -> Distance:
+    """A metric by its SciPy name: one of ours if it has a compiled loop, otherwise SciPy's."""
+    if name in METRICS and set(options) <= set(METRICS[name]):
+        needs_more = name == "mahalanobis" and "VI" not in options
+        require(not needs_more, "VI", "be given for the Mahalanobis distance", None)
+        return NamedMetric(name, **options)
+
+    def distance(view: Any) -> Floats:
+
+        from scipy.spatial.distance import cdist
+
+        points = np.asarray(view, dtype=float)
+        return np.asarray(cdist(points, points, name, **options))
+
+    try:
+        width = max([1, *(len(option) for option in options.values() if np.ndim(option) > 0)])
+        distance(np.zeros((2, width)))
+    except (TypeError, ValueError) as error:
+        raise InvalidParameter(
+            f"`distance` must be a callable or the name of a SciPy metric, got {name!r}: {error}"
+        ) from None
+    return distance
+
+
 class MetricAuditor(PairwiseAuditor):
     """Knows a distance and reports a pair whose gap exceeds it by more than α − margin.
 
@@ -118,6 +179,22 @@ class MetricAuditor(PairwiseAuditor):
         unused = not isinstance(distance, str) and options
         require(not unused, "options", "be left out with a distance of your own", sorted(options))
 
+    def audit(self, batch: Batch, probabilities: Floats, key: Key) -> Report | None:
+        """As any auditor that judges every pair; a metric with a compiled loop compares only where it must."""
+        if not isinstance(self.distance, NamedMetric) or self.choose == "random":
+            return super().audit(batch, probabilities, key)
+        view = np.ascontiguousarray(batch.view, dtype=float)
+        metric = self.distance.parameters(view.shape[1])
+        choose = CHOICES.index(self.choose)
+        favoured, disfavoured, excess = kernels().audit(view, probabilities, *metric, self.level, choose)
+        return None if favoured < 0 else Report(favoured, disfavoured, violates=excess > self.alpha)
+
+    def compiled(self, width: int) -> tuple[Any, ...] | None:
+        """Metric, levels and choice as the kernels take them; None for a distance of one's own, or a random choice."""
+        if not isinstance(self.distance, NamedMetric) or self.choose == "random":
+            return None
+        return self.distance.parameters(width), self.alpha, self.level, CHOICES.index(self.choose)
+
     def excess(self, batch: Batch, probabilities: Floats, t: int) -> Floats:
         """(k, k): gap less distance."""
         return _excess_under(self.distance(batch.view), probabilities)
@@ -131,29 +208,6 @@ class MetricAuditor(PairwiseAuditor):
             "exhaustive": True,
             "fixed": True,
         }
-
-
-def named_metric(name: str, **options: Any) -> Distance:
-    """A SciPy metric as a distance on views.
-
-    Examples
-    --------
-    >>> named_metric("mahalanobis", VI=np.eye(1))(np.array([[0.0], [2.0]])).tolist()
-    [[0.0, 2.0], [2.0, 0.0]]
-    """
-
-    def distance(view: Any) -> Floats:
-        points = np.asarray(view, dtype=float)
-        return np.asarray(cdist(points, points, name, **options))
-
-    try:
-        width = max([1, *(len(option) for option in options.values() if np.ndim(option) > 0)])
-        distance(np.zeros((2, width)))
-    except (TypeError, ValueError) as error:
-        raise InvalidParameter(
-            f"`distance` must be a callable or the name of a SciPy metric, got {name!r}: {error}"
-        ) from None
-    return distance
 
 
 class DriftingAuditor(PairwiseAuditor):

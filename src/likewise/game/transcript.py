@@ -285,6 +285,20 @@ class Transcript:
         return self.hypotheses
 
 
+def facts_of(learner: Learner, environment: Environment, auditor: Auditor, seed: int, first: int) -> dict[str, Any]:
+    """What is known of a play besides its rounds."""
+    return {
+        "learner": learner.parameters(),
+        "alpha": auditor.alpha,
+        "margin": auditor.margin,
+        "costs": list(learner.costs),
+        "environment": environment.facts() | {"sees_policy": environment.sees_policy},
+        "auditor": auditor.facts(),
+        "seed": seed,
+        "first": first,
+    }
+
+
 class Recorder:
     """Collects the rounds of a play, and makes the transcript at its end."""
 
@@ -293,16 +307,7 @@ class Recorder:
         self._seen: list[Round] = []
         self._penalties: list[float] = []
         self._average = AveragePolicy()
-        self._facts = {
-            "learner": learner.parameters(),
-            "alpha": auditor.alpha,
-            "margin": auditor.margin,
-            "costs": list(learner.costs),
-            "environment": environment.facts() | {"sees_policy": environment.sees_policy},
-            "auditor": auditor.facts(),
-            "seed": seed,
-            "first": first,
-        }
+        self._facts = facts_of(learner, environment, auditor, seed, first)
 
     @property
     def rounds(self) -> int:

@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from likewise.errors import InvalidParameter, require
 from likewise.hypotheses.geometry import Cube, Geometry
-from likewise.protocol import Floats, Rows
+from likewise.protocol import Floats, Key, Rows
 
 BLOCK_ENTRIES = 4_000_000
 """Perturbed losses are minimised in blocks of about this many numbers (32 MB)."""
+ROUNDING = 1e-12
+"""Mix gaps below this share of the round's weight are rounding, not learning."""
 LISTABLE = 2**20
 """Classes larger than this are not written out hypothesis by hypothesis."""
 
@@ -69,6 +70,25 @@ class EnumerableClass(ABC):
             return np.full(self.geometry.dim, float(value))
         return np.eye(1, self.geometry.dim, self.constants.index(value)).ravel()
 
+    def added(self, losses: Floats, rows: Rows, s: Floats) -> Floats:
+        """losses + Σ_i s_i f(x_i)."""
+        return losses + self.losses(rows, s)
+
+    def log_updated(self, log_weights: Floats, rows: Rows, s: Floats, base: float, rate: float) -> Floats:
+        """log p_f + ln(1 − rate · (base + Σ_i s_i f(x_i))): the paper's update."""
+        return log_weights + np.log1p(-rate * (base + self.losses(rows, s)))
+
+    def mix_gap(
+        self, weights: Floats, losses: Floats, rows: Rows, s: Floats, probabilities: Floats, eta: float
+    ) -> float:
+        """δ ≥ 0: p·ℓ less the mix loss of the round, 0 where it is only rounding.
+
+        ``losses`` are the cumulative ones before the round; p·ℓ = Σ_i s_i π(x_i) is read off the probabilities.
+        """
+        mean = float(s @ probabilities)
+        gap = self.geometry.mix_gap(weights, losses, self.losses(rows, s), mean, eta)
+        return gap if gap > ROUNDING * float(np.abs(s).sum()) else 0.0
+
     def predict(self, X: Any) -> NDArray[np.uint8]:
         """The (N, people) matrix of f(x), 0 or 1."""
         return self.predict_rows(self.encode(X))
@@ -85,6 +105,18 @@ class EnumerableClass(ABC):
         ]
         return np.concatenate(parts)
 
+    def perturbed_leaders(
+        self, losses: Floats, scale: float, E: int, key: Key, padding: Floats, threads: int | None = None
+    ) -> NDArray[Any]:
+        """Minimisers of losses + scale · Σ_{x ∈ S} ξ_x f(x), S the class's separator, for E draws of Laplace noise ξ.
+
+        ``padding`` is more noise for the first person of S, one number per draw, or none.
+        """
+        points = self.separator
+        if points is None:
+            raise InvalidParameter(f"`separator` must be there to perturb leaders, got none in {type(self).__name__}.")
+        return self.minimisers(losses, points, scale * laplace_noise(key, E, len(points), padding))
+
     def require_listable(self) -> None:
         """Refuse to write out a class that is too large to list."""
         if self.size > LISTABLE:
@@ -92,6 +124,13 @@ class EnumerableClass(ABC):
                 f"This class holds 2^{self.size.bit_length() - 1} hypotheses or more and is never listed; "
                 f"`predict` lists at most {LISTABLE}."
             )
+
+
+def laplace_noise(key: Key, E: int, n: int, padding: Floats) -> Floats:
+    """(E, n) independent Laplace variables, with ``padding`` added on the first of each row."""
+    noise = key.generator().laplace(size=(E, n))
+    noise[: len(padding), 0] += padding
+    return noise
 
 
 def binned_sums(bins: NDArray[np.intp], s: Floats, size: int) -> Floats:
@@ -102,6 +141,8 @@ def binned_sums(bins: NDArray[np.intp], s: Floats, size: int) -> Floats:
     """
     if s.ndim == 1:
         return np.asarray(np.bincount(bins.ravel(), np.repeat(s, bins.shape[1]), size), dtype=float)
+    from scipy.sparse import csr_array
+
     starts = np.arange(0, bins.size + 1, bins.shape[1])
     membership = csr_array((np.ones(bins.size), bins.ravel(), starts), shape=(len(bins), size))
     return np.asarray(s @ membership)

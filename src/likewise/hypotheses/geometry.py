@@ -18,10 +18,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from likewise.protocol import Floats
 
@@ -53,21 +55,21 @@ class Simplex:
 
     def leaders(self, losses: Floats) -> Floats:
         """Equal weight on every minimiser."""
-        best = losses == losses.min()
-        return np.asarray(best / best.sum())
+        return np.asarray(kernels().leaders(losses))
 
     def gibbs(self, losses: Floats, eta: float) -> Floats:
         """p_f ∝ exp(−η L_f), shifted by the smallest loss so that nothing overflows."""
-        weights: Floats = np.exp(-eta * (losses - losses.min()))
-        weights /= weights.sum()
-        return weights
+        return np.asarray(kernels().gibbs(losses, eta))
 
     def free_energy(self, losses: Floats, eta: float) -> float:
         """φ_η(L) = −(1/η) ln mean exp(−η L)."""
-        best = losses.min()
         if math.isinf(eta):
-            return float(best)
-        return float(best - math.log(np.exp(-eta * (losses - best)).sum() / self.dim) / eta)
+            return float(losses.min())
+        return float(kernels().free_energy(losses, eta))
+
+    def mix_gap(self, weights: Floats, before: Floats, losses: Floats, mean: float, eta: float) -> float:
+        """δ = p·ℓ + (1/η) ln Σ_f p_f exp(−η ℓ_f), as a difference of free energies; ``mean`` is p·ℓ."""
+        return mean - (self.free_energy(before + losses, eta) - self.free_energy(before, eta))
 
     def minimisers(self, losses: Floats) -> NDArray[np.intp]:
         """The first minimiser for each row of (E, N) losses."""
@@ -107,13 +109,25 @@ class Cube:
 
     def gibbs(self, losses: Floats, eta: float) -> Floats:
         """q_c = σ(−η S_c): the product form of the exponential weights over all labellings."""
-        return np.asarray(expit(-eta * losses))
+        return np.exp(-np.logaddexp(0.0, eta * losses))
 
     def free_energy(self, losses: Floats, eta: float) -> float:
         """−(1/η) Σ_c ln((1 + exp(−η S_c)) / 2)."""
         if math.isinf(eta):
             return self.minimum(losses)
         return float(-(np.logaddexp(0.0, -eta * losses) - math.log(2.0)).sum() / eta)
+
+    def mix_gap(self, weights: Floats, before: Floats, losses: Floats, mean: float, eta: float) -> float:
+        """δ = Σ_c q_c s_c + (1/η) Σ_c ln(1 − q_c + q_c exp(−η s_c)): only cells with people in the round count."""
+        if math.isinf(eta):
+            return mean - self.minimum(losses)
+        used = np.flatnonzero(losses)
+        s, q = losses[used], weights[used]
+        # Written for the label that the round asks for, so that exponents are never positive.
+        shrunk = np.where(s > 0, q, 1.0 - q) * np.expm1(-eta * np.abs(s))
+        if shrunk.min(initial=0.0) <= -1.0 + 1e-9:
+            return mean - (self.free_energy(before + losses, eta) - self.free_energy(before, eta))
+        return mean - float(np.minimum(s, 0.0).sum()) + float(np.log1p(shrunk).sum()) / eta
 
     def minimisers(self, losses: Floats) -> NDArray[np.bool_]:
         """The first minimising labelling for each row of (E, m) losses."""
@@ -125,3 +139,9 @@ class Cube:
 
 
 Geometry = Simplex | Cube
+
+
+@cache
+def kernels() -> ModuleType:
+    """The compiled loops, loaded by who needs them: cells never do."""
+    return import_module("likewise.kernels")

@@ -8,7 +8,11 @@ round is people × columns + N, never people × N.
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,8 +21,13 @@ from numpy.typing import NDArray
 from likewise.errors import InvalidParameter, require
 from likewise.hypotheses.base import EnumerableClass, binned_sums, columns_of, quantile_cuts
 from likewise.hypotheses.fingerprint import check_models, fingerprint
-from likewise.hypotheses.geometry import Simplex
-from likewise.protocol import Floats, Rows
+from likewise.hypotheses.geometry import Simplex, kernels
+from likewise.protocol import Floats, Key, Rows
+
+BUSY = 50_000
+"""Random numbers in a round from which on threads pay."""
+FEW = 64
+"""Up to so many people a batch goes through the compiled loops, which sort it by hand."""
 
 
 class Thresholds(EnumerableClass):
@@ -62,6 +71,8 @@ class Thresholds(EnumerableClass):
         self._width = int(counts.max()) + 1
         self._real = np.flatnonzero((np.arange(self._width - 1) < counts[:, None]).ravel())
         self._shift = np.arange(len(counts)) * self._width
+        self.first = np.concatenate([[0], np.cumsum(counts)])
+        """Where each column's cuts start, counted through all columns: the layout that the kernels know."""
         self.geometry = Simplex(2 + 2 * int(counts.sum()))
         self.separator = self._staircase(counts)
 
@@ -92,6 +103,51 @@ class Thresholds(EnumerableClass):
         """(people, models): the models' scores."""
         return np.column_stack([score(model, X) for model in self.models or ()])
 
+    def compiled(self) -> NDArray[np.intp]:
+        """The layout of the cuts, as the kernels know it."""
+        return self.first
+
+    def added(self, losses: Floats, rows: Rows, s: Floats) -> Floats:
+        """losses + Σ_i s_i f(x_i), in one pass."""
+        if len(rows) > FEW:
+            return super().added(losses, rows, s)
+        return np.asarray(kernels().threshold_added(losses, rows, s, self.first))
+
+    def log_updated(self, log_weights: Floats, rows: Rows, s: Floats, base: float, rate: float) -> Floats:
+        """The paper's update, with one logarithm per step between the people."""
+        if len(rows) > FEW:
+            return super().log_updated(log_weights, rows, s, base, rate)
+        return np.asarray(kernels().threshold_log_updated(log_weights, rows, s, base, rate, self.first))
+
+    def mix_gap(
+        self, weights: Floats, losses: Floats, rows: Rows, s: Floats, probabilities: Floats, eta: float
+    ) -> float:
+        """δ, with one exponential per step between the people."""
+        if len(rows) > FEW:
+            return super().mix_gap(weights, losses, rows, s, probabilities, eta)
+        return float(kernels().threshold_mix_gap(weights, losses, rows, s, probabilities, eta, self.first))
+
+    def perturbed_leaders(
+        self, losses: Floats, scale: float, E: int, key: Key, padding: Floats, threads: int | None = None
+    ) -> NDArray[np.intp]:
+        """Minimisers of E draws of Laplace noise on the class's own separator, compiled and on several threads."""
+        leaders = np.empty(E, dtype=np.intp)
+        seed, extra = np.uint64(key.seed), padding.astype(np.float32)
+        threads = (os.cpu_count() or 1) if threads is None else threads
+        if E * len(self._real) < BUSY:
+            threads = 1
+        width = 64 * math.ceil(E / threads / 64)
+        parts = [(start, leaders[start : start + width]) for start in range(0, E, width)]
+
+        def draw(part: tuple[int, NDArray[np.intp]]) -> None:
+            kernels().threshold_perturbed_leaders(losses, scale, seed, key.t, extra, self.first, *part)
+
+        if len(parts) == 1:
+            draw(parts[0])
+        else:
+            list(_pool(threads).map(draw, parts))
+        return leaders
+
     def losses(self, rows: Rows, s: Floats) -> Floats:
         """Σ_i s_i f(x_i) for every f, by suffix sums along the cuts."""
         columns = len(self.cuts)
@@ -104,6 +160,8 @@ class Thresholds(EnumerableClass):
 
     def probability(self, weights: Floats, rows: Rows) -> Floats:
         """π(x), by prefix sums of the weights along the cuts."""
+        if len(rows) <= FEW:
+            return np.asarray(kernels().threshold_probability(weights, rows, self.first))
         half = len(self._real)
         step = np.zeros((2, len(self.cuts) * (self._width - 1)))
         step[:, self._real] = weights[2:].reshape(2, half)
@@ -179,3 +237,8 @@ def score(model: Any, X: Any) -> Floats:
             f"got shape {values.shape} from {type(model).__name__}{' with NaN' if np.isnan(values).any() else ''}."
         )
     return values
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads)

@@ -24,17 +24,15 @@ from likewise.learners.penalties import Scheduled, Tilted
 from likewise.policies import Mixture
 from likewise.protocol import Floats, Key, Round
 
-ROUNDING = 1e-12
-"""Mix gaps below this share of the round's weight are rounding, not learning."""
-
 
 class AdaHedgeState(NamedTuple):
-    """Cumulative losses in the class's coordinates, and Δ."""
+    """Cumulative losses in the class's coordinates, Δ, and the weights they give: p ∝ exp(−η L), η = ln N/Δ."""
 
     rounds: int
     reports: int
     losses: Floats
     delta: float
+    weights: Floats
 
 
 @dataclass(frozen=True)
@@ -94,25 +92,32 @@ class AdaHedge(BaseLearner):
 
     def init(self) -> AdaHedgeState:
         """No losses; Δ_0 = 0, or k for tilted penalties."""
-        start = self.weight if isinstance(self.rule, Tilted) else 0.0
-        return AdaHedgeState(0, 0, np.zeros(self.hypotheses.geometry.dim), start)
+        losses = np.zeros(self.hypotheses.geometry.dim)
+        return AdaHedgeState(0, 0, losses, self._start, self._weights(losses, self._start))
 
     def act(self, state: AdaHedgeState, key: Key) -> Mixture:
-        """p ∝ exp(−η L); while Δ = 0 everything is tied and the leaders share the weight."""
-        geometry = self.hypotheses.geometry
-        eta = self._eta(state.delta)
-        weights = geometry.leaders(state.losses) if math.isinf(eta) else geometry.gibbs(state.losses, eta)
-        return Mixture(self.hypotheses, weights)
+        """The weights of the state."""
+        return Mixture(self.hypotheses, state.weights)
 
     def update(self, state: AdaHedgeState, round: Round) -> AdaHedgeState:
-        """Add the round's losses, and its mix gap to Δ."""
-        reported = round.report is not None
+        """Add the round's losses, and its mix gap to Δ; then the next weights."""
+        F, rows, reported = self.hypotheses, round.batch.rows, round.report is not None
         s = self._signed(round, self.penalty_at(state) if reported else 0.0)
-        losses = state.losses + self.hypotheses.losses(round.batch.rows, s)
-        delta = state.delta + self._mix_gap(state, losses, s, round.probabilities)
-        if reported and isinstance(self.rule, Tilted) and self._log_size > 0:
-            delta = max(delta, self.rule.raised(state.delta, self._log_size))
-        return AdaHedgeState(state.rounds + 1, state.reports + reported, losses, delta)
+        delta = state.delta
+        if self._log_size > 0:
+            delta += F.mix_gap(state.weights, state.losses, rows, s, round.probabilities, self._eta(state.delta))
+            if reported and isinstance(self.rule, Tilted):
+                delta = max(delta, self.rule.raised(state.delta, self._log_size))
+        losses = F.added(state.losses, rows, s)
+        return AdaHedgeState(state.rounds + 1, state.reports + reported, losses, delta, self._weights(losses, delta))
+
+    def compiled(self) -> tuple[str, tuple[float, ...]]:
+        """Which compiled loop plays this learner, and its parameters."""
+        if isinstance(self.rule, Scheduled):
+            return "ADAHEDGE_SCHEDULED", (self.rule.first, self.rule.growth)
+        if isinstance(self.rule, Tilted):
+            return "ADAHEDGE_TILTED", (self.rule.c, self.rule.floor, self.weight)
+        return "ADAHEDGE_FIXED", (float(self.rule),)
 
     def penalty_at(self, state: AdaHedgeState) -> float:
         """C_t, from the number of reports (scheduled) or from Δ (tilted)."""
@@ -136,19 +141,20 @@ class AdaHedge(BaseLearner):
 
     def observed_bound(self, state: AdaHedgeState) -> float:
         """2Δ_T − Δ_0: proved for every play, whatever the other roles do."""
-        return 2 * state.delta - self.init().delta
+        return 2 * state.delta - self._start
+
+    @property
+    def _start(self) -> float:
+        """Δ_0."""
+        return self.weight if isinstance(self.rule, Tilted) else 0.0
 
     def _eta(self, delta: float) -> float:
         return self._log_size / delta if delta > 0 else math.inf
 
-    def _mix_gap(self, state: AdaHedgeState, losses: Floats, s: Floats, probabilities: Floats) -> float:
-        """δ_t = p·ℓ − m ≥ 0; p·ℓ = Σ_i s_i π(x_i) is read off the probabilities that were shown."""
-        if self._log_size == 0:
-            return 0.0
-        geometry, eta = self.hypotheses.geometry, self._eta(state.delta)
-        mixed = geometry.free_energy(losses, eta) - geometry.free_energy(state.losses, eta)
-        gap = float(s @ probabilities) - mixed
-        return gap if gap > ROUNDING * float(np.abs(s).sum()) else 0.0
+    def _weights(self, losses: Floats, delta: float) -> Floats:
+        """p ∝ exp(−η L); while Δ = 0 everything is tied and the leaders share the weight."""
+        geometry, eta = self.hypotheses.geometry, self._eta(delta)
+        return np.asarray(geometry.leaders(losses) if math.isinf(eta) else geometry.gibbs(losses, eta))
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from scipy import special
 from likewise import theory
 from likewise.errors import InvalidParameter, require
 from likewise.hypotheses import Cube, EnumerableClass, enumerable
+from likewise.hypotheses.base import laplace_noise
 from likewise.hypotheses.finite import distinct_on
 from likewise.learners.base import BaseLearner, fixed_penalty
 from likewise.learners.weights import Losses
@@ -56,6 +57,8 @@ class ContextFTPL(BaseLearner):
         People on which any two hypotheses differ; by default the class's own separator.
     transductive
         ``separator`` holds everybody who will ever come, so hypotheses that agree on them count as one.
+    threads
+        How many threads share the draws of a round; all cores by default. The answer doesn't depend on it.
 
     Examples
     --------
@@ -75,6 +78,7 @@ class ContextFTPL(BaseLearner):
     noise_scale: float = 1.0
     separator: Any = None
     transductive: bool = False
+    threads: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -207,13 +211,18 @@ class ContextFTPL(BaseLearner):
             return Mixture(self.F, self.F.geometry.leader(state.losses))
         if self.exact:
             return Mixture(self.F, self._law(state.losses / scale))
-        noise = scale * self._draw(key.generator())
-        return Mixture(self.F, self.F.geometry.mixture(self.F.minimisers(state.losses, self.points, noise)))
+        padding = self._pad(key)
+        if self.separator is None:
+            leaders = self.F.perturbed_leaders(state.losses, scale, self.E, key, padding, self.threads)
+        else:
+            noise = scale * laplace_noise(key, self.E, self.n, padding)
+            leaders = self.F.minimisers(state.losses, self.points, noise)
+        return Mixture(self.F, self.F.geometry.mixture(leaders))
 
     def update(self, state: Losses, round: Round) -> Losses:
         """Add the round's Lagrangian losses."""
-        losses = self.F.losses(round.batch.rows, self._signed(round, self.penalty_at(state)))
-        return Losses(state.rounds + 1, state.reports + (round.report is not None), state.losses + losses)
+        losses = self.F.added(state.losses, round.batch.rows, self._signed(round, self.penalty_at(state)))
+        return Losses(state.rounds + 1, state.reports + (round.report is not None), losses)
 
     def penalty_at(self, state: Losses) -> float:
         """C, or cW_t/(4n) for growing noise."""
@@ -237,12 +246,12 @@ class ContextFTPL(BaseLearner):
         derived = {"separator": self.n, "C": self.C, "E": None if self.exact else self.E, "scale": self.scale}
         return super().parameters() | derived
 
-    def _draw(self, rng: np.random.Generator) -> Floats:
-        """(E, n) standard noise on the separator, with the padding on its first point."""
-        noise = rng.laplace(size=(self.E, self.n))
-        if self._padding > 0:
-            noise[:, 0] += rng.gamma(self._padding, size=self.E) - rng.gamma(self._padding, size=self.E)
-        return noise
+    def _pad(self, key: Key) -> Floats:
+        """The noise that the padded contexts put on f(v), v the first point of S: a difference of two Gammas."""
+        if self._padding == 0:
+            return np.empty(0)
+        rng = key.stream(1)
+        return rng.gamma(self._padding, size=self.E) - rng.gamma(self._padding, size=self.E)
 
     def _law(self, losses: Floats) -> Floats:
         """Pr[cell says 1] = Pr[S_c/W + ξ_c < 0], cell by cell; cells without a point of S just lead."""

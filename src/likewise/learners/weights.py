@@ -89,10 +89,14 @@ class ExponentialWeights(BaseLearner):
 
     def update(self, state: LogWeights, round: Round) -> LogWeights:
         """p_f ← p_f (1 − γ m_f / B), in log space, where nothing overflows or becomes 0/0."""
-        losses = self.hypotheses.losses(round.batch.rows, self._signed(round, self.C))
-        m = base_error(round.batch.y, self.costs) + self.C + losses
-        log_weights = state.log_weights + np.log1p(-self.gamma / self.B * m)
+        base = base_error(round.batch.y, self.costs) + self.C  # so that m_f = base + Σ s f
+        s = self._signed(round, self.C)
+        log_weights = self.hypotheses.log_updated(state.log_weights, round.batch.rows, s, base, self.gamma / self.B)
         return LogWeights(state.rounds + 1, state.reports + (round.report is not None), log_weights)
+
+    def compiled(self) -> tuple[str, tuple[float, ...]]:
+        """Which compiled loop plays this learner, and its parameters."""
+        return "EXPONENTIAL_WEIGHTS", (self.gamma / self.B, self.C)
 
     def penalty_at(self, state: LogWeights) -> float:
         """C, the same in every round."""
@@ -164,8 +168,12 @@ class Hedge(BaseLearner):
 
     def update(self, state: Losses, round: Round) -> Losses:
         """Add the round's Lagrangian losses."""
-        losses = self.hypotheses.losses(round.batch.rows, self._signed(round, self.C))
-        return Losses(state.rounds + 1, state.reports + (round.report is not None), state.losses + losses)
+        losses = self.hypotheses.added(state.losses, round.batch.rows, self._signed(round, self.C))
+        return Losses(state.rounds + 1, state.reports + (round.report is not None), losses)
+
+    def compiled(self) -> tuple[str, tuple[float, ...]]:
+        """Which compiled loop plays this learner, and its parameters."""
+        return "HEDGE", (self.eta, self.C)
 
     def penalty_at(self, state: Losses) -> float:
         """C, the same in every round."""

@@ -1,0 +1,111 @@
+"""A whole play in one compiled loop, where every part is plain arrays. The same kernels, so the same transcript.
+
+``play`` asks each part for its compiled form: a class of thresholds, a learner with weights, a stored population, an
+auditor with a named metric. If one of them has none, or a subclass has changed what its form stands for, the readable
+loop plays instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from likewise.errors import InvalidParameter
+from likewise.game.transcript import Transcript, facts_of
+from likewise.policies import AveragePolicy
+from likewise.protocol import Auditor, Environment, Floats, Key, Learner, Role, Rows
+
+CHUNK = 4096
+"""Rounds played between two looks at the progress bar."""
+
+
+@dataclass(frozen=True)
+class CompiledPlay:
+    """The parts of a play, as arrays."""
+
+    learner: Learner
+    environment: Environment
+    auditor: Auditor
+    first: Any
+    kind: int
+    knobs: Floats
+    population: tuple[Rows, Floats, Floats]
+    audit: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, learner: Learner, people: Environment, auditor: Auditor) -> CompiledPlay | None:
+        """The compiled play of these parts; None unless each of them has a compiled form and keeps to it."""
+        first = _form(learner.hypotheses, "losses", "probability", "added", "log_updated", "mix_gap")
+        rule = _form(learner, "init", "act", "update", "penalty_at")
+        population = _form(people, "batch", "draws")
+        if first is None or rule is None or population is None or people.k > 64:
+            return None
+        metric = _form(auditor, "audit", "excess", width=population[2].shape[1])
+        if metric is None:
+            return None
+        from likewise import kernels
+
+        kind = getattr(kernels, rule[0])
+        return cls(learner, people, auditor, first, kind, np.array(rule[1]), population, metric)
+
+    def play(self, state: Any, T: int, seed: int, chunks: Iterable[range]) -> Transcript:
+        """T rounds from ``state`` on."""
+        from likewise import kernels
+
+        k, begins, fresh = self.environment.k, state.rounds + 1, type(state)
+        chances, pairs = np.empty((T, k)), np.empty((T, 2), dtype=np.intp)
+        violates, penalties = np.empty(T, dtype=np.int8), np.empty(T)
+        draws = self.environment.draws(seed, begins, T)  # type: ignore[attr-defined]
+        rows, y, view = self.population
+        metric, alpha, level, choose = self.audit
+        weights = np.array(self.learner.act(state, Key(seed, Role.LEARNER, begins)).weights)  # type: ignore[attr-defined]
+        average = np.zeros(len(weights))
+        numbers = getattr(state, "log_weights", None)
+        numbers = np.array(state.losses if numbers is None else numbers)
+        delta, reports, done = getattr(state, "delta", 0.0), state.reports, state.rounds
+        log_size = float(self.learner.hypotheses.log_size)  # type: ignore[attr-defined]
+        for part in chunks:
+            now = slice(part.start, part.stop)
+            numbers, weights, delta, reports, done = kernels.play_rounds(
+                self.kind, self.knobs, np.array(self.learner.costs, dtype=float), log_size, self.first,
+                rows, y, view, draws[now], *metric, alpha, level, choose,
+                numbers, weights, delta, reports, done, average,
+                chances[now], pairs[now], violates[now], penalties[now],
+            )  # fmt: skip
+        if not np.isfinite(penalties).all():
+            raise InvalidParameter("`penalty` must not run away, got one beyond all numbers; let it grow more slowly.")
+        fields = {"rounds": done, "reports": reports, "losses": numbers, "log_weights": numbers}
+        fields |= {"delta": delta, "weights": weights}
+        people = draws.ravel()
+        return Transcript(
+            rows=rows[people],
+            y=y[people],
+            view=self.environment.view[people],  # type: ignore[attr-defined]
+            chances=chances.ravel(),
+            starts=np.arange(T + 1) * k,
+            pairs=pairs,
+            violates=violates,
+            false=np.zeros(T, dtype=bool),
+            reviewed=np.ones(T, dtype=bool),
+            penalties=penalties,
+            average_policy=AveragePolicy.of(self.learner.hypotheses, average, T),
+            hypotheses=self.learner.hypotheses,
+            state=fresh(**{name: fields[name] for name in fresh._fields}),
+            facts=facts_of(self.learner, self.environment, self.auditor, seed, begins),
+        )
+
+
+def _form(part: Any, *methods: str, **details: Any) -> Any:
+    """The compiled form of a part, if no subclass has redefined a method that the form stands for."""
+    kind = type(part)
+    owner = _owner(kind, "compiled")
+    if owner is None or any(not issubclass(owner, _owner(kind, name) or object) for name in methods):
+        return None
+    return part.compiled(**details)
+
+
+def _owner(kind: type, name: str) -> type | None:
+    return next((base for base in kind.__mro__ if name in vars(base)), None)

@@ -1,0 +1,508 @@
+"""The compiled inner loops (numba), nothing else.
+
+Every function here is plain arithmetic on arrays that somebody else owns and explains; each has a NumPy twin in the
+tests. No fast-math: a loop called from Python and the same loop inside :func:`play_rounds` give the same bits, which is
+why a compiled play and the readable loop agree exactly.
+
+A class of thresholds is laid out as ``first[j] … first[j + 1]``: the cuts of column j, counted through all columns. Of
+its N = 2 + 2M hypotheses, 0 and 1 are the constants, 2 + c says 1 to who passed cut c, 2 + M + c to who did not.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+# How a learner turns losses into weights, and how much a report weighs.
+EXPONENTIAL_WEIGHTS, HEDGE, ADAHEDGE_FIXED, ADAHEDGE_SCHEDULED, ADAHEDGE_TILTED = range(5)
+# The metrics that have a loop of their own.
+CITYBLOCK, EUCLIDEAN, SQEUCLIDEAN, CHEBYSHEV, MAHALANOBIS = range(5)
+WORST, FIRST = range(2)
+ROUNDING = 1e-12
+
+
+# Weights ----------------------------------------------------------------------------------------------------
+
+
+@njit(cache=True)
+def gibbs(losses, eta):
+    """p_f ∝ exp(−η L_f), shifted by the smallest loss so that nothing overflows."""
+    low = losses[0]
+    for i in range(1, len(losses)):
+        low = min(low, losses[i])
+    weights = np.empty(len(losses))
+    total = 0.0
+    for i in range(len(losses)):
+        weights[i] = math.exp(-eta * (losses[i] - low))
+        total += weights[i]
+    for i in range(len(losses)):
+        weights[i] /= total
+    return weights
+
+
+@njit(cache=True)
+def free_energy(losses, eta):
+    """−(1/η) ln mean exp(−η L)."""
+    low = losses[0]
+    for i in range(1, len(losses)):
+        low = min(low, losses[i])
+    total = 0.0
+    for i in range(len(losses)):
+        total += math.exp(-eta * (losses[i] - low))
+    return low - math.log(total / len(losses)) / eta
+
+
+@njit(cache=True)
+def leaders(losses):
+    """Equal weight on every minimiser."""
+    low = losses[0]
+    for i in range(1, len(losses)):
+        low = min(low, losses[i])
+    weights = np.zeros(len(losses))
+    count = 0
+    for i in range(len(losses)):
+        if losses[i] == low:
+            count += 1
+    for i in range(len(losses)):
+        if losses[i] == low:
+            weights[i] = 1.0 / count
+    return weights
+
+
+# Thresholds -------------------------------------------------------------------------------------------------
+
+
+@njit(cache=True)
+def _steps(rows, s, j, bins, sums):
+    """The people of column j by the cuts they passed, highest first, with Σ s of who passed at least as many.
+
+    Between two of these steps all hypotheses of the column have the same loss. Returns how many steps there are.
+    """
+    count = 0
+    for i in range(len(s)):
+        b = rows[i, j]
+        at = count
+        while at > 0 and bins[at - 1] < b:
+            at -= 1
+        if at > 0 and bins[at - 1] == b:
+            sums[at - 1] += s[i]
+        else:
+            for move in range(count, at, -1):
+                bins[move] = bins[move - 1]
+                sums[move] = sums[move - 1]
+            bins[at] = b
+            sums[at] = s[i]
+            count += 1
+    for at in range(1, count):
+        sums[at] += sums[at - 1]
+    return count
+
+
+@njit(cache=True)
+def _total(s):
+    total = 0.0
+    for i in range(len(s)):
+        total += s[i]
+    return total
+
+
+@njit(cache=True)
+def threshold_added(losses, rows, s, first):
+    """losses + Σ_i s_i f(x_i) for every f, in one pass: constant between the people's steps."""
+    M = first[-1]
+    out = np.empty(len(losses))
+    total = _total(s)
+    bins, sums = np.empty(len(s), np.int64), np.empty(len(s))
+    out[0] = losses[0]
+    out[1] = losses[1] + total
+    for j in range(len(first) - 1):
+        start, stop = first[j], first[j + 1]
+        steps = _steps(rows, s, j, bins, sums)
+        high = stop
+        above = 0.0
+        for at in range(steps + 1):
+            low = start + (bins[at] if at < steps else 0)
+            below = total - above
+            for c in range(low, high):
+                out[2 + c] = losses[2 + c] + above
+                out[2 + M + c] = losses[2 + M + c] + below
+            if at < steps:
+                above = sums[at]
+            high = low
+    return out
+
+
+@njit(cache=True)
+def threshold_log_updated(log_weights, rows, s, base, rate, first):
+    """log p_f + ln(1 − rate · (base + Σ_i s_i f(x_i))): one logarithm per step, not per hypothesis."""
+    M = first[-1]
+    out = np.empty(len(log_weights))
+    total = _total(s)
+    bins, sums = np.empty(len(s), np.int64), np.empty(len(s))
+    out[0] = log_weights[0] + math.log1p(-rate * base)
+    out[1] = log_weights[1] + math.log1p(-rate * (base + total))
+    for j in range(len(first) - 1):
+        start, stop = first[j], first[j + 1]
+        steps = _steps(rows, s, j, bins, sums)
+        high = stop
+        above = 0.0
+        for at in range(steps + 1):
+            low = start + (bins[at] if at < steps else 0)
+            up = math.log1p(-rate * (base + above))
+            down = math.log1p(-rate * (base + total - above))
+            for c in range(low, high):
+                out[2 + c] = log_weights[2 + c] + up
+                out[2 + M + c] = log_weights[2 + M + c] + down
+            if at < steps:
+                above = sums[at]
+            high = low
+    return out
+
+
+@njit(cache=True)
+def threshold_probability(weights, rows, first):
+    """π(x): the weights of the constants 1, of the cuts passed, and of the cuts not passed."""
+    people = len(rows)
+    M = first[-1]
+    out = np.full(people, weights[1])
+    order = np.empty(people, np.int64)
+    for j in range(len(first) - 1):
+        start, stop = first[j], first[j + 1]
+        for i in range(people):  # people by the cuts they passed, fewest first
+            at = i
+            while at > 0 and rows[order[at - 1], j] > rows[i, j]:
+                order[at] = order[at - 1]
+                at -= 1
+            order[at] = i
+        passed = 0.0
+        c = start
+        for at in range(people):
+            while c < start + rows[order[at], j]:
+                passed += weights[2 + c]
+                c += 1
+            out[order[at]] += passed
+        missed = 0.0
+        c = stop
+        for back in range(people):
+            at = people - 1 - back
+            while c > start + rows[order[at], j]:
+                c -= 1
+                missed += weights[2 + M + c]
+            out[order[at]] += missed
+    for i in range(people):
+        out[i] = min(1.0, max(0.0, out[i]))
+    return out
+
+
+@njit(cache=True)
+def threshold_mix_gap(weights, losses, rows, s, probabilities, eta, first):
+    """δ = p·ℓ + (1/η) ln Σ_f p_f exp(−η ℓ_f), with one exponential per step and none per hypothesis.
+
+    ``losses`` are the cumulative ones before the round, for the rare case that all of Σ p exp(−ηℓ) underflows.
+    """
+    mean = 0.0
+    size = 0.0
+    for i in range(len(s)):
+        mean += s[i] * probabilities[i]
+        size += abs(s[i])
+    M = first[-1]
+    total = _total(s)
+    bins, sums = np.empty(len(s), np.int64), np.empty(len(s))
+    low_loss = min(0.0, total)
+    for j in range(len(first) - 1):
+        steps = _steps(rows, s, j, bins, sums)
+        for at in range(steps):
+            low_loss = min(low_loss, min(sums[at], total - sums[at]))
+    if math.isinf(eta):
+        gap = mean - low_loss
+        return gap if gap > ROUNDING * size else 0.0
+    shrunk = weights[0] * math.expm1(eta * low_loss) + weights[1] * math.expm1(-eta * (total - low_loss))
+    for j in range(len(first) - 1):
+        start, stop = first[j], first[j + 1]
+        steps = _steps(rows, s, j, bins, sums)
+        high = stop
+        above = 0.0
+        for at in range(steps + 1):
+            low = start + (bins[at] if at < steps else 0)
+            passed, missed = 0.0, 0.0
+            for c in range(low, high):
+                passed += weights[2 + c]
+                missed += weights[2 + M + c]
+            shrunk += passed * math.expm1(-eta * (above - low_loss))
+            shrunk += missed * math.expm1(-eta * (total - above - low_loss))
+            if at < steps:
+                above = sums[at]
+            high = low
+    if shrunk > -1.0 + 1e-9:
+        gap = mean - low_loss + math.log1p(shrunk) / eta
+    else:
+        after = threshold_added(losses, rows, s, first)
+        gap = mean - (free_energy(after, eta) - free_energy(losses, eta))
+    return gap if gap > ROUNDING * size else 0.0
+
+
+# Auditing ---------------------------------------------------------------------------------------------------
+
+
+@njit(cache=True)
+def distance(a, b, metric, weights, inverse):
+    """The named metric between two people; ``weights`` and ``inverse`` (VI) where the metric takes them."""
+    total = 0.0
+    if metric == MAHALANOBIS:
+        for u in range(len(a)):
+            part = 0.0
+            for v in range(len(a)):
+                part += inverse[u, v] * (a[v] - b[v])
+            total += (a[u] - b[u]) * part
+        return math.sqrt(max(0.0, total))
+    for u in range(len(a)):
+        apart = abs(a[u] - b[u])
+        if metric == CITYBLOCK:
+            total += weights[u] * apart
+        elif metric == CHEBYSHEV:
+            if weights[u] > 0:
+                total = max(total, weights[u] * apart)
+        else:
+            total += weights[u] * apart * apart
+    return math.sqrt(total) if metric == EUCLIDEAN else total
+
+
+@njit(cache=True)
+def distances(view, metric, weights, inverse):
+    """(k, k) distances of the people of a view."""
+    k = len(view)
+    out = np.zeros((k, k))
+    for i in range(k):
+        for j in range(i + 1, k):
+            out[i, j] = distance(view[i], view[j], metric, weights, inverse)
+            out[j, i] = out[i, j]
+    return out
+
+
+@njit(cache=True)
+def audit(view, probabilities, metric, weights, inverse, level, choose):
+    """The pair to report, favoured first, and its excess; (−1, −1, 0) for none. Pairs within the level need no look."""
+    k = len(probabilities)
+    best, high, low = level, -1, -1
+    for i in range(k):
+        for j in range(k):
+            gap = probabilities[i] - probabilities[j]
+            if gap <= best:
+                continue
+            excess = gap - distance(view[i], view[j], metric, weights, inverse)
+            if excess > best:
+                if choose == FIRST:
+                    return i, j, excess
+                best, high, low = excess, i, j
+    return high, low, (best if high >= 0 else 0.0)
+
+
+# A whole play -----------------------------------------------------------------------------------------------
+
+
+@njit(cache=True)
+def signed_weights(y, favoured, disfavoured, C, false_positive, false_negative):
+    """s_i = c_fp (1 − y_i) − c_fn y_i + C (1[i = favoured] − 1[i = disfavoured]); a missing label adds nothing."""
+    s = np.empty(len(y))
+    for i in range(len(y)):
+        s[i] = false_positive - (false_positive + false_negative) * y[i]
+        if s[i] != s[i]:
+            s[i] = 0.0
+    if favoured >= 0:
+        s[favoured] += C
+        s[disfavoured] -= C
+    return s
+
+
+@njit(cache=True)
+def play_rounds(
+    kind, knobs, costs, log_size, first, rows, y, view, draws, metric, metric_weights, inverse, alpha, level, choose,
+    losses, weights, delta, reports, done, average, chances, pairs, violates, penalties,
+):  # fmt: skip
+    """Play ``len(draws)`` rounds of a threshold class on a stored population, into the arrays that are given.
+
+    ``losses`` are the learner's numbers (log-weights for exponential weights), ``knobs`` its parameters: (γ/B, C),
+    (η, C), (C), (first, growth) or (c, floor, k). Returns the state after the last round.
+    """
+    k = draws.shape[1]
+    batch = np.empty((k, rows.shape[1]), rows.dtype)
+    seen = np.empty((k, view.shape[1]))
+    labels = np.empty(k)
+    for r in range(len(draws)):
+        for i in range(k):
+            batch[i] = rows[draws[r, i]]
+            seen[i] = view[draws[r, i]]
+            labels[i] = y[draws[r, i]]
+        p = threshold_probability(weights, batch, first)
+        high, low, excess = audit(seen, p, metric, metric_weights, inverse, level, choose)
+        if kind == ADAHEDGE_SCHEDULED:
+            C = math.exp(knobs[1] * reports + math.log(knobs[0]))
+        elif kind == ADAHEDGE_TILTED:
+            C = max(knobs[1] * knobs[2] * math.sqrt((done + 1) / log_size), knobs[0] * delta / log_size)
+        elif kind == ADAHEDGE_FIXED:
+            C = knobs[0]
+        else:
+            C = knobs[1]
+        chances[r] = p
+        pairs[r, 0], pairs[r, 1] = high, low
+        violates[r] = -1 if high < 0 else (1 if excess > alpha else 0)
+        penalties[r] = C
+        for f in range(len(weights)):
+            average[f] += weights[f]
+        s = signed_weights(labels, high, low, C, costs[0], costs[1])
+        if kind == EXPONENTIAL_WEIGHTS:
+            base = 0.0
+            for i in range(k):
+                if labels[i] == 1.0:
+                    base += 1.0
+            base = costs[1] * base + C
+            losses = threshold_log_updated(losses, batch, s, base, knobs[0], first)
+            weights = gibbs(-losses, 1.0)
+        elif kind == HEDGE:
+            losses = threshold_added(losses, batch, s, first)
+            weights = gibbs(losses, knobs[0])
+        else:
+            eta = log_size / delta if delta > 0 else math.inf
+            grown = delta + threshold_mix_gap(weights, losses, batch, s, p, eta, first)
+            if kind == ADAHEDGE_TILTED and high >= 0:
+                grown = max(grown, delta * (1 + knobs[0] ** 2 / (2 * log_size)))
+            delta = grown
+            losses = threshold_added(losses, batch, s, first)
+            weights = gibbs(losses, log_size / delta) if delta > 0 else leaders(losses)
+        reports += high >= 0
+        done += 1
+    return losses, weights, delta, reports, done
+
+
+# Perturbed leaders ------------------------------------------------------------------------------------------
+
+LANES = 64
+"""Draws that are worked on together: the innermost loops run over them, so that the compiler can vectorise."""
+
+
+# The noise may be reassociated: it is random in the last bits anyhow, and the same on any number of threads.
+@njit(fastmath=True, error_model="numpy")
+def _laplace(word):
+    """A standard Laplace variable from 32 random bits: the sign from the lowest, −ln u from the others (Cephes' logf)."""
+    u = (np.float32(np.int32(word >> np.uint32(1))) + np.float32(0.5)) * np.float32(4.656612873077393e-10)
+    bits = np.float32(u).view(np.int32)
+    exponent = np.float32(np.int32(np.int32(bits >> np.int32(23)) - np.int32(126)))
+    m = np.int32((bits & np.int32(0x007FFFFF)) | np.int32(0x3F000000)).view(np.float32)  # in [1/2, 1)
+    small = m < np.float32(0.70710678)
+    exponent = exponent - (np.float32(1.0) if small else np.float32(0.0))
+    x = (m + m if small else m) - np.float32(1.0)
+    z = x * x
+    y = np.float32(7.0376836292e-2)
+    y = y * x + np.float32(-1.1514610310e-1)
+    y = y * x + np.float32(1.1676998740e-1)
+    y = y * x + np.float32(-1.2420140846e-1)
+    y = y * x + np.float32(1.4249322787e-1)
+    y = y * x + np.float32(-1.6668057665e-1)
+    y = y * x + np.float32(2.0000714765e-1)
+    y = y * x + np.float32(-2.4999993993e-1)
+    y = y * x + np.float32(3.3333331174e-1)
+    size = -(x + (y * x * z - np.float32(0.5) * z) + exponent * np.float32(0.6931471805599453))
+    return size if word & np.uint32(1) else -size
+
+
+@njit(fastmath=True, error_model="numpy")
+def _noise(out, start, t0, t1, k0, k1):
+    """(points, LANES) Laplace variables of draws ``start``, ``start + 1``, …: Philox4x32-10 (Salmon et al. 2011)."""
+    c0, c1 = np.empty(LANES, np.uint32), np.empty(LANES, np.uint32)
+    c2, c3 = np.empty(LANES, np.uint32), np.empty(LANES, np.uint32)
+    for quad in range(out.shape[0] // 4):
+        for i in range(LANES):
+            c0[i], c1[i], c2[i], c3[i] = np.uint32(quad), np.uint32(start + i), t0, t1
+        a, b = k0, k1
+        for _ in range(10):
+            for i in range(LANES):
+                x0, x1, x2, x3 = c0[i], c1[i], c2[i], c3[i]
+                p0 = np.uint64(x0) * np.uint64(0xD2511F53)
+                p1 = np.uint64(x2) * np.uint64(0xCD9E8D57)
+                c0[i] = np.uint32(np.uint32(p1 >> np.uint64(32)) ^ x1 ^ a)
+                c1[i] = np.uint32(p1)
+                c2[i] = np.uint32(np.uint32(p0 >> np.uint64(32)) ^ x3 ^ b)
+                c3[i] = np.uint32(p0)
+            a = np.uint32(a + np.uint32(0x9E3779B9))
+            b = np.uint32(b + np.uint32(0xBB67AE85))
+        for i in range(LANES):
+            out[4 * quad, i] = _laplace(c0[i])
+            out[4 * quad + 1, i] = _laplace(c1[i])
+            out[4 * quad + 2, i] = _laplace(c2[i])
+            out[4 * quad + 3, i] = _laplace(c3[i])
+
+
+@njit(cache=True)
+def laplace_noise(points, draws, seed, t):
+    """(points, draws) of the very noise that perturbed leaders get; for the tests, and for who wants to see it."""
+    out = np.empty((4 * (points // 4 + 1), LANES * ((draws + LANES - 1) // LANES)), np.float32)
+    part = np.empty((out.shape[0], LANES), np.float32)
+    for start in range(0, out.shape[1], LANES):
+        _noise(part, start, np.uint32(t & 0xFFFFFFFF), np.uint32(t >> 32), *_halves(seed))
+        out[:, start : start + LANES] = part
+    return out[:points, :draws]
+
+
+@njit(cache=True)
+def _halves(seed):
+    return np.uint32(seed & np.uint64(0xFFFFFFFF)), np.uint32(seed >> np.uint64(32))
+
+
+@njit(fastmath=True, error_model="numpy")
+def _leaders(noise, relative, first, best, leader, total, passed):
+    """The minimiser of each lane: suffix sums of the noise along the cuts of each column."""
+    M = first[-1]
+    total[:] = np.float32(0.0)
+    for point in range(M + 1):
+        for i in range(LANES):
+            total[i] += noise[point, i]
+    for i in range(LANES):
+        value = relative[1] + total[i]
+        one = value < relative[0]
+        best[i] = value if one else relative[0]
+        leader[i] = np.int32(1) if one else np.int32(0)
+    for j in range(len(first) - 1):
+        passed[:] = np.float32(0.0)
+        for cut in range(first[j + 1] - 1, first[j] - 1, -1):
+            up, down = relative[2 + cut], relative[2 + M + cut]
+            above, below = np.int32(2 + cut), np.int32(2 + M + cut)
+            for i in range(LANES):
+                passed[i] += noise[1 + cut, i]
+                value = up + passed[i]
+                better = value < best[i]
+                best[i] = value if better else best[i]
+                leader[i] = above if better else leader[i]
+                value = down + (total[i] - passed[i])
+                better = value < best[i]
+                best[i] = value if better else best[i]
+                leader[i] = below if better else leader[i]
+
+
+@njit(cache=True, nogil=True)
+def threshold_perturbed_leaders(losses, scale, seed, t, padding, first, start, leaders):
+    """The minimiser of L_f/scale + Σ_{x ∈ S} ξ_x f(x) for the draws ``start``, ``start + 1``, …, into ``leaders``.
+
+    S is the staircase, ξ Laplace noise. Person 0 of it passed no cut and gets ``padding[draw]`` more; person 1 + c
+    passed the cuts of c's column up to c, and none of the others. The noise is a function of (seed, t, draw, person)
+    alone, so draws may be split among threads at multiples of LANES, and the answer stays the same.
+    """
+    low = losses[0]
+    for f in range(1, len(losses)):
+        low = min(low, losses[f])
+    relative = np.empty(len(losses), np.float32)
+    for f in range(len(losses)):
+        relative[f] = np.float32(min((losses[f] - low) / scale, 1e30))
+    k0, k1 = _halves(seed)
+    t0, t1 = np.uint32(t & 0xFFFFFFFF), np.uint32(t >> 32)
+    noise = np.empty((4 * (first[-1] // 4 + 1), LANES), np.float32)
+    best, total, passed = np.empty(LANES, np.float32), np.empty(LANES, np.float32), np.empty(LANES, np.float32)
+    leader = np.empty(LANES, np.int32)
+    for begin in range(0, len(leaders), LANES):
+        _noise(noise, start + begin, t0, t1, k0, k1)
+        for i in range(min(LANES, len(padding) - start - begin)):
+            noise[0, i] += padding[start + begin + i]
+        _leaders(noise, relative, first, best, leader, total, passed)
+        for i in range(min(LANES, len(leaders) - begin)):
+            leaders[begin + i] = leader[i]
