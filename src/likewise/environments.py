@@ -92,7 +92,7 @@ class IID:
         )
         self._rows: Rows = self.X
         self._encode: Encode | None = None
-        self._drawn: tuple[tuple[int, int], NDArray[np.intp]] | None = None
+        self._drawn: tuple[Key, NDArray[np.intp]] | None = None
 
     def encoded(self, encode: Encode) -> IID:
         """The population, encoded once; for several plays over one class, encode it before and pass it to each."""
@@ -105,20 +105,20 @@ class IID:
     def batch(self, key: Key, previous: Round | None, policy: Policy | None) -> Batch:
         """k people drawn for round ``key.t``."""
         block, place = divmod(key.t - 1, BLOCK)
-        chosen = self._block(key.seed, block)[place]
+        chosen = self._block(key._replace(t=block))[place]
         return Batch(_take(self._rows, chosen), self.y[chosen], _take(self.view, chosen))
 
     def draws(self, seed: int, first: int, rounds: int) -> NDArray[np.intp]:
         """(rounds, k): who comes in rounds ``first``, ``first + 1``, …"""
         blocks = range((first - 1) // BLOCK, (first + rounds - 2) // BLOCK + 1)
         start = (first - 1) % BLOCK
-        return np.concatenate([self._block(seed, block) for block in blocks])[start : start + rounds]
+        drawn = [self._block(Key(seed, Role.ENVIRONMENT, block)) for block in blocks]
+        return np.concatenate(drawn)[start : start + rounds]
 
-    def _block(self, seed: int, block: int) -> NDArray[np.intp]:
+    def _block(self, key: Key) -> NDArray[np.intp]:
         """The draws of BLOCK rounds at once, as making a generator costs more than using it; the last is kept."""
-        if self._drawn is None or self._drawn[0] != (seed, block):
-            rng = Key(seed, Role.ENVIRONMENT, block).generator()
-            self._drawn = (seed, block), rng.integers(len(self.y), size=(BLOCK, self.k))
+        if self._drawn is None or self._drawn[0] != key:
+            self._drawn = key, key.generator().integers(len(self.y), size=(BLOCK, self.k))
         return self._drawn[1]
 
     def compiled(self) -> tuple[Rows, Floats, Floats] | None:

@@ -164,8 +164,9 @@ class Frontier:
         """Error per person against α, down to what is possible without fairness."""
         with canvas(6, 4) as figure:
             axes = figure.subplots()
-            axes.plot(self.alphas, self.errors / self.people, "o-", color=COLOURS[0], label="best fair policy")
-            free = self.points[0].unconstrained / self.people
+            people = max(1, self.people)
+            axes.plot(self.alphas, self.errors / people, "o-", color=COLOURS[0], label="best fair policy")
+            free = self.points[0].unconstrained / people
             axes.axhline(free, color=COLOURS[1], linestyle="--", label="best hypothesis, fair or not")
             axes.set(xlabel="α: allowed beyond the distance", title="Least error per person, in hindsight")
             axes.legend()
@@ -354,7 +355,8 @@ class FairProgram:
         over = (gaps > allowed) & (allowed > 1e-3)
         if self.F.constants and over.any():
             share = float((1.0 - allowed[over] / gaps[over]).max()) + 1e-15
-            weights = (1.0 - share) * weights + share * self.F.constant(self.F.constants[0])
+            constants = [self.F.constant(value) for value in self.F.constants]
+            weights = (1.0 - share) * weights + share * min(constants, key=lambda c: float(self.costs @ c))
             gaps = gaps * (1.0 - share)
         return weights, float(np.maximum(0.0, gaps - allowed).max(initial=0.0))
 

@@ -21,6 +21,7 @@ EXPONENTIAL_WEIGHTS, HEDGE, ADAHEDGE_FIXED, ADAHEDGE_SCHEDULED, ADAHEDGE_TILTED 
 CITYBLOCK, EUCLIDEAN, SQEUCLIDEAN, CHEBYSHEV, MAHALANOBIS = range(5)
 WORST, FIRST = range(2)
 ROUNDING = 1e-12
+LOG_CEILING = 200.0
 
 
 # Weights ----------------------------------------------------------------------------------------------------
@@ -338,7 +339,7 @@ def play_rounds(
         p = threshold_probability(weights, batch, first)
         high, low, excess = audit(seen, p, metric, metric_weights, inverse, level, choose)
         if kind == ADAHEDGE_SCHEDULED:
-            C = math.exp(knobs[1] * reports + math.log(knobs[0]))
+            C = math.exp(min(knobs[1] * reports + math.log(knobs[0]), LOG_CEILING))
         elif kind == ADAHEDGE_TILTED:
             C = max(knobs[1] * knobs[2] * math.sqrt((done + 1) / log_size), knobs[0] * delta / log_size)
         elif kind == ADAHEDGE_FIXED:
@@ -367,7 +368,7 @@ def play_rounds(
             eta = log_size / delta if delta > 0 else math.inf
             grown = delta + threshold_mix_gap(weights, losses, batch, s, p, eta, first)
             if kind == ADAHEDGE_TILTED and high >= 0:
-                grown = max(grown, delta * (1 + knobs[0] ** 2 / (2 * log_size)))
+                grown = max(grown, min(delta * (1 + knobs[0] ** 2 / (2 * log_size)), math.exp(LOG_CEILING)))
             delta = grown
             losses = threshold_added(losses, batch, s, first)
             weights = gibbs(losses, log_size / delta) if delta > 0 else leaders(losses)
@@ -385,7 +386,7 @@ LANES = 64
 # The noise may be reassociated: it is random in the last bits anyhow, and the same on any number of threads.
 @njit(fastmath=True, error_model="numpy")
 def _laplace(word):
-    """A standard Laplace variable from 32 random bits: the sign from the lowest, −ln u from the others (Cephes' logf)."""
+    """A standard Laplace variable from 32 random bits: the lowest is the sign, the others give −ln u (Cephes' logf)."""
     u = (np.float32(np.int32(word >> np.uint32(1))) + np.float32(0.5)) * np.float32(4.656612873077393e-10)
     bits = np.float32(u).view(np.int32)
     exponent = np.float32(np.int32(np.int32(bits >> np.int32(23)) - np.int32(126)))

@@ -55,7 +55,9 @@ def brackets(transcript: Transcript) -> tuple[Bracket, ...]:
     turns = np.flatnonzero(used)
     high, low = (t.starts[turns][:, None] + t.pairs[turns]).T
     keys = _pair_keys(person[high], person[low])
-    lower, cleared = _lower_limits(t, person, np.unique(keys), level)
+    # An auditor known to miss pairs says nothing by keeping silent.
+    silent = t.facts["auditor"].get("exhaustive") is False
+    lower, cleared = ({}, {}) if silent else _lower_limits(t, person, np.unique(keys), level)
     found: dict[int, Bracket] = {}
     for key, turn in zip(keys.tolist(), turns.tolist(), strict=True):
         upper = float(t.gaps[turn]) - level
@@ -76,12 +78,16 @@ def brackets(transcript: Transcript) -> tuple[Bracket, ...]:
 
 def _identities(view: Any) -> NDArray[np.intp]:
     """A number for each person, the same for people whom the auditor can't tell apart."""
-    if hasattr(view, "columns"):
-        codes = [np.unique(np.asarray(view[name]).astype(str), return_inverse=True)[1] for name in view.columns]
-        table: NDArray[Any] = np.column_stack(codes)
-    else:
-        table = np.asarray(view).reshape(len(view), -1)
+    columns = (
+        [view[name] for name in view.columns] if hasattr(view, "columns") else np.asarray(view).reshape(len(view), -1).T
+    )
+    codes = [np.unique(_comparable(np.asarray(column)), return_inverse=True)[1] for column in columns]
+    table = np.column_stack(codes)
     return np.unique(table, axis=0, return_inverse=True)[1].ravel()
+
+
+def _comparable(column: NDArray[Any]) -> NDArray[Any]:
+    return column.astype(str) if column.dtype.hasobject else column
 
 
 def _pair_keys(first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.int64]:

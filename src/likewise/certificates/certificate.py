@@ -113,6 +113,9 @@ class Certificate:
 
     Attributes
     ----------
+    alpha, audited_alpha, level, delta
+        The level of the comparison, the one at which the auditor counted violations, the one at which they reported
+        (``audited_alpha`` less the margin), and one minus the confidence.
     error, people, rounds, reports, violations, late_violations
         What was observed; ``late_violations`` are those of the last quarter.
     regret
@@ -128,6 +131,7 @@ class Certificate:
     """
 
     alpha: float
+    audited_alpha: float
     level: float
     delta: float
     rounds: int
@@ -190,7 +194,8 @@ class Certificate:
             left.set(
                 xlabel="ε: compared with policies fair at α − ε", title="Errors above the best such policy, at most"
             )
-            left.legend()
+            if left.get_legend_handles_labels()[0]:
+                left.legend()
             for f, colour, line in zip(self.fairness, COLOURS, ("-", "--", "-."), strict=False):
                 alphas, betas = self.curve(f)
                 right.plot(alphas, betas, color=colour, linestyle=line, label=f.theorem)
@@ -231,8 +236,10 @@ def certify(transcript: Transcript, alpha: float | None = None, delta: float = 0
     level = t.alpha - float(t.facts["margin"])
     # Rounds that nobody reviewed, or with one person, prove nothing: count them as if each held a violation.
     unseen = int(np.count_nonzero(~t.reviewed | (t.sizes < 2)))
+    known = brackets(t)
     return Certificate(
         alpha=alpha,
+        audited_alpha=t.alpha,
         level=level,
         delta=delta,
         rounds=t.rounds,
@@ -245,8 +252,8 @@ def certify(transcript: Transcript, alpha: float | None = None, delta: float = 0
         regret=_regret(t, alpha, level),
         fairness=_fairness(int(t.reported.sum()) + unseen, t.rounds, level, delta),
         error_on_new_people=_new_people(t, delta),
-        brackets=brackets(t),
-        assumptions=_assumptions(t),
+        brackets=known,
+        assumptions=_assumptions(t, sum(bracket.contradicts for bracket in known)),
     )
 
 
@@ -300,10 +307,9 @@ def _new_people(t: Transcript, delta: float) -> float | None:
     return worst * theory.accuracy_observed(mean, t.rounds, delta)
 
 
-def _assumptions(t: Transcript) -> tuple[Assumption, ...]:
+def _assumptions(t: Transcript, contradictions: int) -> tuple[Assumption, ...]:
     auditor = t.facts["auditor"]
     missing, unreviewed, lies = int((~np.isfinite(t.y)).sum()), int((~t.reviewed).sum()), int(t.false.sum())
-    contradictions = sum(bracket.contradicts for bracket in brackets(t))
     # An auditor who knows whether it always reports is a simulation with a written distance.
     simulated = auditor.get("exhaustive") is not None
     horizon = t.facts["learner"].get("T")
@@ -341,10 +347,10 @@ def _assumptions(t: Transcript) -> tuple[Assumption, ...]:
             f"answers contradict each other on {contradictions} pairs" if contradictions else "",
         ),
         Assumption(
-            "every round was reviewed",
+            "rounds that nobody reviewed count as violations" if unreviewed else "every round was reviewed",
             FAIRNESS,
             KEPT,
-            f"{unreviewed} were not; each is counted as if it held a violation" if unreviewed else "",
+            f"there are {unreviewed} of them" if unreviewed else "",
         ),
         Assumption(
             "the number of rounds was fixed in advance",

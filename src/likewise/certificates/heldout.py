@@ -116,13 +116,12 @@ def _all_pairs(chances: Floats, view: Any, distance: Distance, alpha: float) -> 
         for high in blocks[a:]:
             if chances[high[-1]] - chances[low[0]] <= alpha:
                 continue
+            # Only the direction from the favoured person can exceed α ≥ 0, so no pair is counted twice.
             if high is low:
-                excess = np.abs(chances[low][:, None] - chances[low]) - np.asarray(distance(_take(view, low)))
-                yield int(np.count_nonzero(excess > alpha)) // 2
+                apart = np.asarray(distance(_take(view, low)))
             else:
-                both = np.asarray(distance(_take(view, np.concatenate([low, high]))))
-                apart = both[: len(low), len(low) :]
-                yield int(np.count_nonzero(chances[high] - chances[low][:, None] - apart > alpha))
+                apart = np.asarray(distance(_take(view, np.concatenate([low, high]))))[len(low) :, : len(low)]
+            yield int(np.count_nonzero(chances[high][:, None] - chances[low] - apart > alpha))
 
 
 def _sampled(
@@ -134,10 +133,11 @@ def _sampled(
     order = np.random.default_rng(seed).permutation(len(chances))[: 2 * pairs]
     violating = 0
     for start in range(0, pairs, BLOCK):
-        first, second = order[:pairs][start : start + BLOCK], order[pairs:][start : start + BLOCK]
-        both = np.asarray(distance(_take(view, np.concatenate([first, second]))))
-        d = both[np.arange(len(first)), len(first) + np.arange(len(first))]
-        violating += int(np.count_nonzero(np.abs(chances[first] - chances[second]) - d > alpha))
+        one, other = order[:pairs][start : start + BLOCK], order[pairs:][start : start + BLOCK]
+        ahead = chances[one] >= chances[other]
+        high, low = np.where(ahead, one, other), np.where(ahead, other, one)
+        apart = np.asarray(distance(_take(view, np.concatenate([high, low]))))[: len(high), len(high) :].diagonal()
+        violating += int(np.count_nonzero(chances[high] - chances[low] - apart > alpha))
     upper = theory.holdout(violating, pairs, delta / 2)
     lower = 1.0 - theory.holdout(pairs - violating, pairs, delta / 2)
     return FairnessEvaluation(violating / pairs, violating, pairs, lower, upper, alpha, delta, pairs)

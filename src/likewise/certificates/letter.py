@@ -26,12 +26,11 @@ def letter(c: Certificate) -> str:
 
 def _happened(c: Certificate) -> str:
     per_person = c.error / max(1, c.people)
-    unseen = (
-        f" {c.unseen:,} rounds showed nothing, as nobody reviewed them or they held one person." if c.unseen else ""
-    )
+    unseen = f" {c.unseen:,} rounds showed nothing: not reviewed, or only one person." if c.unseen else ""
+    at = f" at the reviewer's α = {c.audited_alpha:g}" if c.audited_alpha != c.alpha else ""
     return (
         f"What happened. Over {c.people:,} people with a known label the policies made {per_person:.3f} errors per "
-        f"person. The reviewer reported a pair in {c.reports:,} rounds; {c.violations:,} rounds count as violations, "
+        f"person. The reviewer reported a pair in {c.reports:,} rounds; {c.violations:,} count as violations{at}, "
         f"{c.late_violations:,} of them in the last quarter.{unseen}"
     )
 

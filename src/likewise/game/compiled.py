@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from likewise.errors import InvalidParameter
 from likewise.game.transcript import Transcript, facts_of
 from likewise.policies import AveragePolicy
 from likewise.protocol import Auditor, Environment, Floats, Key, Learner, Role, Rows
@@ -67,16 +66,15 @@ class CompiledPlay:
         numbers = np.array(state.losses if numbers is None else numbers)
         delta, reports, done = getattr(state, "delta", 0.0), state.reports, state.rounds
         log_size = float(self.learner.hypotheses.log_size)  # type: ignore[attr-defined]
+        play_rounds: Any = kernels.play_rounds
         for part in chunks:
             now = slice(part.start, part.stop)
-            numbers, weights, delta, reports, done = kernels.play_rounds(
+            numbers, weights, delta, reports, done = play_rounds(
                 self.kind, self.knobs, np.array(self.learner.costs, dtype=float), log_size, self.first,
                 rows, y, view, draws[now], *metric, alpha, level, choose,
                 numbers, weights, delta, reports, done, average,
                 chances[now], pairs[now], violates[now], penalties[now],
             )  # fmt: skip
-        if not np.isfinite(penalties).all():
-            raise InvalidParameter("`penalty` must not run away, got one beyond all numbers; let it grow more slowly.")
         fields = {"rounds": done, "reports": reports, "losses": numbers, "log_weights": numbers}
         fields |= {"delta": delta, "weights": weights}
         people = draws.ravel()

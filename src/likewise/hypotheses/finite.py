@@ -52,6 +52,7 @@ class FiniteClass(EnumerableClass):
 
     def encode(self, X: Any) -> NDArray[np.uint8]:
         """(people, N): what every hypothesis says of every person."""
+        X = X if hasattr(X, "columns") else np.asarray(X)
         table = np.empty((len(X), self.size), dtype=np.uint8)
         table[:, : len(self.constants)] = self.constants
         for position, hypothesis in enumerate(self.hypotheses):

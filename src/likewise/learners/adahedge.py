@@ -133,6 +133,8 @@ class AdaHedge(BaseLearner):
         """Theorem A, 1 or 2, by the kind of penalty. Needs k and T."""
         require(0 < alpha <= 1, "alpha", "be in (0, 1]", alpha)
         T, k, N = self.horizon, self.weight, self.hypotheses.size
+        if self.alone:
+            return theory.one_hypothesis()
         if isinstance(self.rule, Scheduled):
             return theory.scheduled(T, k, self.rule.first, self.rule.growth, N, alpha, self.kappa)
         if isinstance(self.rule, Tilted):
@@ -168,4 +170,5 @@ class Unconstrained(AdaHedge):
     0.0
     """
 
+    _: KW_ONLY
     penalty: float = 0.0

@@ -7,7 +7,9 @@ A learner is frozen parameters plus pure functions. Subclasses supply ``init``, 
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import KW_ONLY, dataclass
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -42,7 +44,8 @@ class BaseLearner:
     def __post_init__(self) -> None:
         require(self.k is None or _whole(self.k), "k", "be a whole number of people, at least 1", self.k)
         require(self.T is None or _whole(self.T), "T", "be a whole number of rounds, at least 1", self.T)
-        fine = len(self.costs) == 2 and all(np.isfinite(c) and c >= 0 for c in self.costs) and max(self.costs) > 0
+        two = isinstance(self.costs, (tuple, list)) and len(self.costs) == 2
+        fine = two and all(np.isfinite(c) and c >= 0 for c in self.costs) and max(self.costs) > 0
         require(fine, "costs", "be two numbers, at least 0 and not both 0", self.costs)
 
     @property
@@ -90,12 +93,17 @@ class BaseLearner:
             return self.people * false_positive * false_negative / (false_positive + false_negative)
         return self.people * (false_positive if constants == (1,) else false_negative)
 
+    @property
+    def alone(self) -> bool:
+        """Whether the class holds one hypothesis, so that there is nothing to learn."""
+        return bool(self.hypotheses.size == 1)
+
     def _signed(self, round: Round, C: float) -> Floats:
         return signed_weights(round.batch.y, round.report, C, self.costs)
 
 
 def _whole(number: Any) -> bool:
-    return isinstance(number, (int, np.integer)) and int(number) >= 1
+    return isinstance(number, Integral) and not isinstance(number, bool) and int(number) >= 1
 
 
 def _plain(value: Any) -> Any:
@@ -110,5 +118,5 @@ def _plain(value: Any) -> Any:
 
 def fixed_penalty(penalty: Any) -> None:
     """Check a penalty C that stays the same."""
-    number = isinstance(penalty, (int, float)) and np.isfinite(penalty) and penalty >= 0
+    number = isinstance(penalty, Real) and math.isfinite(penalty) and float(penalty) >= 0
     require(number, "penalty", "be a number, at least 0", penalty)

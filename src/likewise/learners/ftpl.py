@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -88,13 +89,15 @@ class ContextFTPL(BaseLearner):
         require(0 < self.delta < 1, "delta", "be in (0, 1)", self.delta)
         fine = np.isfinite(self.noise_scale) and self.noise_scale >= 0
         require(fine, "noise_scale", "be at least 0", self.noise_scale)
-        require(self.draws is None or self.draws >= 1, "draws", "be at least 1", self.draws)
+        drawn = self.draws is None or (isinstance(self.draws, Integral) and self.draws >= 1)
+        require(drawn, "draws", "be a whole number, at least 1", self.draws)
         require(self.horizon * self.people > 0, "T", "be given", self.T)
         if self.noise == "growing":
             require(self.alpha is not None, "alpha", "be given for growing noise", self.alpha)
             require(self.penalty is None, "penalty", "be left out: growing noise sets its own", self.penalty)
-        if not isinstance(self.omega, str):
-            require(np.isfinite(self.omega) and self.omega > 0, "omega", "be positive", self.omega)
+        named = self.omega in ("printed", "corrected")
+        fine = named or (not isinstance(self.omega, str) and np.isfinite(self.omega) and self.omega > 0)
+        require(fine, "omega", "be 'printed', 'corrected' or a positive number", self.omega)
         fixed_penalty(self.C)
         self.points  # noqa: B018  (finds and checks the separator before the first round)
         self.scale  # noqa: B018  (and the noise)
@@ -139,6 +142,8 @@ class ContextFTPL(BaseLearner):
         """The penalty of a report (the first one's, for growing noise)."""
         if self.penalty is not None:
             return float(self.penalty)
+        if self.alone:
+            return 0.0
         if self.noise == "paper":
             return float(theory.ftpl_paper_penalty(self.horizon, self.weight))
         if self.noise == "scalar":
@@ -147,8 +152,8 @@ class ContextFTPL(BaseLearner):
 
     @property
     def c(self) -> float:
-        """α/2, which growing noise absorbs."""
-        return (self.alpha or 0.0) / 2
+        """What growing noise absorbs: half of what the sampling of the draws leaves of α."""
+        return max(1e-9, (self.alpha or 0.0) - 2 * self.u) / 2
 
     @cached_property
     def E(self) -> int:
@@ -178,6 +183,8 @@ class ContextFTPL(BaseLearner):
     def scale(self) -> float:
         """W: the scale of the noise (before the first report, if it grows), without ``noise_scale``."""
         T, k, N = self.horizon, self.weight, self.F.size
+        if self.alone:
+            return 0.0
         if self.noise == "growing":
             return theory.ftpl_growing_start(T, k, N, self.n)
         if self.noise == "scalar":
@@ -196,7 +203,7 @@ class ContextFTPL(BaseLearner):
         return self.n * (self.weight + 2 * self.C - 1) if self.noise == "paper" else 0.0
 
     def _scale_at(self, state: Losses) -> float:
-        if self.noise != "growing":
+        if self.noise != "growing" or self.alone:
             return self.scale
         return self.scale * (1 + theory.ftpl_growing_growth(self.c, self.F.size, self.n)) ** state.reports
 
@@ -226,13 +233,17 @@ class ContextFTPL(BaseLearner):
 
     def penalty_at(self, state: Losses) -> float:
         """C, or cW_t/(4n) for growing noise."""
-        return self.C if self.noise != "growing" else self.c * self._scale_at(state) / (4 * self.n)
+        if self.noise != "growing" or self.alone:
+            return self.C
+        return self.c * self._scale_at(state) / (4 * self.n)
 
     def bound(self, alpha: float) -> theory.Bound | None:
         """The theorem of this kind of noise; None for a ``noise_scale`` that it doesn't cover."""
         require(0 < alpha <= 1, "alpha", "be in (0, 1]", alpha)
         if self.noise_scale != 1 or self.transductive:
             return None
+        if self.alone:
+            return theory.one_hypothesis()
         T, k, N, n = self.horizon, self.weight, self.F.size, self.n
         E = math.inf if self.exact else self.E
         if self.noise == "paper":

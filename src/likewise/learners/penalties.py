@@ -11,7 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from likewise.errors import InvalidParameter, require
+from likewise.errors import require
+
+LOG_CEILING = 200.0
+"""Penalties stop growing at e^200: only false reports, or a growth far beyond the theorem, ever get there."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +38,7 @@ class Scheduled:
 
     def at(self, reports: int) -> float:
         """The penalty of the next report after so many."""
-        exponent = self.growth * reports + math.log(self.first)
-        if exponent > 600:
-            raise InvalidParameter(
-                f"`growth` must not let the penalty run away, got {self.growth} at {reports} reports."
-            )
-        return math.exp(exponent)
+        return math.exp(min(self.growth * reports + math.log(self.first), LOG_CEILING))
 
 
 @dataclass(frozen=True)
@@ -68,4 +66,4 @@ class Tilted:
 
     def raised(self, delta: float, log_size: float) -> float:
         """The least that Δ becomes on a report."""
-        return delta * (1 + self.c**2 / (2 * log_size))
+        return min(delta * (1 + self.c**2 / (2 * log_size)), math.exp(LOG_CEILING))

@@ -109,6 +109,8 @@ class ExponentialWeights(BaseLearner):
 
     def observed_bound(self, state: LogWeights) -> float:
         """B (γt + ln N/γ), the theorem after t rounds."""
+        if self.alone:
+            return 0.0
         return self.B * (self.gamma * state.rounds + float(self.hypotheses.log_size) / self.gamma)
 
 
@@ -185,6 +187,8 @@ class Hedge(BaseLearner):
 
     def observed_bound(self, state: Losses) -> float:
         """The second-order bound for the number of reports seen."""
+        if self.alone:
+            return 0.0
         return theory.hedge_observed_regret(
             self.eta, state.rounds, state.reports, self.weight, self.C, self.hypotheses.size
         )

@@ -99,7 +99,7 @@ def _kept(p: Plan, k: int, violations: float, error: float) -> bool:
 def _options(T: int, alpha: float, k: int, N: int, epsilon: float, kappa: float) -> list[Plan]:
     """Fixed penalties T^c, and scheduled ones where the slack allows, on a grid of c."""
     options = []
-    for step in range(1, 41):
+    for step in range(-40, 41):
         C = k * math.pow(T, step / 40)
         options.append(Plan(T, C, 0.0, adahedge_fixed(T, k, C, N, alpha, kappa)))
         if epsilon > 0:

@@ -39,6 +39,11 @@ TRUTHFUL = "the error regret needs truthful reports"
 BLIND = "the batch is chosen without the round's draws"
 
 
+def one_hypothesis() -> Bound:
+    """With one hypothesis there is nothing to learn; if it is a constant, as it must be, nothing to violate."""
+    return Bound(0.0, 0.0, 0.0, 0.0, "the class holds one hypothesis, a constant")
+
+
 def log_size(N: int) -> float:
     """ln N, for integers of any size."""
     require(N >= 1, "N", "be at least 1", N)
@@ -201,21 +206,34 @@ def scheduled(
     """Theorem 1: plain AdaHedge, the j-th report weighs C_j = C_1 exp(g (j − 1)); c = √(2Λg).
 
     For every ε and z > 0:  error regret against Q_{α−ε} + (ε − c − z) S ≤ k√(ΛT) + 2ΛC_1/c + Λk/z.
-    The error regret is stated at ε = c + z. V ≤ min(S_max/C_1, (2Λ/c²) ln(1 + (e^g − 1) S_max/C_1)) with
-    S_max = (κT + right-hand side)/(α − c − z); it needs no truthful auditor. ``z`` defaults to α/4 or what c
-    leaves of α. Where c ≥ α nothing is promised but the number of rounds.
+    The error regret is stated at ε = c + z; z defaults to α/4, or to half of what c leaves of α.
+    V ≤ min(S_max/C_1, (2Λ/c²) ln(1 + (e^g − 1) S_max/C_1)) with S_max = (κT + right-hand side)/(α − c − z); it needs no
+    truthful auditor, and unless z is given takes the best of a grid, as each is proved. Without growth (g = 0) a part
+    c = α/2 absorbs the penalties: ΛC_1/c in place of 2ΛC_1/c. Where c ≥ α only the number of rounds is promised.
     """
     stretched = stretched_log(N)
-    c = math.sqrt(2 * stretched * growth)
+    c = math.sqrt(2 * stretched * growth) if growth > 0 else alpha / 2
     theorem = f"AdaHedge with scheduled penalties, Theorem 1; {ANY_AUDITOR}; {TRUTHFUL}"
     if c >= alpha:
         return Bound(math.inf, float(T), math.inf, alpha, f"{theorem}; growth too fast for this α")
+    absorbed = (2 if growth > 0 else 1) * stretched * first / c
+    tried = [(alpha - c) * step / 50 for step in range(1, 50)] if z is None else [z]
     z = min(alpha / 4, (alpha - c) / 2) if z is None else z
     require(0 < z < alpha - c, "z", f"be in (0, α − c) = (0, {alpha - c:.3g})", z)
-    right = k * math.sqrt(stretched * T) + (2 * stretched * first / c) + stretched * k / z
-    largest = (kappa * T + right) / (alpha - c - z)
-    violations = min(largest / first, 2 * stretched / c**2 * math.log1p(math.expm1(growth) * largest / first), float(T))
-    return Bound(right + (c + z) * largest, violations, right, c + z, theorem)
+
+    def limits(z: float) -> tuple[float, float, float]:
+        """The right-hand side, S_max and the limit of V."""
+        right = k * math.sqrt(stretched * T) + absorbed + stretched * k / z
+        largest = (kappa * T + right) / (alpha - c - z)
+        violations = min(largest / first, float(T))
+        if growth > 0:
+            logarithm = math.log1p(math.expm1(growth) * largest / first)
+            violations = min(violations, 2 * stretched / c**2 * logarithm)
+        return right, largest, violations
+
+    right, largest, violations = limits(z)
+    fewest = min(violations, *(limits(other)[2] for other in tried))
+    return Bound(right + (c + z) * largest, fewest, right, c + z, theorem)
 
 
 def tilted(T: int, k: float, c: float, floor: float, N: int, alpha: float, kappa: float) -> Bound:
@@ -237,7 +255,7 @@ def tilted(T: int, k: float, c: float, floor: float, N: int, alpha: float, kappa
 
     theorem = f"AdaHedge with tilted penalties, Theorem 2; {ANY_AUDITOR}; {TRUTHFUL}"
     if c >= alpha:
-        return Bound(math.inf, float(T), root - k + c * k * T + extra, c, theorem)
+        return Bound(math.inf, float(T), math.inf, alpha, f"{theorem}; c too large for this α")
     # V appears on both sides; starting from V ≤ T, each substitution of a valid bound gives a valid one.
     violations = float(T)
     for _ in range(50):
@@ -275,10 +293,11 @@ def ftpl_paper(
     changes only where one of its n labels on the separator does. The batch must be chosen without the draws.
     """
     wide = k + 2 * C
-    sampling = math.sqrt(math.log(2 * T * (k**2 + 1) / delta) / (2 * E))
+    sampling = 0.0 if math.isinf(E) else math.sqrt(math.log(2 * T * (k**2 + 1) / delta) / (2 * E))
     regret = 2 * wide * (omega * n * T + 10 * math.sqrt(n * wide) * log_size(N) / omega + T * sampling)
-    name = f"Context-FTPL, the paper's Theorem online-batch-regret-ftpl with explicit constants, w.p. {1 - delta:g}"
-    return _from_regret(name, regret, T, C, alpha, kappa, BLIND)
+    name = "Context-FTPL, the paper's Theorem online-batch-regret-ftpl with explicit constants"
+    chance = () if math.isinf(E) else (f"w.p. {1 - delta:g}", BLIND)
+    return _from_regret(name, regret, T, C, alpha, kappa, *chance)
 
 
 def ftpl_sampling(T: int, k: int, E: int, delta: float) -> float:
@@ -369,7 +388,7 @@ def ftpl_growing(
     base = k * math.sqrt(2 * n * M * T) + k * math.sqrt(2 * T * math.log(1 / delta) / E)
     theorem = _sampled("Context-FTPL with growing noise", E, delta)
     if c + 2 * u >= alpha:
-        return Bound(math.inf, float(T), base + c * k * T / 2, c + 2 * u, theorem)
+        return Bound(math.inf, float(T), math.inf, alpha, f"{theorem}; too few draws for this α")
     violations, S = float(T), math.inf
     for _ in range(50):
         S = (kappa * T + base + c * k * violations / 2) / (alpha - 2 * u - c)

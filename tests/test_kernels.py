@@ -1,0 +1,274 @@
+"""Every compiled loop beside its plain NumPy twin, and the compiled play beside the readable one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from scipy.spatial.distance import cdist
+from scipy.special import logsumexp
+
+import likewise as lw
+from likewise import kernels
+from likewise.game import compiled
+from likewise.reduction import signed_weights
+
+rng = np.random.default_rng(11)
+X = rng.normal(size=(400, 4))
+X[:, 3] = np.round(X[:, 3])
+Y = (X[:, 0] + 0.5 * rng.normal(size=400) > 0).astype(float)
+F = lw.Thresholds.quantiles(X, cuts=9)
+ROWS = F.encode(X)
+UNEVEN = lw.Thresholds([[0.0, 0.5, 1.0], [], [-1.0]])
+
+
+def batches(k=5, count=20):
+    draw = np.random.default_rng(3)
+    for _ in range(count):
+        yield ROWS[draw.integers(400, size=k)], draw.normal(size=k) * 10.0 ** draw.integers(-2, 4)
+
+
+# Weights ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("eta", [1e-9, 0.3, 50.0])
+def test_gibbs_weights_and_free_energy_are_those_of_log_sum_exp(eta):
+    losses = rng.normal(size=300) * 100 + 1e6
+    log_weights = -eta * losses - logsumexp(-eta * losses)
+    assert np.allclose(kernels.gibbs(losses, eta), np.exp(log_weights), rtol=1e-7, atol=1e-300)
+    energy = -(logsumexp(-eta * losses) - np.log(300)) / eta
+    assert kernels.free_energy(losses, eta) == pytest.approx(energy, rel=1e-9)
+
+
+def test_leaders_share_the_weight_equally():
+    losses = np.array([3.0, 1.0, 2.0, 1.0])
+    assert kernels.leaders(losses).tolist() == [0.0, 0.5, 0.0, 0.5]
+
+
+# Thresholds -------------------------------------------------------------------------------------------------
+
+
+def test_added_losses_are_the_predictions_times_the_signed_weights():
+    start = rng.normal(size=F.size)
+    for rows, s in batches():
+        twin = start + F.predict_rows(rows) @ s
+        assert np.allclose(kernels.threshold_added(start, rows, s, F.first), twin, rtol=1e-12, atol=1e-10)
+
+
+def test_added_losses_are_exact_for_whole_numbers():
+    for rows, s in batches():
+        whole = np.round(s)
+        assert np.array_equal(kernels.threshold_added(np.zeros(F.size), rows, whole, F.first), F.losses(rows, whole))
+
+
+def test_the_papers_update_takes_one_logarithm_per_step_and_gives_all_of_them():
+    start = rng.normal(size=F.size)
+    for rows, s in batches():
+        base, rate = np.abs(s).sum(), 0.4 / np.abs(s).sum() / 2
+        twin = start + np.log1p(-rate * (base + F.predict_rows(rows) @ s))
+        found = kernels.threshold_log_updated(start, rows, s, base, rate, F.first)
+        assert np.allclose(found, twin, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("cls", [F, UNEVEN], ids=["even", "uneven"])
+def test_probabilities_are_the_mixture_of_predictions(cls):
+    people = X[:30, : len(cls.cuts)]
+    weights = rng.dirichlet(np.ones(cls.size))
+    rows = cls.encode(people)
+    twin = weights @ cls.predict_rows(rows)
+    assert np.allclose(kernels.threshold_probability(weights, rows, cls.first), twin, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("eta", [1e-6, 0.02, 1.0, 300.0, 1e5])
+def test_the_mix_gap_is_its_definition_even_where_exponentials_underflow(eta):
+    for rows, s in batches(count=8):
+        losses = rng.normal(size=F.size) * 5
+        weights = kernels.gibbs(losses, eta)
+        loss = F.predict_rows(rows) @ s
+        p = weights @ F.predict_rows(rows)
+        log_p = -eta * losses - logsumexp(-eta * losses)
+        twin = weights @ loss + logsumexp(log_p - eta * loss) / eta
+        found = kernels.threshold_mix_gap(weights, losses, rows, s, p, eta, F.first)
+        assert found == pytest.approx(max(0.0, twin), rel=1e-6, abs=1e-8 * np.abs(s).sum())
+
+
+def test_while_everything_is_tied_the_mix_gap_is_the_mean_less_the_best():
+    rows, s = next(batches())
+    loss = F.predict_rows(rows) @ s
+    weights = np.full(F.size, 1 / F.size)
+    found = kernels.threshold_mix_gap(
+        weights, np.zeros(F.size), rows, s, weights @ F.predict_rows(rows), np.inf, F.first
+    )
+    assert found == pytest.approx(loss.mean() - loss.min())
+
+
+# Auditing ---------------------------------------------------------------------------------------------------
+
+METRICS = {
+    "cityblock": {"w": [1.0, 0.0, 2.0, 0.5]},
+    "euclidean": {"w": [1.0, 0.0, 2.0, 0.5]},
+    "sqeuclidean": {},
+    "chebyshev": {},
+    "mahalanobis": {"VI": np.diag([1.0, 2.0, 0.5, 1.0]) + 0.1},
+}
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_named_metrics_are_scipys(name):
+    view = X[:12]
+    found = lw.auditors.named_metric(name, **METRICS[name])(view)
+    assert np.allclose(found, cdist(view, view, name, **METRICS[name]), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("choose", ["worst", "first"])
+@pytest.mark.parametrize("name", METRICS)
+def test_the_compiled_audit_finds_what_comparing_every_pair_finds(name, choose):
+    quick = lw.MetricAuditor(name, 0.2, choose=choose, margin=0.1, **METRICS[name])
+    distance = quick.distance
+    slow = lw.MetricAuditor(lambda view: distance(view), 0.2, choose=choose, margin=0.1)
+    draw = np.random.default_rng(8)
+    reports = 0
+    for t in range(1, 200):
+        batch = lw.Batch(np.empty((5, 0)), np.zeros(5), 0.1 * X[draw.integers(400, size=5)])
+        p = draw.random(5)
+        key = lw.Key(0, lw.Role.AUDITOR, t)
+        answer = quick.audit(batch, p, key)
+        assert answer == slow.audit(batch, p, key)
+        reports += answer is not None
+    assert reports > 50
+
+
+@pytest.mark.parametrize("pair", [(-1, -1), (2, 0)])
+def test_signed_weights_are_those_of_the_reduction(pair):
+    y = np.array([1.0, 0.0, np.nan, 1.0])
+    report = None if pair[0] < 0 else lw.Report(*pair)
+    twin = signed_weights(y, report, 3.7, (0.5, 2.0))
+    assert np.array_equal(kernels.signed_weights(y, *pair, 3.7, 0.5, 2.0), twin)
+
+
+# The compiled play ------------------------------------------------------------------------------------------
+
+LEARNERS = {
+    "exponential weights": lambda c: lw.ExponentialWeights(F, T=400, k=4, costs=c),
+    "hedge": lambda c: lw.Hedge(F, T=400, k=4, costs=c),
+    "adahedge, fixed": lambda c: lw.AdaHedge(F, T=400, k=4, penalty=9.0, costs=c),
+    "adahedge, scheduled": lambda c: lw.AdaHedge(F, T=400, k=4, alpha=0.1, costs=c),
+    "adahedge, tilted": lambda c: lw.AdaHedge(F, k=4, alpha=0.1, costs=c),
+    "unconstrained": lambda c: lw.Unconstrained(F, costs=c),
+}
+PARTLY = np.where(np.arange(400) % 7 == 0, np.nan, Y)
+PEOPLE = lw.IID(X, PARTLY, k=4)
+AUDITOR = lw.MetricAuditor("cityblock", alpha=0.1, margin=0.04, w=[0.0, 0.1, 0.1, 0.0])
+
+
+def same(a, b):
+    arrays = ("rows", "y", "view", "chances", "starts", "pairs", "violates", "false", "reviewed", "penalties")
+    assert all(np.array_equal(getattr(a, n), getattr(b, n), equal_nan=n == "y") for n in arrays)
+    assert all(np.array_equal(u, v) for u, v in zip(a.state, b.state, strict=True))
+    assert np.allclose(a.average_policy.total, b.average_policy.total, rtol=1e-13)
+    assert a.facts == b.facts
+    assert type(a.state) is type(b.state)
+
+
+@pytest.mark.parametrize("costs", [(1.0, 1.0), (0.5, 2.0)], ids=["equal costs", "unequal costs"])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_compiled_play_gives_the_identical_transcript(name, costs, monkeypatch):
+    monkeypatch.setattr("likewise.game.loop.CHUNK", 64)
+    learner = LEARNERS[name](costs)
+    quick = lw.play(learner, PEOPLE, AUDITOR, T=400, seed=5)
+    slow = lw.play(learner, PEOPLE, AUDITOR, T=400, seed=5, compiled=False)
+    assert quick.reported.sum() > 5
+    same(quick, slow)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_play_may_change_between_the_loops_midway(name):
+    learner = LEARNERS[name]((1.0, 1.0))
+    whole = lw.play(learner, PEOPLE, AUDITOR, T=400, seed=5)
+    part = lw.play(learner, PEOPLE, AUDITOR, T=150, seed=5)
+    same(whole, part + lw.play(learner, PEOPLE, AUDITOR, T=250, seed=5, state=part.state, compiled=False))
+
+
+@pytest.mark.parametrize("choose", ["worst", "first"])
+def test_the_compiled_play_chooses_the_pair_as_the_auditor_does(choose):
+    auditor = lw.MetricAuditor("euclidean", alpha=0.1, choose=choose, w=[0.0, 0.1, 0.1, 0.0])
+    learner = lw.Hedge(F, T=200, k=4)
+    same(lw.play(learner, PEOPLE, auditor), lw.play(learner, PEOPLE, auditor, compiled=False))
+
+
+@dataclass(frozen=True)
+class Slower(lw.Hedge):
+    """A learner of one's own, close to Hedge."""
+
+    def update(self, state, round):
+        return super().update(state, round)
+
+
+class Kinder(lw.MetricAuditor):
+    """An auditor of one's own, close to MetricAuditor."""
+
+    def audit(self, batch, probabilities, key):
+        return None
+
+
+NOT_COMPILED = {
+    "a subclass of the learner": (Slower(F, T=9, k=4), PEOPLE, AUDITOR),
+    "a subclass of the auditor": (lw.Hedge(F, T=9, k=4), PEOPLE, Kinder("euclidean", 0.1)),
+    "a distance of one's own": (lw.Hedge(F, T=9, k=4), PEOPLE, lw.MetricAuditor(lambda v: cdist(v, v), 0.1)),
+    "a random choice": (lw.Hedge(F, T=9, k=4), PEOPLE, lw.MetricAuditor("euclidean", 0.1, choose="random")),
+    "a dataframe to look at": (lw.Hedge(F, T=9, k=4), lw.IID(X, Y, k=4, view=pd.DataFrame(X)), AUDITOR),
+    "a listed class": (lw.Hedge(lw.FiniteClass([lambda X: X[:, 0] > 0]), T=9, k=4), PEOPLE, AUDITOR),
+    "cells": (lw.Hedge(lw.Cells.grid(X, bins=2), T=9, k=4), PEOPLE, AUDITOR),
+    "a large batch": (lw.Hedge(F, T=9, k=80), lw.IID(X, Y, k=80), AUDITOR),
+}
+
+
+@pytest.mark.parametrize("what", NOT_COMPILED)
+def test_the_readable_loop_plays_whatever_has_no_compiled_form(what, monkeypatch):
+    learner, people, auditor = NOT_COMPILED[what]
+    monkeypatch.setattr(compiled.CompiledPlay, "play", lambda *a, **k: pytest.fail("compiled after all"))
+    assert lw.play(learner, people, auditor).rounds == 9
+
+
+def test_the_people_of_a_block_are_those_of_its_rounds():
+    drawn = PEOPLE.draws(seed=7, first=250, rounds=20)
+    for place, t in enumerate(range(250, 270)):
+        batch = PEOPLE.batch(lw.Key(7, lw.Role.ENVIRONMENT, t), None, None)
+        assert np.array_equal(batch.view, X[drawn[place]])
+
+
+# Perturbed leaders ------------------------------------------------------------------------------------------
+
+
+def test_the_noise_is_laplace():
+    noise = kernels.laplace_noise(50, 4000, np.uint64(2**63 + 5), 9)
+    assert stats.kstest(noise.ravel(), "laplace").pvalue > 1e-3
+    assert abs(np.corrcoef(noise[:, :200])[np.triu_indices(50, 1)]).max() < 0.35
+
+
+def test_noise_of_other_rounds_seeds_and_draws_is_other_noise():
+    first = kernels.laplace_noise(8, 100, np.uint64(1), 1)
+    for other in (kernels.laplace_noise(8, 100, np.uint64(1), 2), kernels.laplace_noise(8, 100, np.uint64(2**33), 1)):
+        assert abs(np.corrcoef(first.ravel(), other.ravel())[0, 1]) < 0.15
+    assert len(np.unique(first)) == first.size
+
+
+@pytest.mark.parametrize("cls", [F, UNEVEN], ids=["even", "uneven"])
+def test_perturbed_leaders_minimise_the_perturbed_losses(cls):
+    losses = rng.normal(size=cls.size) * 5
+    key, E = lw.Key(3, lw.Role.LEARNER, 4), 300
+    padding = rng.normal(size=E).astype(np.float32)
+    noise = kernels.laplace_noise(len(cls.separator), E, np.uint64(3), 4).T.astype(float)
+    noise[:, 0] += padding
+    found = cls.perturbed_leaders(losses, 2.5, E, key, padding)
+    values = losses + 2.5 * noise @ cls.predict_rows(cls.separator).T
+    assert np.allclose(values[np.arange(E), found], values.min(axis=1), atol=1e-4)
+
+
+def test_the_number_of_threads_changes_nothing():
+    losses, key = rng.normal(size=F.size), lw.Key(1, lw.Role.LEARNER, 2)
+    alone, many = (F.perturbed_leaders(losses, 3.0, 5000, key, np.empty(0), threads) for threads in (1, 3))
+    assert np.array_equal(alone, many)
