@@ -141,6 +141,16 @@ def test_the_compiled_audit_finds_what_comparing_every_pair_finds(name, choose):
     assert reports > 50
 
 
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("alpha", [0.0, 0.1])
+def test_the_compiled_count_of_violating_pairs_is_the_one_of_blocks(name, alpha):
+    metric = lw.auditors.named_metric(name, **METRICS[name])
+    policy = lw.Mixture(F, rng.dirichlet(np.full(F.size, 0.02)))
+    quick = lw.evaluate_fairness(policy, X, metric, alpha, view=0.1 * X)
+    assert quick == lw.evaluate_fairness(policy, X, lambda view: metric(view), alpha, view=0.1 * X)
+    assert 0 < quick.violating < quick.pairs
+
+
 @pytest.mark.parametrize("pair", [(-1, -1), (2, 0)])
 def test_signed_weights_are_those_of_the_reduction(pair):
     y = np.array([1.0, 0.0, np.nan, 1.0])

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from likewise import figures
-from likewise.errors import LikewiseError
+from likewise.errors import InvalidParameter, LikewiseError
 from likewise.experiments import demo as demonstration
 
 app = typer.Typer(
@@ -60,6 +60,21 @@ def demo(
     )
     drawn = figures.learning_curves(plays, title=f"{data.name}: three learners, the same people, the same auditor")
     console.print(f"Picture: {figures.save(drawn, out / 'learning.png')}")
+
+
+@app.command()
+def reproduce(
+    quick: Annotated[bool, typer.Option("--quick", help="About one minute instead of about five.")] = False,
+    out: Annotated[Path, typer.Option(help="Where the page, tables and figures go.")] = Path("reproduced"),
+    only: Annotated[str, typer.Option(help="Which experiments to run, by number: 1,4. All seven by default.")] = "",
+) -> None:
+    """Run the paper's seven experiments and write tables, figures and one page that holds them all."""
+    from likewise.experiments.reproduce import reproduce as run
+
+    parts = [part.strip() for part in only.split(",") if part.strip()]
+    if not all(part.isdecimal() for part in parts):
+        raise InvalidParameter(f"`only` must be numbers from 1 to 7 with commas between, got {only!r}.")
+    console.print(f"Page: {run(out, quick, {int(part) for part in parts} or None, progress=True)}")
 
 
 def _demo_table(lines: list[demonstration.Line]) -> Table:

@@ -36,7 +36,9 @@ def gibbs(losses, eta):
     weights = np.empty(len(losses))
     total = 0.0
     for i in range(len(losses)):
-        weights[i] = math.exp(-eta * (losses[i] - low))
+        exponent = -eta * (losses[i] - low)
+        # Hopeless hypotheses get no weight at all: numbers near 1e-308 would slow every later pass down.
+        weights[i] = math.exp(exponent) if exponent > -680.0 else 0.0
         total += weights[i]
     for i in range(len(losses)):
         weights[i] /= total
@@ -298,6 +300,22 @@ def audit(view, probabilities, metric, weights, inverse, level, choose):
                     return i, j, excess
                 best, high, low = excess, i, j
     return high, low, (best if high >= 0 else 0.0)
+
+
+@njit(cache=True, nogil=True)
+def count_violations(chances, view, metric, weights, inverse, alpha, start, stop):
+    """Violating pairs whose less favoured person stands from ``start`` to ``stop``, in people sorted by probability."""
+    count = 0
+    first = start + 1
+    for low in range(start, stop):
+        first = max(first, low + 1)
+        while first < len(chances) and chances[first] - chances[low] <= alpha:
+            first += 1  # d ≥ 0, so nobody needs to compare people this close
+        for high in range(first, len(chances)):
+            gap = chances[high] - chances[low]
+            if gap - distance(view[high], view[low], metric, weights, inverse) > alpha:
+                count += 1
+    return count
 
 
 # A whole play -----------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from likewise.auditors.pairwise import (
     DriftingAuditor,
     MetricAuditor,
+    NamedMetric,
     PairwiseAuditor,
     Panel,
     named_metric,
@@ -16,6 +17,7 @@ __all__ = [
     "AskAuditor",
     "DriftingAuditor",
     "MetricAuditor",
+    "NamedMetric",
     "NoisyAuditor",
     "PairwiseAuditor",
     "Panel",

@@ -1,0 +1,101 @@
+"""``make bench``: every row of the table, a figure of how cost grows, and docs/benchmarks.md written from them."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import os
+import platform
+import warnings
+from pathlib import Path
+
+import numpy as np
+from growth_figure import draw
+from measure import Row
+from profiles import where_time_goes
+from rich.console import Console
+from rich.table import Table
+from rows import ALL
+
+console = Console(width=140)
+PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+
+
+def machine() -> str:
+    """What this was measured on."""
+    packages = ("numpy", "scipy", "numba", "highspy", "scikit-learn", "river", "vowpalwabbit")
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages)
+    return f"{os.cpu_count()} cores ({platform.machine()}), Python {platform.python_version()}, {versions}"
+
+
+def table_of(rows: list[Row]) -> Table:
+    """The rows, for a terminal."""
+    table = Table("work", "beside", "ours", "theirs", "ratio", "goal", "")
+    for row in rows:
+        mark = "" if row.goal == "—" else "[green]reached[/]" if row.reached else "[red]missed[/]"
+        table.add_row(row.work, row.beside, row.ours, row.theirs, f"{row.ratio:.3g} ×", row.goal, mark)
+    return table
+
+
+def page(rows: list[Row], profiles: str) -> str:
+    """docs/benchmarks.md."""
+    lines = [
+        "# Benchmarks",
+        "",
+        "Written by `make bench` (up to ten minutes; `make bench-quick` prints the same table in about one, from",
+        "smaller work, and writes nothing). Both sides of a row run in turns on the same machine; the ratio is the",
+        "median over turns. Times on another machine will differ; ratios should not by much.",
+        "",
+        f"Measured on {machine()}.",
+        "",
+        "| work | beside | ours | theirs | ratio | goal | |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        mark = "" if row.goal == "—" else "reached" if row.reached else "**missed**"
+        beside = f"{row.beside} ({row.note})" if row.note else row.beside
+        lines.append(f"| {row.work} | {beside} | {row.ours} | {row.theirs} | {row.ratio:.3g} × | {row.goal} | {mark} |")
+    lines += [
+        "",
+        "None of the peers audits anybody: they learn from labels alone. They stand here for scale.",
+        "",
+        "## How cost grows",
+        "",
+        "![Seconds against T, N and E on logarithmic axes](images/growth.png)",
+        "",
+        "Seconds of a whole play against the number of rounds T, of one round against the number of hypotheses N,",
+        "and of one round of Context-FTPL against the number of draws E. A slope of one is proportional growth.",
+        "",
+        "## Where the time goes",
+        "",
+        profiles,
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure, print, and (unless quick) write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="smaller work, about a minute, writes nothing")
+    quick = parser.parse_args().quick
+    warnings.simplefilter("ignore")
+    np.seterr(all="ignore")
+    rows: list[Row] = []
+    for measure in ALL:
+        with console.status(f"Measuring {measure.__name__} …"):
+            rows += measure(quick)
+        console.print(table_of(rows[-8:] if len(rows) > 8 else rows)) if quick else None
+    console.print(table_of(rows))
+    console.print(machine())
+    if not quick:
+        with console.status("Drawing and profiling …"):
+            draw(PAGE.parent / "images" / "growth.png")
+            PAGE.write_text(page(rows, where_time_goes()))
+        console.print(f"Wrote {PAGE.name} and images/growth.png.")
+    if missed := [row.work for row in rows if not row.reached]:
+        console.print(f"[red]Missed: {len(missed)} goals.[/]")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,267 @@
+"""Experiment 4: from T^¾ to log T. Five rules for the penalty C, on two games, over horizons up to a million.
+
+the paper's      exponential weights, C = ⌈max(T^¼, k)⌉            violations T^¾
+fixed T^⅓        AdaHedge, Theorem A                               T^⅔
+fixed ∝ √T       AdaHedge, C = ck√(T/Λ)                            √T
+scheduled        AdaHedge, C_j = C_1 exp(g (j − 1)), Theorem 1     Λ/c² per ln T
+tilted           AdaHedge, C_t = cΔ/ln N, Theorem 2, anytime       2 ln N/c² per ln T
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from likewise import theory
+from likewise.auditors import MetricAuditor
+from likewise.drawing import COLOURS, LINES, canvas
+from likewise.experiments.games import Pairs, alike, two_people, two_people_class
+from likewise.experiments.reproduce.measure import MARKERS, draw_positive, mathtext, outside_legend
+from likewise.experiments.reproduce.result import Experiment, Picture, Table, assumed, check
+from likewise.experiments.reproduce.work import Workers, exponent, per_log, power
+from likewise.game import Transcript, play
+from likewise.learners import AdaHedge, ExponentialWeights, Scheduled, Tilted
+from likewise.theory import Bound
+
+TITLE = "From T^¾ to log T"
+ALPHA, SLACK = 0.5, 0.25
+"""α, and c: the theorems of growing penalties compare with Q_{α−c}, which is Q_{α/2}."""
+K = 2
+TWO, PAIRS = "two people", "16 pairs, adversary that sees p^t"
+PAPER, THIRD, ROOT, SCHEDULED, TILTED = "the paper's tuning", "fixed C = T^⅓", "fixed C ∝ √T", "scheduled", "tilted"
+RULES = (PAPER, THIRD, ROOT, SCHEDULED, TILTED)
+
+
+@dataclass(frozen=True)
+class Size:
+    """Horizons; the largest is what the readable loop plays in the time there is."""
+
+    horizons: tuple[int, ...]
+
+
+LARGEST = {"quick": 10**4, "full": 10**5}
+"""The largest horizon of each mode; 10**6 in full mode takes about ten times as long."""
+
+
+def _ladder(largest: int) -> tuple[int, ...]:
+    """10³, 3162, 10⁴, … up to the largest."""
+    steps = round(2 * (math.log10(largest) - 3))
+    return tuple(round(10 ** (3 + step / 2)) for step in range(steps + 1))
+
+
+SIZES = {"tiny": Size((100, 300, 1000)), **{mode: Size(_ladder(largest)) for mode, largest in LARGEST.items()}}
+
+
+class Point(NamedTuple):
+    """A rule in a game at one horizon: violations, and error regret against Q_α and Q_{α/2}."""
+
+    game: str
+    rule: str
+    T: int
+    violations: int
+    against_alpha: float
+    against_half: float
+    bound: Bound
+
+
+def run(size: Size, workers: Workers) -> Experiment:
+    """Play; one play of the tilted rule, which needs no horizon, gives all of them."""
+    calls: list[tuple[str, str, tuple[int, ...]]] = []
+    for game in (PAIRS, TWO):
+        calls += [(game, TILTED, size.horizons)]
+        calls += [(game, rule, (T,)) for rule in RULES[:-1] for T in size.horizons]
+    calls.sort(key=lambda call: -max(call[2]))
+    points = [point for part in workers.map(some, calls) for point in part]
+    return Experiment(
+        number=4,
+        title=TITLE,
+        question=(
+            "The paper's goal is a small error regret against policies that are a little fairer than α. There, "
+            f"penalties that grow need exponentially fewer violations. Measured at α = {ALPHA}, c = {SLACK}, on two "
+            "adversarial games, over horizons up to "
+            f"{size.horizons[-1]:,}."
+        ),
+        pictures=[_violations(points), _logarithms(points), _regrets(points)],
+        tables=[_fits(points), _points(points)],
+        bounds=[assumed(_at(points, TWO, rule)[-1].bound, rule) for rule in RULES],
+        checks=_checks(points),
+        notes=[_note(points)],
+    )
+
+
+def some(game: str, rule: str, horizons: tuple[int, ...]) -> list[Point]:
+    """One play of the longest horizon, read off at each of them."""
+    F: Any = two_people_class() if game == TWO else Pairs().hypotheses
+    people = two_people(F) if game == TWO else Pairs().tempter()
+    learner = _learner(F, rule, max(horizons))
+    t = play(learner, people, MetricAuditor(alike, ALPHA), max(horizons))
+    return [_point(game, rule, t, T, _learner(F, rule, T).bound(ALPHA)) for T in horizons]
+
+
+def _learner(F: Any, rule: str, T: int) -> Any:
+    stretched = theory.stretched_log(F.size)
+    if rule == PAPER:
+        return ExponentialWeights(F, T=T, k=K)
+    first = SLACK * K * math.sqrt(T / stretched)
+    penalty = {
+        THIRD: max(K, T ** (1 / 3)),
+        ROOT: first,
+        SCHEDULED: Scheduled(first / 2, theory.scheduled_growth(SLACK, F.size)),
+        TILTED: Tilted(SLACK),
+    }[rule]
+    return AdaHedge(F, T=T, k=K, penalty=penalty)
+
+
+def _point(game: str, rule: str, t: Transcript, T: int, bound: Bound | None) -> Point:
+    assert bound is not None
+    error = float(t.errors[:T].sum())
+    # In both games a policy with gap g on the pair that is shown errs 1 − g, so Q_a errs 1 − a a round.
+    regret = [error - (1 - a) * T for a in (ALPHA, ALPHA - SLACK)]
+    return Point(game, rule, T, int(t.violations[:T].sum()), regret[0], regret[1], bound)
+
+
+def predicted(rule: str, game: str) -> tuple[str, float]:
+    """What the theorem predicts for the growth of violations, in words and as a number."""
+    N = 3 if game == TWO else Pairs().size
+    per = {SCHEDULED: theory.stretched_log(N) / SLACK**2, TILTED: 2 * theory.log_size(N) / SLACK**2}
+    if rule in per:
+        return ("Λ/c² per ln T" if rule == SCHEDULED else "2 ln N/c² per ln T"), per[rule]
+    powers = {PAPER: ("T^¾", 3 / 4), THIRD: ("T^⅔", 2 / 3), ROOT: ("T^½", 1 / 2)}
+    return powers[rule]
+
+
+def _at(points: list[Point], game: str, rule: str) -> list[Point]:
+    return sorted((p for p in points if (p.game, p.rule) == (game, rule)), key=lambda p: p.T)
+
+
+def fitted(points: list[Point], game: str, rule: str) -> float:
+    """The growth of violations as measured: an exponent of T, or violations per ln T for the logarithmic rules."""
+    own = _at(points, game, rule)[-3:]  # the start is neither a power nor a logarithm
+    T, V = [p.T for p in own], [float(p.violations) for p in own]
+    return per_log(T, V) if rule in (SCHEDULED, TILTED) else exponent(T, V)
+
+
+def _fits(points: list[Point]) -> Table:
+    columns = ("game", "rule", "predicted growth of violations", "predicted", "fitted", "violations at the largest T",
+               "error regret against Q_α", "against Q_{α/2}")  # fmt: skip
+    rows = []
+    for game in (TWO, PAIRS):
+        for rule in RULES:
+            last = _at(points, game, rule)[-1]
+            growth = (*predicted(rule, game), fitted(points, game, rule))
+            rows.append((game, rule, *growth, last.violations, last.against_alpha, last.against_half))
+    return Table("slopes", "Fitted growth beside the predicted one", columns, rows)
+
+
+def _points(points: list[Point]) -> Table:
+    columns = ("game", "rule", "T", "violations", "limit", "error regret against Q_α", "against Q_{α/2}",
+               "limit of the error regret", "which is against")  # fmt: skip
+    rows = []
+    for game in (TWO, PAIRS):
+        for p in (p for rule in RULES for p in _at(points, game, rule)):
+            against = f"Q_{ALPHA - p.bound.epsilon:.3g}"
+            rows.append((p.game, p.rule, p.T, p.violations, p.bound.violations, p.against_alpha, p.against_half,
+                         p.bound.error_regret, against))  # fmt: skip
+    return Table("penalties", "Every horizon", columns, rows)
+
+
+def _regret_at(p: Point) -> float:
+    """The error regret against Q_{α−ε} with the ε of the rule's own theorem: Q_a errs 1 − a a round."""
+    return p.against_alpha - p.bound.epsilon * p.T
+
+
+def _checks(points: list[Point]) -> list[Any]:
+    return [
+        check("violations ≤ the theorem's limit", [(p.violations, p.bound.violations) for p in points],
+              "reports have a gap above α; any environment"),
+        check("error regret ≤ the theorem's limit", [(_regret_at(p), p.bound.error_regret) for p in points],
+              "truthful reports; against Q_{α−ε} with the ε of each theorem"),
+    ]  # fmt: skip
+
+
+def _note(points: list[Point]) -> str:
+    largest = max(p.T for p in points)
+    V = {rule: _at(points, TWO, rule)[-1].violations for rule in RULES}
+    idle = sum(p.bound.violations >= p.T for p in points)
+    return (
+        f"Two people at T = {largest:,}: {V[PAPER]:,} violations with the paper's tuning, {V[THIRD]:,} with C = T^⅓, "
+        f"{V[ROOT]:,} with C ∝ √T, {V[SCHEDULED]:,} scheduled, {V[TILTED]:,} tilted. {idle} of {len(points)} limits on "
+        "violations are the trivial T. Against Q_α itself no rule can have both few violations and small regret "
+        "(V · regret² = Ω(T² ln N) for rich classes), so the growing penalties pay there, linearly in T: that is what "
+        "the slack buys off."
+    )
+
+
+def _violations(points: list[Point]) -> Picture:
+    with canvas(10, 4.8) as figure:
+        axes = figure.subplots(1, 2, sharey=True)
+        for ax, game in zip(axes, (TWO, PAIRS), strict=True):
+            for i, rule in enumerate(RULES):
+                own = _at(points, game, rule)
+                _line(ax, i, [p.T for p in own], [p.violations for p in own], rule)
+            ax.set(xscale="log", yscale="log", xlabel="rounds T", title=mathtext(f"Violations: {game}"))
+        outside_legend(figure, axes[0], columns=5)
+    fits = "; ".join(
+        f"{rule} {power(fitted(points, TWO, rule))} and {power(fitted(points, PAIRS, rule))}" for rule in RULES[:3]
+    )
+    caption = (
+        f"Violations grow as powers of T for fixed penalties ({fits}); the scheduled and tilted ones, which grow, "
+        "are drawn again against ln T below."
+    )
+    return Picture("violations", figure, caption)
+
+
+def _line(ax: Any, i: int, T: list[int], values: Any, label: str) -> None:
+    draw_positive(ax, T, values, mathtext(label), MARKERS[i], LINES[i], color=COLOURS[i])
+
+
+def _logarithms(points: list[Point]) -> Picture:
+    """The two logarithmic rules against ln T, beside lines of the predicted slope through their last point."""
+    said = []
+    with canvas(10, 4.4) as figure:
+        axes = figure.subplots(1, 2)
+        for ax, game in zip(axes, (TWO, PAIRS), strict=True):
+            for i, rule in ((3, SCHEDULED), (4, TILTED)):
+                own = _at(points, game, rule)
+                T, V = [p.T for p in own], [p.violations for p in own]
+                slope = predicted(rule, game)[1]
+                _line(ax, i, T, V, rule)
+                ax.plot(T, [V[-1] + slope * math.log(t / T[-1]) for t in T], "-", color="#333333", linewidth=1,
+                        label="predicted slope" if rule == TILTED else None)  # fmt: skip
+                said.append(f"{rule} {fitted(points, game, rule):.1f} (predicted {slope:.1f})")
+            ax.set(xscale="log", xlabel="rounds T", title=mathtext(f"Violations: {game}"), ylim=(0, None))
+        outside_legend(figure, axes[0])
+    caption = (
+        f"Against ln T, beside thin lines of the predicted slope, the fitted violations per ln T are, with two "
+        f"people: {said[0]}, {said[1]}; with sixteen pairs: {said[2]}, {said[3]}."
+    )
+    return Picture("logarithms", figure, caption)
+
+
+def _regrets(points: list[Point]) -> Picture:
+    with canvas(10, 4.8) as figure:
+        axes = figure.subplots(1, 2)
+        for ax, name, title in zip(axes, ("against_alpha", "against_half"), ("Q_α", "Q_{α/2}"), strict=True):
+            for i, rule in enumerate(RULES):
+                own = _at(points, TWO, rule)
+                values = [getattr(p, name) / p.T for p in own]
+                ax.plot(
+                    [p.T for p in own],
+                    values,
+                    linestyle=LINES[i],
+                    marker=MARKERS[i],
+                    color=COLOURS[i],
+                    label=mathtext(rule),
+                )
+            ax.axhline(0, color="#555555", linewidth=1)
+            ax.set(xscale="log", xlabel="rounds T", title=mathtext(f"Error regret a round against {title}"))
+        outside_legend(figure, axes[0], columns=5)
+    last = {rule: _at(points, TWO, rule)[-1] for rule in RULES}
+    shares = ", ".join(f"{rule} {p.against_alpha / p.T:.4f}" for rule, p in last.items())
+    worst = max(p.against_half / p.T for p in last.values())
+    caption = (
+        f"Two people, error regret a round at T = {last[TILTED].T:,}: against Q_α {shares} (for the tilted rule "
+        f"½cα(1−α) = {SLACK * ALPHA * (1 - ALPHA) / 2:.4f} is predicted), against Q_{{α/2}} at most {worst:.3f}."
+    )
+    return Picture("regrets", figure, caption)

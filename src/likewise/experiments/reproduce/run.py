@@ -1,0 +1,107 @@
+"""``likewise reproduce``: run the seven experiments, write tables and figures, and one page that holds them all."""
+
+from __future__ import annotations
+
+import json
+import logging
+import platform
+from collections.abc import Collection
+from pathlib import Path
+from types import ModuleType
+
+from likewise.errors import require
+from likewise.experiments.reproduce import (
+    auditors,
+    generalisation,
+    identity,
+    penalties,
+    perturbed,
+    real,
+    weights,
+)
+from likewise.experiments.reproduce.page import page
+from likewise.experiments.reproduce.result import Check, Experiment
+from likewise.experiments.reproduce.work import Stopwatch, Tell, Workers, shown
+
+log = logging.getLogger(__name__)
+
+EXPERIMENTS: dict[int, ModuleType] = {
+    1: identity,
+    2: weights,
+    3: perturbed,
+    4: penalties,
+    5: generalisation,
+    6: auditors,
+    7: real,
+}
+
+
+def reproduce(
+    out: Path,
+    quick: bool = False,
+    only: Collection[int] | None = None,
+    progress: Tell | bool = True,
+    *,
+    jobs: int = 2,
+    mode: str | None = None,
+) -> Path:
+    """Run the experiments and write ``index.html``, ``results.json``, tables (CSV, JSON) and figures (PNG, SVG).
+
+    Parameters
+    ----------
+    out
+        The folder; it is made if it isn't there.
+    quick
+        About a minute instead of about five.
+    only
+        The numbers of the experiments to run; all seven by default.
+    progress
+        Show bars, or call a function of (title, done, total).
+    jobs
+        How many processes play at once.
+    mode
+        ``"tiny"`` runs in seconds, to see that everything works; ``quick`` chooses between the other two.
+
+    Returns
+    -------
+    The page.
+    """
+    chosen = sorted(set(EXPERIMENTS if only is None else only))
+    require(set(chosen) <= set(EXPERIMENTS) and chosen != [], "only", "name experiments 1 to 7", chosen)
+    size, watch = mode or ("quick" if quick else "full"), Stopwatch()
+    require(size in ("tiny", "quick", "full"), "mode", "be tiny, quick or full", size)
+    out = Path(out)
+    out.mkdir(parents=True, exist_ok=True)
+    found = []
+    with shown(progress) as tell:
+        for number in chosen:
+            found.append(_run(number, size, jobs, tell))
+            found[-1].save(out)
+    results = [experiment.to_dict() for experiment in found]
+    (out / "results.json").write_text(json.dumps(results, indent=1), encoding="utf-8")
+    path = out / "index.html"
+    path.write_text(page(found, _facts(size, watch), out), encoding="utf-8")
+    return path
+
+
+def _run(number: int, size: str, jobs: int, tell: Tell) -> Experiment:
+    """One experiment; one that breaks becomes a failed row of the page, and the others still run."""
+    module, watch = EXPERIMENTS[number], Stopwatch()
+    try:
+        experiment: Experiment = module.run(module.SIZES[size], Workers(jobs, tell, f"{number} {module.TITLE}"))
+    except Exception as error:
+        log.exception("Experiment %d did not run to its end.", number)
+        broken = Check(f"the experiment runs to its end: {type(error).__name__}: {error}", 1, 1, float("nan"), "none")
+        experiment = Experiment(number, module.TITLE, "This experiment did not run to its end.", checks=[broken])
+    experiment.seconds = watch.seconds
+    return experiment
+
+
+def _facts(size: str, watch: Stopwatch) -> list[str]:
+    from likewise import __version__
+
+    return [
+        f"Likewise {__version__}, Python {platform.python_version()} on {platform.machine()}; “{size}” run, "
+        f"{watch.seconds:.0f} seconds.",
+        "Tables (CSV, JSON) and figures (PNG, SVG) lie beside this page.",
+    ]

@@ -1,0 +1,156 @@
+"""The reproduced paper: every experiment runs, its theorems hold, and the page needs nothing but itself."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import likewise as lw
+from likewise.errors import InvalidParameter
+from likewise.experiments import games
+from likewise.experiments.reproduce import EXPERIMENTS, generalisation, identity, penalties, perturbed, reproduce
+from likewise.experiments.reproduce.page import page
+from likewise.experiments.reproduce.result import Check, Experiment, check
+from likewise.experiments.reproduce.work import Workers
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """All seven experiments at their smallest."""
+    out = tmp_path_factory.mktemp("reproduced")
+    told = []
+    path = reproduce(out, progress=lambda *words: told.append(words), jobs=1, mode="tiny")
+    assert path == out / "index.html"
+    assert {title.split()[0] for title, _, _ in told} == {str(number) for number in EXPERIMENTS}
+    return out
+
+
+@pytest.fixture(scope="module")
+def results(folder):
+    return json.loads((folder / "results.json").read_text(encoding="utf-8"))
+
+
+def test_no_theorem_fails_in_any_experiment(results):
+    assert [e["number"] for e in results] == list(EXPERIMENTS)
+    for experiment in results:
+        assert experiment["checks"], experiment["title"]
+        for found in experiment["checks"]:
+            assert found["failures"] == 0, found
+            assert found["checked"] > 0, found
+
+
+def test_the_page_needs_nothing_but_itself(folder):
+    text = (folder / "index.html").read_text(encoding="utf-8")
+    sources = re.findall(r"""(?:src|href|url)\s*[=(]\s*["']?([^"'>\s)]*)""", text)
+    assert sources
+    assert all(source.startswith(("data:", "#")) for source in sources)
+    assert "<script" not in text
+    assert "@import" not in text
+
+
+def test_every_figure_has_a_caption_and_every_bound_its_assumptions(folder, results):
+    text = (folder / "index.html").read_text(encoding="utf-8")
+    figures = re.findall(r"<figure>.*?</figure>", text, flags=re.DOTALL)
+    captions = [caption for e in results for caption in e["captions"].values()]
+    assert len(figures) == len(captions) == len(list(folder.glob("*.png"))) == len(list(folder.glob("*.svg"))) > 7
+    for figure in figures:
+        assert re.search(r"<figcaption>.{40,}</figcaption>", figure, flags=re.DOTALL)
+    assert text.count("<th>assumes</th>") >= len(EXPERIMENTS)
+    words = re.sub(r"data:[^\"]*|alt=\"[^\"]*\"", "", text)
+    assert not re.search(r"[QTCR]_\{|T\^|\bnan\b|\binf\b", words)
+
+
+def test_tables_are_written_twice_and_agree(folder, results):
+    for experiment in results:
+        for name, records in experiment["tables"].items():
+            stem = folder / f"{experiment['number']}-{name}"
+            assert json.loads(stem.with_suffix(".json").read_text(encoding="utf-8")) == records
+            with open(stem.with_suffix(".csv"), newline="", encoding="utf-8") as file:
+                assert len(list(csv.DictReader(file))) == len(records) > 0
+
+
+def test_the_reduction_is_an_identity_on_random_plays():
+    experiment = identity.run(identity.Size(plays=60, block=60), Workers(jobs=1))
+    assert [found.failures for found in experiment.checks] == [0, 0, 0]
+    assert sum(row[2] for row in experiment.tables[0].rows) > 5  # plays with a violation, or nothing was tested
+
+
+def test_the_naive_sum_is_tight_with_exact_values():
+    assert generalisation.tightness() == (Fraction(2, 9), Fraction(2, 9), Fraction(4, 9))
+
+
+@pytest.mark.parametrize("game", [penalties.TWO, penalties.PAIRS])
+def test_the_tilted_rule_has_the_predicted_slope(game):
+    points = penalties.some(game, penalties.TILTED, (1000, 3000, 9000))
+    slope = penalties.fitted(points, game, penalties.TILTED)
+    assert slope == pytest.approx(penalties.predicted(penalties.TILTED, game)[1], rel=0.1)
+    assert all(point.violations <= point.bound.violations for point in points)
+
+
+@pytest.mark.parametrize("game", [penalties.TWO, penalties.PAIRS])
+def test_the_closed_form_is_the_best_fair_policy(game):
+    F = games.two_people_class() if game == penalties.TWO else games.Pairs().hypotheses
+    people = games.two_people(F) if game == penalties.TWO else games.Pairs().tempter()
+    t = lw.play(lw.AdaHedge(F, k=2, penalty=lw.Tilted(0.25)), people, lw.MetricAuditor(games.alike, 0.5), 400)
+    for a in (0.5, 0.25):
+        assert lw.best_in_hindsight(t, games.alike, a).error == pytest.approx((1 - a) * 400)
+
+
+def test_the_cells_are_two_to_the_64_hypotheses():
+    assert perturbed.TOWN.cells.size == 2**64
+    X, _ = perturbed.TOWN.sample(5000, np.random.default_rng(0))
+    assert len(np.unique(perturbed.TOWN.cells.encode(X))) == 64
+
+
+def test_a_distance_that_is_no_metric_is_none():
+    from likewise.experiments.reproduce import auditors
+
+    assert auditors.broken_triangles() > 0.01
+    assert auditors.broken_triangles(auditors.TOWN.near) == 0
+
+
+def test_a_broken_theorem_is_seen(tmp_path):
+    broken = check("three is at most two", [(1.0, 2.0), (3.0, 2.0)], "nothing")
+    assert (broken.checked, broken.failures, broken.slack) == (2, 1, -1.0)
+    text = page([Experiment(1, "A title", "A question?", checks=[broken])], [], tmp_path)
+    assert "FAILED 1×" in text
+    assert "1 of 2 checks of theorems FAILED" in text
+
+
+def test_an_experiment_that_breaks_is_a_failed_row_and_the_others_still_run(tmp_path, monkeypatch):
+    def breaks(size, workers):
+        raise ValueError("out of luck")
+
+    monkeypatch.setattr(identity, "run", breaks)
+    reproduce(tmp_path, only=[1, 5], progress=False, jobs=1, mode="tiny")
+    first, second = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert first["checks"][0]["failures"] == 1
+    assert "out of luck" in first["checks"][0]["claim"]
+    assert second["checks"][0]["failures"] == 0
+    assert "FAILED" in (tmp_path / "index.html").read_text(encoding="utf-8")
+
+
+def test_unknown_experiments_are_refused(tmp_path):
+    with pytest.raises(InvalidParameter, match="`only` must name experiments 1 to 7"):
+        reproduce(tmp_path, only=[8], progress=False)
+
+
+def test_two_processes_find_what_one_finds():
+    calls = [(penalties.TWO, penalties.THIRD, (200,)), (penalties.TWO, penalties.ROOT, (100,))]
+    assert Workers(jobs=2).map(penalties.some, calls) == Workers(jobs=1).map(penalties.some, calls)
+
+
+def test_a_check_of_nothing_holds():
+    assert check("nothing", [(5.0, float("inf"))], "nothing") == Check("nothing", 0, 0, float("inf"), "nothing")
+
+
+@pytest.mark.slow
+def test_the_quick_run_finds_no_failure(tmp_path):
+    reproduce(tmp_path, quick=True, progress=False)
+    results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert sum(found["failures"] for e in results for found in e["checks"]) == 0
