@@ -38,7 +38,7 @@ def _labels(y: Any, people: int) -> Floats:
 
 
 def _take(table: Any, positions: Any) -> Any:
-    return table.iloc[positions] if hasattr(table, "iloc") else table[positions]
+    return table.iloc[positions] if hasattr(table, "iloc") else table.take(positions, axis=0)
 
 
 def _batch(people: Any, encode: Encode, k: int) -> Batch:
@@ -106,7 +106,7 @@ class IID:
         """k people drawn for round ``key.t``."""
         block, place = divmod(key.t - 1, BLOCK)
         chosen = self._block(key._replace(t=block))[place]
-        return Batch(_take(self._rows, chosen), self.y[chosen], _take(self.view, chosen))
+        return Batch(_take(self._rows, chosen), self.y.take(chosen), _take(self.view, chosen))
 
     def draws(self, seed: int, first: int, rounds: int) -> NDArray[np.intp]:
         """(rounds, k): who comes in rounds ``first``, ``first + 1``, …"""

@@ -24,7 +24,8 @@ EQUAL_COSTS = (1.0, 1.0)
 def label_weights(y: Floats, costs: tuple[float, float] = EQUAL_COSTS) -> Floats:
     """The label part of the signed weights: c_fp where y = 0, −c_fn where y = 1, 0 where y is missing."""
     weights: Floats = costs[0] - (costs[0] + costs[1]) * y
-    weights[weights != weights] = 0.0
+    if math.isnan(weights.dot(weights)):  # some label is missing; asking this way costs next to nothing
+        weights[np.isnan(weights)] = 0.0
     return weights
 
 

@@ -69,13 +69,23 @@ class PairwiseAuditor(ABC):
         return int(favoured), int(disfavoured)
 
 
+def _shaped(distances: Any, k: int) -> Floats:
+    apart = np.ascontiguousarray(distances, dtype=float)
+    if apart.shape != (k, k):
+        raise InvalidParameter(f"`distance` must give {k} × {k} distances, at least 0, got shape {apart.shape}.")
+    return apart
+
+
+def _refuse_negative(apart: Floats) -> None:
+    k = len(apart)
+    raise InvalidParameter(f"`distance` must give {k} × {k} distances, at least 0, got smallest entry {apart.min()}.")
+
+
 def _excess_under(distances: Any, probabilities: Floats) -> Floats:
-    k = len(probabilities)
-    d = np.asarray(distances, dtype=float)
-    if d.shape != (k, k) or not d.min() >= 0:
-        got = f"shape {d.shape}" if d.shape != (k, k) else f"smallest entry {d.min()}"
-        raise InvalidParameter(f"`distance` must give {k} × {k} distances, at least 0, got {got}.")
-    return np.asarray(probabilities[:, None] - probabilities - d)
+    apart = _shaped(distances, len(probabilities))
+    if not apart.min() >= 0:
+        _refuse_negative(apart)
+    return np.asarray(probabilities[:, None] - probabilities - apart)
 
 
 METRICS: dict[str, tuple[str, ...]] = {
@@ -181,12 +191,20 @@ class MetricAuditor(PairwiseAuditor):
 
     def audit(self, batch: Batch, probabilities: Floats, key: Key) -> Report | None:
         """As any auditor that judges every pair; a metric with a compiled loop compares only where it must."""
-        if not isinstance(self.distance, NamedMetric) or self.choose == "random":
+        if self.choose == "random":
             return super().audit(batch, probabilities, key)
-        view = np.ascontiguousarray(batch.view, dtype=float)
-        metric = self.distance.parameters(view.shape[1])
         choose = CHOICES.index(self.choose)
-        favoured, disfavoured, excess = kernels().audit(view, probabilities, *metric, self.level, choose)
+        if isinstance(self.distance, NamedMetric):
+            view = np.ascontiguousarray(batch.view, dtype=float)
+            metric = self.distance.parameters(view.shape[1])
+            favoured, disfavoured, excess = kernels().audit(view, probabilities, *metric, self.level, choose)
+        else:
+            if kernels().spread(probabilities) <= self.level:
+                return None
+            apart = _shaped(self.distance(batch.view), len(probabilities))
+            favoured, disfavoured, excess = kernels().chosen_pair(apart, probabilities, self.level, choose)
+            if favoured == -2:
+                _refuse_negative(apart)
         return None if favoured < 0 else Report(favoured, disfavoured, violates=excess > self.alpha)
 
     def compiled(self, width: int) -> tuple[Any, ...] | None:

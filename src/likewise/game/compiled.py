@@ -37,7 +37,7 @@ class CompiledPlay:
     @classmethod
     def of(cls, learner: Learner, people: Environment, auditor: Auditor) -> CompiledPlay | None:
         """The compiled play of these parts; None unless each of them has a compiled form and keeps to it."""
-        first = _form(learner.hypotheses, "losses", "probability", "added", "log_updated", "mix_gap")
+        first = _form(learner.hypotheses, "losses", "probability", "added", "log_updated", "mix_gap", "adahedge")
         rule = _form(learner, "init", "act", "update", "penalty_at")
         population = _form(people, "batch", "draws")
         if first is None or rule is None or population is None or people.k > 64:

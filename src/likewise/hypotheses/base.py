@@ -7,6 +7,7 @@ at once. Subclasses supply ``encode``, ``losses``, ``probability`` and ``predict
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -77,6 +78,22 @@ class EnumerableClass(ABC):
     def log_updated(self, log_weights: Floats, rows: Rows, s: Floats, base: float, rate: float) -> Floats:
         """log p_f + ln(1 − rate · (base + Σ_i s_i f(x_i))): the paper's update."""
         return log_weights + np.log1p(-rate * (base + self.losses(rows, s)))
+
+    def adahedge(
+        self, weights: Floats, losses: Floats, delta: float, rows: Rows, s: Floats, probabilities: Floats, least: float
+    ) -> tuple[Floats, Floats, float]:
+        """One step of AdaHedge: Δ grows by the mix gap, or to ``least``; then the new losses and weights."""
+        if self.log_size > 0:
+            eta = self.log_size / delta if delta > 0 else math.inf
+            delta = max(delta + self.mix_gap(weights, losses, rows, s, probabilities, eta), least)
+        losses = self.added(losses, rows, s)
+        return losses, self.adahedge_weights(losses, delta), delta
+
+    def adahedge_weights(self, losses: Floats, delta: float) -> Floats:
+        """p ∝ exp(−(ln N/Δ) L); while Δ = 0 everything is tied and the leaders share the weight."""
+        if delta > 0:
+            return self.geometry.gibbs(losses, self.log_size / delta)
+        return self.geometry.leaders(losses)
 
     def mix_gap(
         self, weights: Floats, losses: Floats, rows: Rows, s: Floats, probabilities: Floats, eta: float

@@ -119,6 +119,17 @@ class Thresholds(EnumerableClass):
             return super().log_updated(log_weights, rows, s, base, rate)
         return np.asarray(kernels().threshold_log_updated(log_weights, rows, s, base, rate, self.first))
 
+    def adahedge(
+        self, weights: Floats, losses: Floats, delta: float, rows: Rows, s: Floats, probabilities: Floats, least: float
+    ) -> tuple[Floats, Floats, float]:
+        """One step of AdaHedge, in one compiled loop."""
+        if len(rows) > FEW:
+            return super().adahedge(weights, losses, delta, rows, s, probabilities, least)
+        step: tuple[Floats, Floats, float] = kernels().threshold_adahedge(
+            weights, losses, delta, rows, s, probabilities, self.log_size, least, self.first
+        )
+        return step
+
     def mix_gap(
         self, weights: Floats, losses: Floats, rows: Rows, s: Floats, probabilities: Floats, eta: float
     ) -> float:

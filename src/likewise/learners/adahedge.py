@@ -9,7 +9,6 @@ LagrangianRegret ≤ 2Δ_T is an *observed* number (Lemma 1; de Rooij et al. 201
 
 from __future__ import annotations
 
-import math
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -93,7 +92,8 @@ class AdaHedge(BaseLearner):
     def init(self) -> AdaHedgeState:
         """No losses; Δ_0 = 0, or k for tilted penalties."""
         losses = np.zeros(self.hypotheses.geometry.dim)
-        return AdaHedgeState(0, 0, losses, self._start, self._weights(losses, self._start))
+        weights = self.hypotheses.adahedge_weights(losses, self._start)
+        return AdaHedgeState(0, 0, losses, self._start, weights)
 
     def act(self, state: AdaHedgeState, key: Key) -> Mixture:
         """The weights of the state."""
@@ -101,15 +101,15 @@ class AdaHedge(BaseLearner):
 
     def update(self, state: AdaHedgeState, round: Round) -> AdaHedgeState:
         """Add the round's losses, and its mix gap to Δ; then the next weights."""
-        F, rows, reported = self.hypotheses, round.batch.rows, round.report is not None
+        reported = round.report is not None
         s = self._signed(round, self.penalty_at(state) if reported else 0.0)
-        delta = state.delta
-        if self._log_size > 0:
-            delta += F.mix_gap(state.weights, state.losses, rows, s, round.probabilities, self._eta(state.delta))
-            if reported and isinstance(self.rule, Tilted):
-                delta = max(delta, self.rule.raised(state.delta, self._log_size))
-        losses = F.added(state.losses, rows, s)
-        return AdaHedgeState(state.rounds + 1, state.reports + reported, losses, delta, self._weights(losses, delta))
+        least = 0.0
+        if reported and isinstance(self.rule, Tilted) and not self.alone:
+            least = self.rule.raised(state.delta, self._log_size)
+        losses, weights, delta = self.hypotheses.adahedge(
+            state.weights, state.losses, state.delta, round.batch.rows, s, round.probabilities, least
+        )
+        return AdaHedgeState(state.rounds + 1, state.reports + reported, losses, delta, weights)
 
     def compiled(self) -> tuple[str, tuple[float, ...]]:
         """Which compiled loop plays this learner, and its parameters."""
@@ -149,14 +149,6 @@ class AdaHedge(BaseLearner):
     def _start(self) -> float:
         """Δ_0."""
         return self.weight if isinstance(self.rule, Tilted) else 0.0
-
-    def _eta(self, delta: float) -> float:
-        return self._log_size / delta if delta > 0 else math.inf
-
-    def _weights(self, losses: Floats, delta: float) -> Floats:
-        """p ∝ exp(−η L); while Δ = 0 everything is tied and the leaders share the weight."""
-        geometry, eta = self.hypotheses.geometry, self._eta(delta)
-        return np.asarray(geometry.leaders(losses) if math.isinf(eta) else geometry.gibbs(losses, eta))
 
 
 @dataclass(frozen=True)
