@@ -335,7 +335,7 @@ def member(alpha=ALPHA):
 @pytest.mark.parametrize(
     ("build", "sentence"),
     [
-        (lambda: lw.Panel([]), "`members` must hold at least one auditor"),
+        (lambda: lw.Panel([]), "`members` must be a list of auditors"),
         (lambda: lw.Panel([member(0.1), member(0.2)]), "`members` must have the same alpha and margin"),
         (lambda: lw.Panel([member()], rule="loudest"), "`rule` must be one of"),
         (lambda: quota(0.0), r"`share` must be in \(0, 1\]"),

@@ -28,6 +28,8 @@ ALPHA = 0.3
 class Forgetful:
     """Another auditor who does not look at every fifth round."""
 
+    marks_false = True
+
     def __init__(self, auditor):
         self.auditor, self.alpha, self.margin = auditor, auditor.alpha, auditor.margin
 

@@ -46,7 +46,7 @@ def test_the_game_never_sees_the_warm_up_people_again():
 
 
 def test_the_demo_prints_a_table_and_draws_a_picture(tmp_path):
-    done = CliRunner().invoke(cli.app, ["demo", "--synthetic", "--rounds", "60", "--out", str(tmp_path)])
+    done = CliRunner().invoke(cli.app, ["demo", "--synthetic", "--rounds", "100", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
     for word in ("AdaHedge (default)", "Paper's weights", "Unconstrained", "How to read it"):
         assert word in done.output
@@ -58,15 +58,22 @@ def test_without_the_data_the_demo_says_so_and_plays_on_made_up_people(tmp_path,
         raise DataUnavailable("adult.data could not be had: no network.")
 
     monkeypatch.setattr(datasets, "adult", unavailable)
-    done = CliRunner().invoke(cli.app, ["demo", "--rounds", "60", "--out", str(tmp_path)])
+    done = CliRunner().invoke(cli.app, ["demo", "--rounds", "100", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
     assert "no network" in done.output
     assert "made-up people" in done.output
 
 
-def test_a_bad_option_is_one_sentence(monkeypatch, capsys):
-    monkeypatch.setattr("sys.argv", ["likewise", "demo", "--synthetic", "--alpha", "1.7"])
+def test_a_bad_option_is_one_sentence(tmp_path):
+    done = CliRunner().invoke(cli.app, ["demo", "--synthetic", "--alpha", "1.7", "--out", str(tmp_path)])
+    assert done.exit_code == 2
+    assert "alpha" in done.output
+    assert "Traceback" not in done.output
+
+
+def test_our_own_errors_are_one_sentence_without_a_traceback(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["likewise", "reproduce", "--only", "one"])
     with pytest.raises(SystemExit) as stopped:
         cli.main()
     assert stopped.value.code == 2
-    assert "`alpha` must be" in capsys.readouterr().out
+    assert "`only` must be numbers" in capsys.readouterr().out

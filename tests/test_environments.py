@@ -91,7 +91,7 @@ def test_a_population_may_be_a_dataframe():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"k": 0}, "`k` must be at least 1, got 0"),
+        ({"k": 0}, "`k` must be a whole number, at least 1, got 0"),
         ({"y": Y[:3]}, "`y` must have one label for each of 10 people"),
         ({"y": Y + 1}, r"`y` must be 0, 1 or missing \(NaN\), got \[2.0"),
         ({"y": np.full(10, 0.5)}, "`y` must be 0, 1 or missing"),
@@ -164,7 +164,7 @@ def test_a_file_is_viewed_whole_but_without_its_label_by_default(write, tmp_path
 
 def test_a_file_without_the_label_is_refused(tmp_path):
     write_csv(tmp_path / "people")
-    with pytest.raises(InvalidParameter, match=r"`label` must be one of the columns .* got 'default'"):
+    with pytest.raises(InvalidParameter, match=r"`label and view` must be among the columns .* got \['default'\]"):
         drawn(lw.Stream.csv(tmp_path / "people", label="default", k=2))
 
 
@@ -243,8 +243,8 @@ def test_only_draws_from_one_population_are_known_to_be_iid():
 @pytest.mark.parametrize(
     ("build", "sentence"),
     [
-        (lambda: lw.Stream([], k=0), "`k` must be at least 1"),
-        (lambda: lw.Adversary(print, k=0, sees_policy=False), "`k` must be at least 1"),
+        (lambda: lw.Stream([], k=0), "`k` must be a whole number, at least 1"),
+        (lambda: lw.Adversary(print, k=0, sees_policy=False), "`k` must be a whole number, at least 1"),
         (lambda: lw.Adversary("people", k=1, sees_policy=False), "`function` must be a callable"),
     ],
 )

@@ -163,7 +163,7 @@ ONE_IN_EACH = np.array([[0.1, 0.0], [0.3, 0.0], [0.6, 0.0], [0.9, 0.0]])
 @pytest.mark.parametrize("noise", NOISES)
 def test_over_cells_the_law_is_what_many_draws_over_the_listed_labellings_approach(noise):
     labellings = [lambda X, h=h: (h >> stripe(X)) & 1 for h in range(1, 15)]
-    options = {"T": 100, "k": 3, "noise": noise, "alpha": 0.4 if noise == "growing" else None}
+    options = {"T": 100, "k": 3, "noise": noise, "alpha": 0.4 if noise == "growing" else None, "c": 0.2}
     exact = lw.ContextFTPL(lw.Cells(stripe, 4), **options)
     sampled = lw.ContextFTPL(lw.FiniteClass(labellings), draws=20_000, separator=ONE_IN_EACH, **options)
     t = lw.play(exact, TOWN.iid(), AUDITOR, 100)

@@ -175,7 +175,7 @@ def test_violations_are_the_reports_that_violate_or_that_nobody_can_check():
     transcript = lw.play(
         learner(T=3),
         lw.Adversary(lambda moment: ([[0.0, 0.0], [1.0, 1.0]], [0, 1]), k=2, sees_policy=False),
-        lw.ScriptedAuditor([lw.Report(1, 0, v, false=True) for v in (None, True, False)], ALPHA),
+        lw.ScriptedAuditor([lw.Report(1, 0, v, false=True) for v in (None, True, False)], ALPHA, marks_false=True),
     )
     np.testing.assert_array_equal(transcript.violations, [True, True, False])
     assert [report.violates for report in transcript.reports] == [None, True, False]
@@ -400,8 +400,8 @@ def test_a_loaded_transcript_equals_the_saved_one(name, tmp_path):
     np.testing.assert_array_equal(again.average_policy.probability(X), transcript.average_policy.probability(X))
     assert again.lagrangian_regret == transcript.lagrangian_regret
     assert again.reports == transcript.reports
-    assert again.state["rounds"] == 60
-    np.testing.assert_array_equal(again.state["losses"], transcript.state.losses)
+    assert again.state.rounds == 60
+    np.testing.assert_array_equal(again.state.losses, transcript.state.losses)
 
 
 def test_a_loaded_transcript_can_be_saved_again(tmp_path):

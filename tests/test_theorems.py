@@ -92,7 +92,7 @@ def test_the_bounds_under_test_promise_fewer_violations_than_rounds(name):
 
 def test_growing_noise_leaves_the_theorem_room_with_its_own_number_of_draws():
     learner = lw.ContextFTPL(CUTS, noise="growing", alpha=0.8, T=1000, k=2)
-    assert learner.c + 2 * learner.u <= 0.9 * learner.alpha
+    assert learner.absorbs + 2 * learner.u <= 0.9 * learner.alpha
 
 
 # Lemma 1 -----------------------------------------------------------------------------------------------------

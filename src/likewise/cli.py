@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from pathlib import Path
 from typing import Annotated
 
@@ -23,17 +24,27 @@ app = typer.Typer(
 console = Console()
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        console.print(f"likewise {importlib.metadata.version('likewise')}")
+        raise typer.Exit
+
+
 @app.callback()
-def likewise() -> None:
+def likewise(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+) -> None:
     """Online decisions that learn individual fairness from a person who only points at unfair pairs."""
 
 
 @app.command()
 def demo(
-    rounds: Annotated[int, typer.Option(help="How many rounds to play (T).")] = 2000,
-    people: Annotated[int, typer.Option(help="How many people to decide about in a round (k).")] = 6,
-    alpha: Annotated[float, typer.Option(help="How much more than their distance two people may differ.")] = 0.1,
-    seed: Annotated[int, typer.Option(help="Names every random number of the demo.")] = 0,
+    rounds: Annotated[int, typer.Option(min=100, help="How many rounds to play (T).")] = 2000,
+    people: Annotated[int, typer.Option(min=2, help="How many people to decide about in a round (k).")] = 6,
+    alpha: Annotated[
+        float, typer.Option(min=0.001, max=1.0, help="How much more than their distance two people may differ.")
+    ] = 0.1,
+    seed: Annotated[int, typer.Option(min=0, help="Names every random number of the demo.")] = 0,
     out: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("demo"),
     synthetic: Annotated[bool, typer.Option(help="Play on the built-in population, without any download.")] = False,
 ) -> None:
@@ -55,8 +66,8 @@ def demo(
     console.print(_demo_table(demonstration.table(setting, plays)))
     console.print(
         "How to read it: a violation is a round in which the auditor pointed at two people whose probabilities "
-        "differ more than the people do; fewer is fairer, and a learner has to give up the accuracy that came from "
-        "such differences. Regret is what hindsight would have saved, errors and penalties together.\n",
+        "differ more than the people do (fewer is fairer, at the price of the accuracy that came from such "
+        "differences), and regret is what hindsight would have saved, errors and penalties together.\n",
     )
     drawn = figures.learning_curves(plays, title=f"{data.name}: three learners, the same people, the same auditor")
     console.print(f"Picture: {figures.save(drawn, out / 'learning.png')}")

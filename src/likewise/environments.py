@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.errors import InvalidParameter, require
+from likewise.errors import InvalidParameter, require, require_whole
 from likewise.protocol import Batch, Floats, Key, Policy, Role, Round, Rows
 
 Encode = Callable[[Any], Rows]
@@ -41,7 +41,7 @@ def _take(table: Any, positions: Any) -> Any:
     return table.iloc[positions] if hasattr(table, "iloc") else table.take(positions, axis=0)
 
 
-def _batch(people: Any, encode: Encode, k: int) -> Batch:
+def _batch(people: Any, encode: Encode, k: int | None) -> Batch:
     """A Batch from what a user's source gives: (X, y), (X, y, view) or a Batch."""
     if isinstance(people, Batch):
         batch = people._replace(y=_labels(people.y, len(people.rows)))
@@ -49,8 +49,8 @@ def _batch(people: Any, encode: Encode, k: int) -> Batch:
         X, y, *view = people
         X = X if hasattr(X, "columns") else np.asarray(X)
         batch = Batch(encode(X), _labels(y, len(X)), view[0] if view else X)
-    if not 1 <= len(batch.y) <= k:
-        raise InvalidParameter(f"`batch` must hold 1 to {k} people, got {len(batch.y)}.")
+    if not 1 <= len(batch.y) <= (k or len(batch.y)):
+        raise InvalidParameter(f"`batch` must hold 1 to {k or 'any number of'} people, got {len(batch.y)}.")
     if len(batch.view) != len(batch.y):
         raise InvalidParameter(f"`view` must have a row for each of {len(batch.y)} people, got {len(batch.view)}.")
     return batch
@@ -77,7 +77,7 @@ class IID:
     sees_policy = False
 
     def __init__(self, X: Any, y: Any, k: int, view: Any | None = None) -> None:
-        require(k >= 1, "k", "be at least 1", k)
+        require_whole(k, "k")
         self.X = X if hasattr(X, "columns") else np.asarray(X)
         self.y = _labels(y, len(self.X))
         self.k = k
@@ -125,7 +125,8 @@ class IID:
         """Rows, labels and view as plain arrays of numbers for a compiled play; None where they are not."""
         if hasattr(self.view, "iloc") or self.view.dtype.kind not in "fiub":
             return None
-        return self._rows, self.y, np.ascontiguousarray(self.view.reshape(len(self.y), -1), dtype=float)
+        view = np.ascontiguousarray(self.view.reshape(len(self.y), -1), dtype=float)
+        return None if np.isnan(view).any() else (self._rows, self.y, view)
 
     def facts(self) -> dict[str, Any]:
         """Known to be i.i.d."""
@@ -141,7 +142,7 @@ class Stream:
     source
         The iterable; it is read once, a batch at a time. A play that is continued goes on reading it.
     k
-        The largest batch.
+        The largest batch, if it is known.
     iid
         Whether the people are known to be independent draws from one population.
 
@@ -152,14 +153,15 @@ class Stream:
     """
 
     source: Iterable[Any]
-    k: int
+    k: int | None = None
     iid: bool | None = None
     encode: Encode = np.asarray
 
     sees_policy = False
 
     def __post_init__(self) -> None:
-        require(self.k >= 1, "k", "be at least 1", self.k)
+        if self.k is not None:
+            require_whole(self.k, "k")
         self.source = iter(self.source)
 
     @classmethod
@@ -199,12 +201,12 @@ class Stream:
 def _chunks(tables: Iterable[Any], label: str, k: int, view: list[str] | None) -> Iterator[Any]:
     """(X, y, view) of k rows at a time; the last batch of a table may be smaller."""
     for table in tables:
-        if label not in table.columns:
-            raise InvalidParameter(f"`label` must be one of the columns {list(table.columns)}, got {label!r}.")
+        unknown = [name for name in (label, *(view or ())) if name not in table.columns]
+        require(not unknown, "label and view", f"be among the columns {list(table.columns)}", unknown)
         for start in range(0, len(table), k):
             part = table.iloc[start : start + k]
             X = part.drop(columns=label)
-            yield X, part[label].to_numpy(dtype=float), X if view is None else part[view]
+            yield X, part[label].to_numpy(), X if view is None else part[view]
 
 
 class Moment(NamedTuple):
@@ -236,10 +238,10 @@ class Adversary:
     ----------
     function
         From a :class:`Moment` to (X, y), (X, y, view) or a :class:`Batch`; None ends the play.
-    k
-        The largest batch.
     sees_policy
         Whether it is shown π^t. FTPL refuses an adversary that is.
+    k
+        The largest batch, if it is known.
 
     Examples
     --------
@@ -250,12 +252,14 @@ class Adversary:
     """
 
     function: Callable[[Moment], Any]
-    k: int
+    _: KW_ONLY
     sees_policy: bool
+    k: int | None = None
     encode: Encode = np.asarray
 
     def __post_init__(self) -> None:
-        require(self.k >= 1, "k", "be at least 1", self.k)
+        if self.k is not None:
+            require_whole(self.k, "k")
         require(callable(self.function), "function", "be a callable", self.function)
 
     def encoded(self, encode: Encode) -> Adversary:

@@ -5,6 +5,8 @@ Every message is one sentence that names the argument, what it must be, and what
 
 from __future__ import annotations
 
+import math
+from numbers import Integral, Real
 from typing import Any
 
 
@@ -48,3 +50,29 @@ def require(holds: bool, name: str, must: str, got: Any) -> None:
     """
     if not holds:
         raise InvalidParameter(f"`{name}` must {must}, got {got!r}.")
+
+
+def require_number(value: Any, name: str, low: float, high: float = math.inf, *, open_at: str = "") -> None:
+    """Raise unless ``value`` is a finite number from ``low`` to ``high``; ``open_at`` leaves out "low", "high" or both.
+
+    Examples
+    --------
+    >>> require_number("0.1", "alpha", 0, 1, open_at="low")
+    Traceback (most recent call last):
+    ...
+    likewise.errors.InvalidParameter: `alpha` must be in (0, 1], got '0.1'.
+    """
+    above, below = "low" in open_at, "high" in open_at
+    if math.isinf(high):
+        must = "be positive" if above and low == 0 else f"be at least {low:g}"
+    else:
+        must = f"be in {'(' if above else '['}{low:g}, {high:g}{')' if below else ']'}"
+    number = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    enough = number and (low < value if above else low <= value)
+    require(enough and (value < high if below else value <= high), name, must, value)
+
+
+def require_whole(value: Any, name: str, low: int = 1) -> None:
+    """Raise unless ``value`` is a whole number, at least ``low``."""
+    whole = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= low
+    require(whole, name, f"be a whole number, at least {low}", value)

@@ -1,8 +1,9 @@
 """The compiled inner loops (numba), nothing else.
 
 Every function here is plain arithmetic on arrays that somebody else owns and explains; each has a NumPy twin in the
-tests. No fast-math: a loop called from Python and the same loop inside :func:`play_rounds` give the same bits, which is
-why a compiled play and the readable loop agree exactly.
+tests. A loop called from Python and the same loop inside :func:`play_rounds` give the same bits, because no sum may be
+reassociated: that is why a compiled play and the readable loop agree exactly. Only the random noise of perturbed
+leaders is computed with fast-math.
 
 A class of thresholds is laid out as ``first[j] … first[j + 1]``: the cuts of column j, counted through all columns. Of
 its N = 2 + 2M hypotheses, 0 and 1 are the constants, 2 + c says 1 to who passed cut c, 2 + M + c to who did not.
@@ -15,13 +16,13 @@ import math
 import numpy as np
 from numba import njit
 
+from likewise.theory import LOG_CEILING, ROUNDING
+
 # How a learner turns losses into weights, and how much a report weighs.
 EXPONENTIAL_WEIGHTS, HEDGE, ADAHEDGE_FIXED, ADAHEDGE_SCHEDULED, ADAHEDGE_TILTED = range(5)
 # The metrics that have a loop of their own.
 CITYBLOCK, EUCLIDEAN, SQEUCLIDEAN, CHEBYSHEV, MAHALANOBIS = range(5)
 WORST, FIRST = range(2)
-ROUNDING = 1e-12
-LOG_CEILING = 200.0
 
 
 # Weights ----------------------------------------------------------------------------------------------------
@@ -373,6 +374,8 @@ def audit(view, probabilities, metric, weights, inverse, level, choose):
             if gap <= best:
                 continue
             excess = gap - distance(view[i], view[j], metric, weights, inverse)
+            if excess != excess:
+                return -2, -2, 0.0  # a missing value can't be compared
             if excess > best:
                 if choose == FIRST:
                     return i, j, excess

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import NotSupported, require
-from likewise.hypotheses import EnumerableClass, EstimatorClass, from_dict
+from likewise.hypotheses import Cube, EnumerableClass, EstimatorClass, from_dict
 from likewise.protocol import Floats, Policy, Rows
 
 
@@ -91,6 +91,9 @@ class Mixture(DeployablePolicy):
         F = from_dict(data["hypotheses"], models) if hypotheses is None else hypotheses
         weights = np.array(data["weights"], dtype=float)
         require(weights.shape == (F.geometry.dim,), "weights", f"have {F.geometry.dim} entries", weights.shape)
+        inside = bool((weights >= 0).all() and (weights <= 1 + 1e-9).all())
+        whole = isinstance(F.geometry, Cube) or abs(weights.sum() - 1) < 1e-6
+        require(inside and whole, "weights", "be probabilities (that add up to 1 over a listed class)", weights.sum())
         return cls(F, weights)
 
     def save(self, path: str | Path) -> None:

@@ -6,7 +6,7 @@ probabilities and answers, the learner learns. Nothing here computes; every othe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from enum import Enum, IntEnum
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -246,8 +246,8 @@ class Environment(Protocol):
     """Where people come from."""
 
     @property
-    def k(self) -> int:
-        """The largest batch."""
+    def k(self) -> int | None:
+        """The largest batch; None where it isn't known before."""
         ...
 
     @property
@@ -270,4 +270,3 @@ class Environment(Protocol):
 
 Distance: TypeAlias = Callable[[Any], Floats]
 """From the view of a batch of k people to their (k, k) distances."""
-Parameters: TypeAlias = Mapping[str, Any]

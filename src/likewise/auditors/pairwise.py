@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.errors import InvalidParameter, require
+from likewise.errors import InvalidParameter, require, require_number
 from likewise.hypotheses.geometry import kernels
 from likewise.protocol import Batch, Distance, Floats, Key, Report
 
@@ -23,8 +23,8 @@ CHOICES = ("worst", "first", "random")
 
 def checked_level(alpha: float, margin: float) -> float:
     """α − margin, the level of reporting, with both checked."""
-    require(0 <= alpha <= 1, "alpha", "be in [0, 1]", alpha)
-    require(0 <= margin <= alpha, "margin", f"be in [0, alpha] = [0, {alpha:g}]", margin)
+    require_number(alpha, "alpha", 0, 1)
+    require_number(margin, "margin", 0, float(alpha))
     return alpha - margin
 
 
@@ -51,11 +51,11 @@ class PairwiseAuditor(ABC):
         # d ≥ 0, so nobody needs to compare people whose probabilities are this close.
         if probabilities.max() - probabilities.min() <= self.level:
             return None
-        excess = self.excess(batch, probabilities, key.t)
+        return self._answer(self.excess(batch, probabilities, key.t), key)
+
+    def _answer(self, excess: Floats, key: Key) -> Report | None:
         pair = self._chosen(excess, key)
-        if pair is None:
-            return None
-        return Report(*pair, violates=bool(excess[pair] > self.alpha))
+        return None if pair is None else Report(*pair, violates=bool(excess[pair] > self.alpha))
 
     def _chosen(self, excess: Floats, key: Key) -> tuple[int, int] | None:
         if self.choose == "worst":
@@ -112,6 +112,10 @@ class NamedMetric:
         self.number = list(METRICS).index(name)
         self.w = None if w is None else np.asarray(w, dtype=float)
         self.VI = np.zeros((0, 0)) if VI is None else np.ascontiguousarray(VI, dtype=float)
+        fine = self.w is None or bool(self.w.ndim == 1 and np.isfinite(self.w).all() and (self.w >= 0).all())
+        require(fine, "w", "be a list of weights, at least 0", w)
+        square = self.VI.ndim == 2 and self.VI.shape[0] == self.VI.shape[1] and bool(np.isfinite(self.VI).all())
+        require(square, "VI", "be a square matrix of numbers", f"shape {self.VI.shape}")
 
     def parameters(self, width: int) -> tuple[int, Floats, Floats]:
         """The metric's number, weights and inverse covariance, as the kernels take them."""
@@ -121,8 +125,17 @@ class NamedMetric:
 
     def __call__(self, view: Any) -> Floats:
         """(k, k) distances."""
-        points = np.ascontiguousarray(view, dtype=float)
+        points = as_points(view)
         return np.asarray(kernels().distances(points, *self.parameters(points.shape[1])))
+
+
+def as_points(view: Any) -> Floats:
+    """A view as rows of numbers, for a metric; one column may come without its second axis."""
+    try:
+        points = np.ascontiguousarray(view, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidParameter("`view` must hold numbers only for a named metric, got text; use codes.") from None
+    return points.reshape(len(points), -1)
 
 
 def named_metric(name: str, **options: Any) -> Distance:
@@ -195,9 +208,11 @@ class MetricAuditor(PairwiseAuditor):
             return super().audit(batch, probabilities, key)
         choose = CHOICES.index(self.choose)
         if isinstance(self.distance, NamedMetric):
-            view = np.ascontiguousarray(batch.view, dtype=float)
+            view = as_points(batch.view)
             metric = self.distance.parameters(view.shape[1])
             favoured, disfavoured, excess = kernels().audit(view, probabilities, *metric, self.level, choose)
+            if favoured == -2:
+                raise InvalidParameter("`view` must have no missing values for a named metric, got NaN.")
         else:
             if kernels().spread(probabilities) <= self.level:
                 return None
@@ -305,7 +320,7 @@ class Panel(PairwiseAuditor):
     Attributes
     ----------
     votes
-        For each round, (members, k, k): who objected to which pair.
+        For each round of the last play, (members, k, k): who objected to which pair.
 
     Examples
     --------
@@ -317,7 +332,8 @@ class Panel(PairwiseAuditor):
     def __init__(
         self, members: Sequence[PairwiseAuditor], rule: str | VoteRule = "majority", choose: str = "worst"
     ) -> None:
-        require(len(members) >= 1, "members", "hold at least one auditor", list(members))
+        judges = isinstance(members, Sequence) and all(isinstance(m, PairwiseAuditor) for m in members)
+        require(judges and len(members) > 0, "members", "be a list of auditors that judge every pair", members)
         levels = {(member.alpha, member.margin) for member in members}
         require(len(levels) == 1, "members", "have the same alpha and margin", sorted(levels))
         super().__init__(members[0].alpha, choose, members[0].margin)
@@ -330,13 +346,17 @@ class Panel(PairwiseAuditor):
 
     def audit(self, batch: Batch, probabilities: Floats, key: Key) -> Report | None:
         """Collect every vote, then answer as one auditor."""
-        excess = self._excesses(batch, probabilities, key.t)
-        self.votes[key.t] = excess > self.level
-        return super().audit(batch, probabilities, key)
+        if key.t in self.votes:
+            self.votes.clear()  # another play has begun
+        excesses = self._excesses(batch, probabilities, key.t)
+        self.votes[key.t] = excesses > self.level
+        return self._answer(self._together(excesses), key)
 
     def excess(self, batch: Batch, probabilities: Floats, t: int) -> Floats:
         """(k, k): the highest level at which the panel still objects."""
-        levels = self._excesses(batch, probabilities, t)
+        return self._together(self._excesses(batch, probabilities, t))
+
+    def _together(self, levels: Floats) -> Floats:
         objects = np.array([self.rule(levels >= level) for level in levels])
         return np.asarray(np.where(objects, levels, -np.inf).max(axis=0))
 

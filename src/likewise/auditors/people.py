@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from likewise.auditors.pairwise import checked_level
-from likewise.errors import require
+from likewise.errors import require_number
 from likewise.protocol import SKIPPED, Answer, Auditor, Batch, Floats, Key, Report
 
 
@@ -25,7 +25,7 @@ class NoisyAuditor:
     misses
         The chance that a report is lost.
     false_reports
-        The chance that a round without a violation gets a report of a random pair.
+        The chance that a round in which the other auditor finds nothing gets a report of a random pair.
 
     Examples
     --------
@@ -34,9 +34,12 @@ class NoisyAuditor:
     False
     """
 
+    marks_false = True
+    """Its reports may be impossible, and say so: ``play`` lets them pass."""
+
     def __init__(self, auditor: Auditor, misses: float = 0.0, false_reports: float = 0.0) -> None:
-        require(0 <= misses <= 1, "misses", "be in [0, 1]", misses)
-        require(0 <= false_reports <= 1, "false_reports", "be in [0, 1]", false_reports)
+        require_number(misses, "misses", 0, 1)
+        require_number(false_reports, "false_reports", 0, 1)
         self.auditor = auditor
         self.misses = misses
         self.false_reports = false_reports
@@ -73,7 +76,8 @@ class NoisyAuditor:
 class ScriptedAuditor:
     """Replays answers: a sequence from round 1 on, or a mapping from round to answer.
 
-    Rounds that the script doesn't reach were not reviewed.
+    Rounds that the script doesn't reach were not reviewed. ``marks_false`` lets reports pass that are marked as false,
+    to replay a play with a :class:`NoisyAuditor`.
 
     Examples
     --------
@@ -83,8 +87,16 @@ class ScriptedAuditor:
     [None, <Skip.SKIPPED: 'skipped'>]
     """
 
-    def __init__(self, answers: Sequence[Answer] | Mapping[int, Answer], alpha: float, margin: float = 0.0) -> None:
+    def __init__(
+        self,
+        answers: Sequence[Answer] | Mapping[int, Answer],
+        alpha: float,
+        margin: float = 0.0,
+        *,
+        marks_false: bool = False,
+    ) -> None:
         checked_level(alpha, margin)
+        self.marks_false = marks_false
         self.alpha = alpha
         self.margin = margin
         pairs = answers.items() if isinstance(answers, Mapping) else enumerate(answers, start=1)
@@ -99,6 +111,13 @@ class ScriptedAuditor:
         return {"name": "ScriptedAuditor", "exhaustive": None, "fixed": None}
 
 
+class Silent:
+    """A console that shows nothing, for examples and tests."""
+
+    def print(self, what: Any) -> None:
+        """Nothing."""
+
+
 class AskAuditor:
     """A person at the terminal: sees the batch as a table with probabilities, types two numbers or Enter.
 
@@ -107,7 +126,16 @@ class AskAuditor:
     alpha, margin
         Gaps up to ``alpha - margin`` can't be violations, and are refused with a reason.
     ask
-        How to ask; ``input`` by default.
+        How to ask; ``input`` by default. When there is nobody left to ask (end of input), rounds go unreviewed.
+
+    Examples
+    --------
+    >>> from likewise.protocol import Role
+    >>> answers = iter(["1 3", ""])
+    >>> auditor = AskAuditor(alpha=0.1, ask=lambda prompt: next(answers), console=Silent())
+    >>> batch = Batch(np.empty((3, 0)), np.zeros(3), view=np.array([[30.0], [31.0], [32.0]]))
+    >>> auditor.audit(batch, np.array([0.9, 0.5, 0.2]), Key(0, Role.AUDITOR, 1))
+    Report(favoured=0, disfavoured=2, violates=None, false=False)
     """
 
     def __init__(
@@ -130,7 +158,10 @@ class AskAuditor:
         self._show(batch, probabilities, order, key.t)
         prompt = "Treated too differently? Two numbers (like 1 4), Enter for none, s to skip: "
         while True:
-            words = self._ask(prompt).replace(",", " ").split()
+            try:
+                words = self._ask(prompt).replace(",", " ").split()
+            except EOFError:
+                return SKIPPED
             if not words:
                 return None
             if words == ["s"]:
@@ -170,8 +201,8 @@ class AskAuditor:
         from rich.table import Table
 
         table = Table(title=f"Round {t}")
-        view = batch.view
-        names = list(view.columns) if hasattr(view, "columns") else [f"x{j}" for j in range(np.shape(view)[1])]
+        view = batch.view if hasattr(batch.view, "columns") else np.asarray(batch.view).reshape(len(order), -1)
+        names = list(view.columns) if hasattr(view, "columns") else [f"x{j}" for j in range(view.shape[1])]
         for name in ["", "probability", *names]:
             table.add_column(escape(str(name)), justify="right")
         values = np.asarray(view, dtype=object)

@@ -40,7 +40,7 @@ class CompiledPlay:
         first = _form(learner.hypotheses, "losses", "probability", "added", "log_updated", "mix_gap", "adahedge")
         rule = _form(learner, "init", "act", "update", "penalty_at")
         population = _form(people, "batch", "draws")
-        if first is None or rule is None or population is None or people.k > 64:
+        if first is None or rule is None or population is None or (people.k or 65) > 64:
             return None
         metric = _form(auditor, "audit", "excess", width=population[2].shape[1])
         if metric is None:
@@ -54,7 +54,7 @@ class CompiledPlay:
         """T rounds from ``state`` on."""
         from likewise import kernels
 
-        k, begins, fresh = self.environment.k, state.rounds + 1, type(state)
+        k, begins, fresh = self.environment.k or 0, state.rounds + 1, type(state)
         chances, pairs = np.empty((T, k)), np.empty((T, 2), dtype=np.intp)
         violates, penalties = np.empty(T, dtype=np.int8), np.empty(T)
         draws = self.environment.draws(seed, begins, T)  # type: ignore[attr-defined]

@@ -44,7 +44,8 @@ def play(
     seed
         Names every random number of the play: the same seed gives the same transcript, in any process.
     state
-        Go on from the state of an earlier transcript (``transcript.state``) instead of from the start.
+        Go on from an earlier play instead of from the start: its transcript, or only its ``transcript.state`` (then an
+        adversary's first look at the round before shows none).
     progress
         Show a progress bar; a string is its title.
     compiled
@@ -60,7 +61,8 @@ def play(
     >>> t.rounds, int(t.violations.sum())
     (50, 0)
     """
-    state = _starting_state(learner, state)
+    previous = state.round(state.rounds - 1) if isinstance(state, Transcript) else None
+    state = _starting_state(learner, state.state if isinstance(state, Transcript) else state)
     T = _horizon(learner, environment, T, state.rounds)
     tuned, level = getattr(learner, "alpha", None), auditor.alpha - auditor.margin
     if tuned not in (None, auditor.alpha, level):
@@ -72,8 +74,6 @@ def play(
     if fused is not None:
         return fused.play(state, T, seed, _shown(_chunks(T), progress))
     record = Recorder(learner, environment, auditor, seed, first=state.rounds + 1)
-    previous: Round | None = None
-
     for t in _shown(range(state.rounds + 1, state.rounds + T + 1), progress):
         policy = learner.act(state, Key(seed, Role.LEARNER, t)) if people.sees_policy else None
         batch = people.batch(Key(seed, Role.ENVIRONMENT, t), previous, policy)
@@ -82,6 +82,10 @@ def play(
             break
         if policy is None:
             policy = learner.act(state, Key(seed, Role.LEARNER, t))
+        if learner.k is not None and len(batch.y) > learner.k:
+            raise InvalidParameter(
+                f"`k` must be at most the learner's {learner.k} people, got a batch of {len(batch.y)}."
+            )
         probabilities = policy.at(batch.rows)
         answer = auditor.audit(batch, probabilities, Key(seed, Role.AUDITOR, t))
         previous = _round(batch, probabilities, answer, auditor)
@@ -94,8 +98,9 @@ def _starting_state(learner: Learner, state: Any) -> Any:
     fresh = learner.init()
     if state is None:
         return fresh
-    if isinstance(state, Mapping):  # as it comes from a saved transcript
-        state = type(fresh)(**state) if set(state) == set(fresh._fields) else state
+    fields = state if isinstance(state, Mapping) else getattr(state, "_asdict", dict)()
+    if set(fields) == set(fresh._fields):  # as it comes from a saved transcript
+        state = type(fresh)(**fields)
     fits = type(state) is type(fresh) and all(_same_shape(a, b) for a, b in zip(fresh, state, strict=True))
     require(fits, "state", f"be a {type(fresh).__name__} of this learner over this class", type(state).__name__)
     return state
@@ -115,7 +120,7 @@ def _horizon(learner: Learner, environment: Environment, T: int | None, done: in
     require(isinstance(T, Integral) and T >= 1, "T", "be a whole number of rounds, at least 1", T)
     if learner.T is not None and done + T > learner.T:
         raise InvalidParameter(f"`T` must be at most the learner's {learner.T} rounds, got {done} + {T}.")
-    if learner.k is not None and environment.k > learner.k:
+    if learner.k is not None and environment.k is not None and environment.k > learner.k:
         raise InvalidParameter(f"`k` must be at most the learner's {learner.k} people, got {environment.k}.")
     if learner.needs_blind and environment.sees_policy:
         raise NotSupported(
@@ -136,7 +141,7 @@ def _round(batch: Batch, probabilities: Floats, answer: Answer, auditor: Auditor
     if not (0 <= answer.favoured < k and 0 <= answer.disfavoured < k):
         raise ReportRefused(f"A report must name two of {k} people, got {answer.favoured} and {answer.disfavoured}.")
     level = auditor.alpha - auditor.margin
-    if seen.gap <= level and not answer.false:
+    if seen.gap <= level and not (answer.false and getattr(auditor, "marks_false", False)):
         raise ReportRefused(
             f"A reported gap must exceed α − margin = {level:g} to be a violation, got {seen.gap:g} "
             f"for people {answer.favoured} and {answer.disfavoured} (favoured first)."

@@ -7,6 +7,7 @@ JSON, no pickle; models are named by fingerprint and given again on loading.
 from __future__ import annotations
 
 import json
+from collections import namedtuple
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -222,8 +223,8 @@ class Transcript:
                 "people": self.sizes,
                 "error": self.errors,
                 "reviewed": self.reviewed,
-                "favoured": np.where(self.reported, self.pairs[:, 0], -1),
-                "disfavoured": np.where(self.reported, self.pairs[:, 1], -1),
+                "favoured": self.pairs[:, 0],
+                "disfavoured": self.pairs[:, 1],
                 "gap": np.where(self.reported, self.gaps, np.nan),
                 "violation": self.violations,
                 "penalty": self.penalties,
@@ -238,7 +239,8 @@ class Transcript:
             "format": FORMAT,
             "facts": self.facts,
             "hypotheses": self.hypotheses.to_dict(),
-            "state": sorted(self._state_fields()),
+            "state": list(self._state_fields()),
+            "columns": list(self.view.columns) if hasattr(self.view, "columns") else None,
         }
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         arrays |= {f"state/{name}": np.asarray(value) for name, value in self._state_fields().items()}
@@ -259,15 +261,15 @@ class Transcript:
             average = AveragePolicy.of(F, total, len(file["penalties"]))
             return cls(
                 **{name: file[name] for name in _ARRAYS},
-                view=_view_from(file),
+                view=_view_from(file, meta["columns"]),
                 average_policy=average,
                 hypotheses=F,
-                state={name: _plain(file[f"state/{name}"]) for name in meta["state"]},
+                state=_state_from(file, meta["state"]),
                 facts=meta["facts"],
             )
 
     def _state_fields(self) -> dict[str, Any]:
-        return self.state if isinstance(self.state, dict) else self.state._asdict()
+        return dict(self.state._asdict())
 
     @property
     def _bases(self) -> Floats:
@@ -289,9 +291,9 @@ def facts_of(learner: Learner, environment: Environment, auditor: Auditor, seed:
     """What is known of a play besides its rounds."""
     return {
         "learner": learner.parameters(),
-        "alpha": auditor.alpha,
-        "margin": auditor.margin,
-        "costs": list(learner.costs),
+        "alpha": float(auditor.alpha),
+        "margin": float(auditor.margin),
+        "costs": [float(cost) for cost in learner.costs],
         "environment": environment.facts() | {"sees_policy": environment.sees_policy},
         "auditor": auditor.facts(),
         "seed": seed,
@@ -361,12 +363,18 @@ def _view_arrays(view: Any) -> dict[str, NDArray[Any]]:
     return {name: a.astype(str) if a.dtype.hasobject else a for name, a in arrays.items()}
 
 
-def _view_from(file: Any) -> Any:
-    if "view" in file:
+def _view_from(file: Any, columns: list[Any] | None) -> Any:
+    if columns is None:
         return file["view"]
     import pandas as pd
 
-    return pd.DataFrame({name.removeprefix("view/"): file[name] for name in file if name.startswith("view/")})
+    return pd.DataFrame({name: file[f"view/{name}"] for name in columns})
+
+
+def _state_from(file: Any, names: list[str]) -> Any:
+    """The saved state under its field names; ``play`` turns it into the learner's own type again."""
+    kind: Any = namedtuple("State", names)  # type: ignore[misc]  # the fields are known only to the file
+    return kind(*(_plain(file[f"state/{name}"]) for name in names))
 
 
 def _plain(value: NDArray[Any]) -> Any:

@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from likewise.errors import InvalidParameter, require
 from likewise.hypotheses.geometry import Cube, Geometry
 from likewise.protocol import Floats, Key, Rows
+from likewise.theory import ROUNDING
 
 BLOCK_ENTRIES = 4_000_000
 """Perturbed losses are minimised in blocks of about this many numbers (32 MB)."""
-ROUNDING = 1e-12
-"""Mix gaps below this share of the round's weight are rounding, not learning."""
 LISTABLE = 2**20
 """Classes larger than this are not written out hypothesis by hypothesis."""
 

@@ -47,25 +47,28 @@ class EstimatorClass:
         takes = hasattr(estimator, "fit") and has_fit_parameter(estimator, "sample_weight")
         require(takes, "estimator", "have fit(X, y, sample_weight)", type(estimator).__name__)
         self.estimator = estimator
-        self.pool = columns_of(pool)[0]
+        self.pool, self.names = columns_of(pool)
         require(len(self.pool) > 0, "pool", "hold at least one person", self.pool.shape)
 
     def encode(self, X: Any) -> Floats:
         """People as rows of numbers."""
-        values = columns_of(X)[0]
-        width = self.pool.shape[1]
-        require(values.shape[1] == width, "X", f"have {width} columns, as the pool has", values.shape[1])
-        return values
+        return columns_of(X, self.names)[0]
 
-    def fit(self, rows: Floats, s: Floats) -> Any:
-        """The oracle: an estimator fitted to make Σ_i s_i f(x_i) small; a constant where one label is left."""
+    def fit(self, rows: Floats, s: Floats, seed: int = 0) -> Any:
+        """The oracle: an estimator fitted to make Σ_i s_i f(x_i) small; a constant where one label is left.
+
+        An estimator that draws, and was given no ``random_state`` of its own, draws from ``seed``.
+        """
         from sklearn.base import clone
 
         used = s != 0.0
         labels = (s[used] < 0.0).astype(int)
         if len(labels) == 0 or labels.min() == labels.max():
             return int(labels[0]) if len(labels) else 0
-        return clone(self.estimator).fit(rows[used], labels, sample_weight=np.abs(s[used]))
+        fresh = clone(self.estimator)
+        if fresh.get_params().get("random_state", 0) is None:
+            fresh.set_params(random_state=seed)
+        return fresh.fit(rows[used], labels, sample_weight=np.abs(s[used]))
 
     def answers(self, model: Any, rows: Floats) -> Floats:
         """f(x) of one fitted hypothesis, or of a constant."""

@@ -42,6 +42,8 @@ class FiniteClass(EnumerableClass):
         self, hypotheses: Sequence[Any], *, constants: Sequence[int] = (0, 1), pool: Any | None = None
     ) -> None:
         require(set(constants) <= {0, 1}, "constants", "be among 0 and 1", tuple(constants))
+        several = isinstance(hypotheses, Sequence)
+        require(several, "hypotheses", "be a list of callables or fitted classifiers", type(hypotheses).__name__)
         self.hypotheses = tuple(hypotheses)
         self.constants = tuple(sorted(set(constants)))
         require(len(self.hypotheses) + len(self.constants) > 0, "hypotheses", "hold at least one", [])

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.errors import InvalidParameter, require
+from likewise.errors import InvalidParameter, require, require_whole
 from likewise.hypotheses.base import EnumerableClass, binned_sums, columns_of, quantile_cuts
 from likewise.hypotheses.fingerprint import check_models, fingerprint
 from likewise.hypotheses.geometry import Simplex, kernels
@@ -59,6 +59,8 @@ class Thresholds(EnumerableClass):
         models: Sequence[Any] | None = None,
     ) -> None:
         self.cuts = tuple(np.asarray(column, dtype=float) for column in cuts)
+        columns = all(column.ndim == 1 for column in self.cuts)
+        require(columns, "cuts", "hold one list of cuts per column", cuts)
         self.models = None if models is None else tuple(models)
         self.names = list(range(len(self.cuts))) if names is None else list(names)
         require(len(self.cuts) > 0, "cuts", "hold at least one column", list(cuts))
@@ -79,15 +81,16 @@ class Thresholds(EnumerableClass):
     @classmethod
     def quantiles(cls, X: Any, cuts: int = 16) -> Thresholds:
         """Up to ``cuts`` cuts per feature, at the quantiles of ``X``."""
-        require(cuts >= 1, "cuts", "be at least 1", cuts)
+        require_whole(cuts, "cuts")
         values, names = columns_of(X)
         return cls([quantile_cuts(column, cuts) for column in values.T], names=names)
 
     @classmethod
     def scores(cls, models: Sequence[Any], X: Any, cuts: int = 32) -> Thresholds:
         """Up to ``cuts`` cuts per model, at the quantiles of its scores on ``X``."""
-        require(len(models) >= 1, "models", "hold at least one fitted model", list(models))
-        require(cuts >= 1, "cuts", "be at least 1", cuts)
+        several = isinstance(models, Sequence) and len(models) > 0
+        require(several, "models", "be a list of at least one fitted model", type(models).__name__)
+        require_whole(cuts, "cuts")
         columns = [quantile_cuts(score(model, X), cuts) for model in models]
         return cls(columns, names=[type(model).__name__ for model in models], models=models)
 
@@ -236,7 +239,9 @@ class Thresholds(EnumerableClass):
 def score(model: Any, X: Any) -> Floats:
     """A model's score of each person: probability of 1, decision value, prediction, or the callable's number."""
     if hasattr(model, "predict_proba"):
-        values = np.asarray(model.predict_proba(X))[:, 1]
+        table = np.asarray(model.predict_proba(X))
+        require(table.ndim == 2 and table.shape[1] == 2, "models", "know two classes, 0 and 1", f"shape {table.shape}")
+        values = table[:, 1]
     elif hasattr(model, "decision_function"):
         values = np.asarray(model.decision_function(X))
     else:

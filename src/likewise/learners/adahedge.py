@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from likewise import theory
-from likewise.errors import InvalidParameter, require
+from likewise.errors import InvalidParameter, require, require_number
 from likewise.hypotheses import enumerable
 from likewise.learners.base import BaseLearner, fixed_penalty
 from likewise.learners.penalties import Scheduled, Tilted
@@ -63,11 +63,13 @@ class AdaHedge(BaseLearner):
     def __post_init__(self) -> None:
         super().__post_init__()
         enumerable(self.hypotheses, type(self).__name__)
-        fine = self.alpha is None or 0 < self.alpha <= 1
-        require(fine, "alpha", "be in (0, 1]", self.alpha)
+        if self.alpha is not None:
+            require_number(self.alpha, "alpha", 0, 1, open_at="low")
         if not isinstance(self.rule, (Scheduled, Tilted)):
             fixed_penalty(self.rule)
         if isinstance(self.rule, Tilted):
+            fits = self.alpha is None or self.rule.c < self.alpha
+            require(fits, "penalty", f"tilt by less than alpha = {self.alpha}", self.rule)
             self.people  # noqa: B018  (Tilted starts from Δ_0 = k, so k must be there)
 
     @cached_property
@@ -129,12 +131,12 @@ class AdaHedge(BaseLearner):
             return self.rule.at(state.rounds + 1, state.delta, self.weight, self._log_size)
         return float(self.rule)
 
-    def bound(self, alpha: float) -> theory.Bound | None:
-        """Theorem A, 1 or 2, by the kind of penalty. Needs k and T."""
-        require(0 < alpha <= 1, "alpha", "be in (0, 1]", alpha)
-        T, k, N = self.horizon, self.weight, self.hypotheses.size
-        if self.alone:
-            return theory.one_hypothesis()
+    def bound(self, alpha: float, *, T: int | None = None) -> theory.Bound | None:
+        """Theorem A, 1 or 2, by the kind of penalty. Needs k, and a horizon: the learner's own, or ``T``."""
+        require_number(alpha, "alpha", 0, 1, open_at="low")
+        if (alone := self._bound_alone()) is not None:
+            return alone
+        T, k, N = self.horizon if T is None else T, self.weight, self.hypotheses.size
         if isinstance(self.rule, Scheduled):
             return theory.scheduled(T, k, self.rule.first, self.rule.growth, N, alpha, self.kappa)
         if isinstance(self.rule, Tilted):
@@ -164,3 +166,7 @@ class Unconstrained(AdaHedge):
 
     _: KW_ONLY
     penalty: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.penalty == 0, "penalty", "be 0: this learner never hears the auditor", self.penalty)

@@ -9,14 +9,15 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import KW_ONLY, dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from likewise.errors import InvalidParameter, require
+from likewise.errors import InvalidParameter, require, require_number, require_whole
 from likewise.protocol import Floats, Round
 from likewise.reduction import EQUAL_COSTS, signed_weights
+from likewise.theory import Bound, one_hypothesis
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,12 @@ class BaseLearner:
     costs: tuple[float, float] = EQUAL_COSTS
 
     def __post_init__(self) -> None:
-        require(self.k is None or _whole(self.k), "k", "be a whole number of people, at least 1", self.k)
-        require(self.T is None or _whole(self.T), "T", "be a whole number of rounds, at least 1", self.T)
+        for name, value in (("k", self.k), ("T", self.T)):
+            if value is not None:
+                require_whole(value, name)
         two = isinstance(self.costs, (tuple, list)) and len(self.costs) == 2
-        fine = two and all(np.isfinite(c) and c >= 0 for c in self.costs) and max(self.costs) > 0
-        require(fine, "costs", "be two numbers, at least 0 and not both 0", self.costs)
+        fine = two and all(isinstance(c, Real) and math.isfinite(c) and float(c) >= 0 for c in self.costs)
+        require(fine and max(self.costs) > 0, "costs", "be two numbers, at least 0 and not both 0", self.costs)
 
     @property
     def needs_blind(self) -> bool:
@@ -98,12 +100,12 @@ class BaseLearner:
         """Whether the class holds one hypothesis, so that there is nothing to learn."""
         return bool(self.hypotheses.size == 1)
 
+    def _bound_alone(self) -> Bound | None:
+        """The bound of a class with one hypothesis, which must be a constant; None for any other class."""
+        return one_hypothesis() if self.alone and self.kappa >= 0 else None
+
     def _signed(self, round: Round, C: float) -> Floats:
         return signed_weights(round.batch.y, round.report, C, self.costs)
-
-
-def _whole(number: Any) -> bool:
-    return isinstance(number, Integral) and not isinstance(number, bool) and int(number) >= 1
 
 
 def _plain(value: Any) -> Any:
@@ -118,5 +120,4 @@ def _plain(value: Any) -> Any:
 
 def fixed_penalty(penalty: Any) -> None:
     """Check a penalty C that stays the same."""
-    number = isinstance(penalty, Real) and math.isfinite(penalty) and float(penalty) >= 0
-    require(number, "penalty", "be a number, at least 0", penalty)
+    require_number(penalty, "penalty", 0)

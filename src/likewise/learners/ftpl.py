@@ -16,14 +16,14 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from numbers import Integral
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import special
 
 from likewise import theory
-from likewise.errors import InvalidParameter, require
+from likewise.errors import InvalidParameter, require, require_number, require_whole
 from likewise.hypotheses import Cube, EnumerableClass, enumerable
 from likewise.hypotheses.base import laplace_noise
 from likewise.hypotheses.finite import distinct_on
@@ -58,6 +58,9 @@ class ContextFTPL(BaseLearner):
         People on which any two hypotheses differ; by default the class's own separator.
     transductive
         ``separator`` holds everybody who will ever come, so hypotheses that agree on them count as one.
+    c
+        For growing noise: the part of alpha that the growth absorbs; more is fewer violations and more errors. By
+        default half of what the sampling leaves of alpha.
     threads
         How many threads share the draws of a round; all cores by default. The answer doesn't depend on it.
 
@@ -80,23 +83,26 @@ class ContextFTPL(BaseLearner):
     separator: Any = None
     transductive: bool = False
     threads: int | None = None
+    c: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         enumerable(self.hypotheses, "ContextFTPL")
         require(self.noise in NOISES, "noise", f"be one of {NOISES}", self.noise)
-        require(self.alpha is None or 0 < self.alpha <= 1, "alpha", "be in (0, 1]", self.alpha)
-        require(0 < self.delta < 1, "delta", "be in (0, 1)", self.delta)
-        fine = np.isfinite(self.noise_scale) and self.noise_scale >= 0
-        require(fine, "noise_scale", "be at least 0", self.noise_scale)
-        drawn = self.draws is None or (isinstance(self.draws, Integral) and self.draws >= 1)
-        require(drawn, "draws", "be a whole number, at least 1", self.draws)
-        require(self.horizon * self.people > 0, "T", "be given", self.T)
+        if self.alpha is not None:
+            require_number(self.alpha, "alpha", 0, 1, open_at="low")
+        require_number(self.delta, "delta", 0, 1, open_at="low high")
+        require_number(self.noise_scale, "noise_scale", 0)
+        if self.c is not None:
+            require_number(self.c, "c", 0, 1, open_at="low high")
+        for name, value in (("draws", self.draws), ("threads", self.threads)):
+            if value is not None:
+                require_whole(value, name)
         if self.noise == "growing":
             require(self.alpha is not None, "alpha", "be given for growing noise", self.alpha)
             require(self.penalty is None, "penalty", "be left out: growing noise sets its own", self.penalty)
         named = self.omega in ("printed", "corrected")
-        fine = named or (not isinstance(self.omega, str) and np.isfinite(self.omega) and self.omega > 0)
+        fine = named or (isinstance(self.omega, Real) and float(self.omega) > 0)
         require(fine, "omega", "be 'printed', 'corrected' or a positive number", self.omega)
         fixed_penalty(self.C)
         self.points  # noqa: B018  (finds and checks the separator before the first round)
@@ -148,12 +154,13 @@ class ContextFTPL(BaseLearner):
             return float(theory.ftpl_paper_penalty(self.horizon, self.weight))
         if self.noise == "scalar":
             return max(self.weight, math.pow(self.horizon, 1 / 3))
-        return self.c * self.scale / (4 * self.n)
+        return self.absorbs * self.scale / (4 * self.n)
 
     @property
-    def c(self) -> float:
-        """What growing noise absorbs: half of what the sampling of the draws leaves of α."""
-        return max(1e-9, (self.alpha or 0.0) - 2 * self.u) / 2
+    def absorbs(self) -> float:
+        """c: half of what the sampling of the draws leaves of α, at least α/4 (where the theorem may say nothing)."""
+        alpha = self.alpha or 0.0
+        return max(alpha - 2 * self.u, alpha / 2) / 2 if self.c is None else float(self.c)
 
     @cached_property
     def E(self) -> int:
@@ -205,7 +212,7 @@ class ContextFTPL(BaseLearner):
     def _scale_at(self, state: Losses) -> float:
         if self.noise != "growing" or self.alone:
             return self.scale
-        return self.scale * (1 + theory.ftpl_growing_growth(self.c, self.F.size, self.n)) ** state.reports
+        return self.scale * (1 + theory.ftpl_growing_growth(self.absorbs, self.F.size, self.n)) ** state.reports
 
     def init(self) -> Losses:
         """No losses yet."""
@@ -235,22 +242,22 @@ class ContextFTPL(BaseLearner):
         """C, or cW_t/(4n) for growing noise."""
         if self.noise != "growing" or self.alone:
             return self.C
-        return self.c * self._scale_at(state) / (4 * self.n)
+        return self.absorbs * self._scale_at(state) / (4 * self.n)
 
     def bound(self, alpha: float) -> theory.Bound | None:
-        """The theorem of this kind of noise; None for a ``noise_scale`` that it doesn't cover."""
-        require(0 < alpha <= 1, "alpha", "be in (0, 1]", alpha)
+        """The theorem of this kind of noise; None for a ``noise_scale`` or a transductive S that it doesn't cover."""
+        require_number(alpha, "alpha", 0, 1, open_at="low")
         if self.noise_scale != 1 or self.transductive:
             return None
-        if self.alone:
-            return theory.one_hypothesis()
+        if (alone := self._bound_alone()) is not None:
+            return alone
         T, k, N, n = self.horizon, self.weight, self.F.size, self.n
         E = math.inf if self.exact else self.E
         if self.noise == "paper":
             return theory.ftpl_paper(T, k, self.C, N, n, self._omega, E, self.delta, alpha, self.kappa)
         if self.noise == "scalar":
             return theory.ftpl_scalar(T, k, self.C, N, n, 1 / self.scale, alpha, self.kappa, self.u, E, self.delta)
-        return theory.ftpl_growing(T, k, self.c, N, n, alpha, self.kappa, self.u, E, self.delta)
+        return theory.ftpl_growing(T, k, self.absorbs, N, n, alpha, self.kappa, self.u, E, self.delta)
 
     def parameters(self) -> dict[str, Any]:
         """Every parameter, with the separator by its size and what was derived."""

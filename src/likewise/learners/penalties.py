@@ -9,12 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
-from likewise.errors import require
-
-LOG_CEILING = 200.0
-"""Penalties stop growing at e^200: only false reports, or a growth far beyond the theorem, ever get there."""
+from likewise.errors import require_number
+from likewise.theory import LOG_CEILING
 
 
 @dataclass(frozen=True)
@@ -33,8 +29,8 @@ class Scheduled:
     growth: float
 
     def __post_init__(self) -> None:
-        require(np.isfinite(self.first) and self.first > 0, "first", "be positive", self.first)
-        require(np.isfinite(self.growth) and self.growth >= 0, "growth", "be at least 0", self.growth)
+        require_number(self.first, "first", 0, open_at="low")
+        require_number(self.growth, "growth", 0)
 
     def at(self, reports: int) -> float:
         """The penalty of the next report after so many."""
@@ -57,8 +53,8 @@ class Tilted:
     floor: float = 0.0
 
     def __post_init__(self) -> None:
-        require(np.isfinite(self.c) and 0 < self.c < 1, "c", "be in (0, 1)", self.c)
-        require(np.isfinite(self.floor) and self.floor >= 0, "floor", "be at least 0", self.floor)
+        require_number(self.c, "c", 0, 1, open_at="low high")
+        require_number(self.floor, "floor", 0)
 
     def at(self, t: int, delta: float, k: float, log_size: float) -> float:
         """The penalty of a report in round t."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from likewise.errors import NotSupported, require
+from likewise.errors import NotSupported, require_number, require_whole
 from likewise.hypotheses import EstimatorClass
 from likewise.learners.base import BaseLearner, fixed_penalty
 from likewise.policies import Committee
@@ -66,9 +66,10 @@ class SmoothedFTPL(BaseLearner):
         super().__post_init__()
         if not isinstance(self.hypotheses, EstimatorClass):
             raise NotSupported(f"SmoothedFTPL needs an EstimatorClass, got {type(self.hypotheses).__name__}.")
-        require(self.draws >= 1, "draws", "be at least 1", self.draws)
-        require(self.perturbations >= 1, "perturbations", "be at least 1", self.perturbations)
-        require(self.eta is None or self.eta >= 0, "eta", "be at least 0", self.eta)
+        require_whole(self.draws, "draws")
+        require_whole(self.perturbations, "perturbations")
+        if self.eta is not None:
+            require_number(self.eta, "eta", 0)
         fixed_penalty(self.C)
 
     @property
@@ -96,8 +97,9 @@ class SmoothedFTPL(BaseLearner):
         for _ in range(self.draws):
             people = F.pool[rng.integers(len(F.pool), size=self.perturbations)]
             noise = eta / math.sqrt(self.perturbations) * rng.standard_normal(self.perturbations)
-            fits.append((np.concatenate([state.rows, people]), np.concatenate([state.s, noise])))
-        return Committee(F, Parallel(n_jobs=self.n_jobs)(delayed(F.fit)(rows, s) for rows, s in fits))
+            seed = int(rng.integers(2**31))
+            fits.append((np.concatenate([state.rows, people]), np.concatenate([state.s, noise]), seed))
+        return Committee(F, Parallel(n_jobs=self.n_jobs)(delayed(F.fit)(*parts) for parts in fits))
 
     def update(self, state: History, round: Round) -> History:
         """Remember the round's people with their signed weights."""

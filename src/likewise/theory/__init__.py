@@ -22,6 +22,8 @@ from likewise.theory.planning import (
     plan,
 )
 from likewise.theory.regret import (
+    LOG_CEILING,
+    ROUNDING,
     Bound,
     adahedge_fixed,
     adahedge_regret,
@@ -60,6 +62,8 @@ from likewise.theory.regret import (
 )
 
 __all__ = [
+    "LOG_CEILING",
+    "ROUNDING",
     "Bound",
     "Corollary",
     "Fairness",

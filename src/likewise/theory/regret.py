@@ -34,6 +34,10 @@ class Bound(NamedTuple):
     theorem: str
 
 
+ROUNDING = 1e-12
+"""Mix gaps below this share of a round's weight are rounding, not learning."""
+LOG_CEILING = 200.0
+"""Penalties stop growing at e^200: only false reports, or a growth far beyond the theorem, ever get there."""
 ANY_AUDITOR = "the bound on V holds for any auditor whose reports have a gap above α"
 TRUTHFUL = "the error regret needs truthful reports"
 BLIND = "the batch is chosen without the round's draws"
