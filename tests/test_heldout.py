@@ -194,7 +194,7 @@ def test_the_evaluation_reads_as_a_sentence_with_its_numbers_and_its_assumption(
     found = lw.evaluate_fairness(POLICY, X, Spy(), 0.1)
     said = str(found)
     assert f"{found.violating:,} of 1,770 pairs ({found.share:.2%})" in said
-    assert f"{found.lower:.2%} and {found.upper:.2%}" in said
+    assert f"{math.floor(1e4 * found.lower) / 100:.2f}% and {math.ceil(1e4 * found.upper) / 100:.2f}%" in said
     assert "drawn independently" in said
 
 

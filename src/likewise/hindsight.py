@@ -327,6 +327,8 @@ class FairProgram:
         lower = self.base + self._lower(prices, alpha)
         weights, violation = self._repaired(weights, chances, alpha)
         error = self.base + float(self.costs @ weights)
+        if error - lower > 1e-7 * max(1.0, abs(error)):
+            log.warning("The program in hindsight was solved only to %.1e of its optimum.", (error - lower) / error)
         order = [int(i) for i in np.argsort(-prices) if prices[i] > 1e-9 * self.scale]
         return Hindsight(
             alpha=alpha,

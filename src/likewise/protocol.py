@@ -238,7 +238,10 @@ class Auditor(Protocol):
         ...
 
     def facts(self) -> dict[str, Any]:
-        """What is known of this auditor: ``exhaustive`` (reports whenever it can), ``fixed`` (one distance)."""
+        """What is known of this auditor, each True, False, or None for unknown.
+
+        ``truthful`` (its reports are true), ``exhaustive`` (it reports whenever it can), ``fixed`` (one distance).
+        """
         ...
 
 

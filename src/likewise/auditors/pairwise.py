@@ -19,6 +19,15 @@ from likewise.hypotheses.geometry import kernels
 from likewise.protocol import Batch, Distance, Floats, Key, Report
 
 CHOICES = ("worst", "first", "random")
+WRITTEN = {"truthful": True, "exhaustive": True, "fixed": True}
+"""What is known of an auditor with a written distance: reports are true, none is missed, and the distance stays."""
+
+
+def all_known(values: Sequence[bool | None]) -> bool | None:
+    """Whether something holds of all: False if it fails for one, None if it isn't known for one."""
+    if False in values:
+        return False
+    return None if None in values else True
 
 
 def checked_level(alpha: float, margin: float) -> float:
@@ -234,13 +243,7 @@ class MetricAuditor(PairwiseAuditor):
 
     def facts(self) -> dict[str, Any]:
         """Reports whenever it can, by one fixed distance."""
-        return {
-            "name": "MetricAuditor",
-            "distance": self.name,
-            "choose": self.choose,
-            "exhaustive": True,
-            "fixed": True,
-        }
+        return {"name": "MetricAuditor", "distance": self.name, "choose": self.choose} | WRITTEN
 
 
 class DriftingAuditor(PairwiseAuditor):
@@ -272,7 +275,7 @@ class DriftingAuditor(PairwiseAuditor):
 
     def facts(self) -> dict[str, Any]:
         """Reports whenever it can, by a distance that changes."""
-        return {"name": "DriftingAuditor", "choose": self.choose, "exhaustive": True, "fixed": False}
+        return {"name": "DriftingAuditor", "choose": self.choose} | WRITTEN | {"fixed": False}
 
 
 VoteRule = Callable[[NDArray[np.bool_]], NDArray[np.bool_]]
@@ -363,12 +366,8 @@ class Panel(PairwiseAuditor):
     def facts(self) -> dict[str, Any]:
         """As the members, together."""
         facts = [member.facts() for member in self.members]
-        return {
-            "name": "Panel",
-            "members": len(facts),
-            "exhaustive": all(fact["exhaustive"] for fact in facts),
-            "fixed": all(fact["fixed"] for fact in facts),
-        }
+        known = {name: all_known([fact.get(name) for fact in facts]) for name in WRITTEN}
+        return {"name": "Panel", "members": len(facts)} | known
 
     def _excesses(self, batch: Batch, probabilities: Floats, t: int) -> Floats:
         return np.array([member.excess(batch, probabilities, t) for member in self.members])

@@ -68,8 +68,9 @@ class NoisyAuditor:
             "around": inner,
             "misses": self.misses,
             "false_reports": self.false_reports,
-            "exhaustive": False if self.misses > 0 else inner["exhaustive"],
-            "fixed": inner["fixed"],
+            "truthful": False if self.false_reports > 0 else inner.get("truthful"),
+            "exhaustive": False if self.misses > 0 else inner.get("exhaustive"),
+            "fixed": inner.get("fixed"),
         }
 
 
@@ -108,7 +109,7 @@ class ScriptedAuditor:
 
     def facts(self) -> dict[str, Any]:
         """Nobody knows by what the script was written."""
-        return {"name": "ScriptedAuditor", "exhaustive": None, "fixed": None}
+        return {"name": "ScriptedAuditor", "truthful": None, "exhaustive": None, "fixed": None}
 
 
 class Silent:
@@ -173,7 +174,7 @@ class AskAuditor:
 
     def facts(self) -> dict[str, Any]:
         """A person: whether every violation is reported, and by one measure, can't be known."""
-        return {"name": "AskAuditor", "exhaustive": None, "fixed": None}
+        return {"name": "AskAuditor", "truthful": None, "exhaustive": None, "fixed": None}
 
     def _pair(self, words: list[str], order: Any, probabilities: Floats) -> Report | str:
         """The report that the words name, or what is wrong with them."""

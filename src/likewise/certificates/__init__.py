@@ -1,7 +1,15 @@
 """Certificates: checkable claims with numbers and assumptions, from what was observed."""
 
 from likewise.certificates.brackets import Bracket, brackets
-from likewise.certificates.certificate import Assumption, Certificate, Generalisation, Regret, certify
+from likewise.certificates.certificate import (
+    Assumption,
+    Certificate,
+    Claim,
+    Generalisation,
+    Regret,
+    Status,
+    certify,
+)
 from likewise.certificates.heldout import (
     FairnessEvaluation,
     HoldoutCertificate,
@@ -13,10 +21,12 @@ __all__ = [
     "Assumption",
     "Bracket",
     "Certificate",
+    "Claim",
     "FairnessEvaluation",
     "Generalisation",
     "HoldoutCertificate",
     "Regret",
+    "Status",
     "brackets",
     "certify",
     "evaluate_fairness",

@@ -13,14 +13,15 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from likewise import theory
 from likewise.certificates.brackets import Bracket, brackets
-from likewise.drawing import COLOURS, canvas
-from likewise.errors import require
+from likewise.drawing import COLOURS, LINES, canvas
+from likewise.errors import require_number
 from likewise.game import Transcript
 from likewise.hindsight import FairProgram, Pairs
 from likewise.hypotheses import EnumerableClass
@@ -31,12 +32,31 @@ if TYPE_CHECKING:
 
 EPSILONS = 11
 """Levels of slack ε = 0 … α at which the regret is computed."""
-KEPT, BROKEN, UNCHECKED = "kept", "broken", "not checkable"
-REGRET, FAIRNESS, ERRORS = "errors compared with fair policies", "fairness to new people", "errors on new people"
+
+
+class Claim(StrEnum):
+    """What a certificate claims."""
+
+    REGRET = "errors compared with fair policies"
+    FAIRNESS = "fairness to new people"
+    ERRORS = "errors on new people"
+
+
+class Status(StrEnum):
+    """What the transcript shows of an assumption."""
+
+    KEPT = "kept"
+    BROKEN = "broken"
+    UNCHECKED = "not checkable"
+
+    @classmethod
+    def of(cls, known: bool | None) -> Status:
+        """From True, False, or None for unknown."""
+        return cls.UNCHECKED if known is None else cls.KEPT if known else cls.BROKEN
 
 
 class Assumption(NamedTuple):
-    """Something that a claim rests on.
+    """Something that claims rest on.
 
     Attributes
     ----------
@@ -45,19 +65,19 @@ class Assumption(NamedTuple):
     needed_for
         Which claims rest on it.
     status
-        ``"kept"``, ``"broken"`` or ``"not checkable"`` from this transcript.
+        Kept, broken or not checkable from this transcript.
     detail
         How we know, or why we can't.
     """
 
     name: str
-    needed_for: str
-    status: str
+    needed_for: tuple[Claim, ...]
+    status: Status
     detail: str
 
 
 class Regret(NamedTuple):
-    """How much more the play erred than any policy of Q_{α−ε} could have, at most.
+    """How much more the play erred than any policy of Q_{α−ε}, made of the class's hypotheses, could have, at most.
 
     Attributes
     ----------
@@ -95,6 +115,8 @@ class Generalisation(NamedTuple):
         At that q, π^avg is (alpha, beta)-fair.
     sharp
         Whether it uses the sharper threshold of the interpolation lemma.
+    anytime
+        Whether it holds for a play that stopped whenever it liked.
     """
 
     theorem: str
@@ -103,11 +125,12 @@ class Generalisation(NamedTuple):
     alpha: float
     beta: float
     sharp: bool
+    anytime: bool
 
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """What a play reached, and what is proved of it.
+    """What a play reached, and what is proved of it. A claim whose assumptions are broken is left out.
 
     ``str(certificate)`` is a short letter, ``to_dict()`` is JSON, ``plot()`` a picture.
 
@@ -115,15 +138,18 @@ class Certificate:
     ----------
     alpha, audited_alpha, level, delta
         The level of the comparison, the one at which the auditor counted violations, the one at which they reported
-        (``audited_alpha`` less the margin), and one minus the confidence.
-    error, people, rounds, reports, violations, late_violations
-        What was observed; ``late_violations`` are those of the last quarter.
+        (``audited_alpha`` less the margin), and one minus the confidence of each claim about new people.
+    error, costs, people, rounds, reports, violations, late_violations, unseen
+        What was observed; errors are weighed by ``costs``, ``late_violations`` are those of the last quarter, and
+        ``unseen`` counts rounds that nobody reviewed or that held one person.
+    hypotheses
+        How many hypotheses the class holds: the comparison is with their mixtures.
     regret
         Limits of the error regret for ε from 0 to α.
     fairness
-        Limits for the average policy, the sharpest first.
+        Limits for the average policy, the sharpest first. They hold together: each is taken at a third of ``delta``.
     error_on_new_people
-        With confidence 1 − δ the average policy's chance to err on a new person is at most this.
+        The average policy's expected cost of errors on a new person is at most this.
     brackets
         What the reports say about the hidden distance.
     assumptions
@@ -137,10 +163,12 @@ class Certificate:
     rounds: int
     people: int
     error: float
+    costs: tuple[float, float]
     reports: int
     violations: int
     late_violations: int
     unseen: int
+    hypotheses: int | None
     regret: tuple[Regret, ...]
     fairness: tuple[Generalisation, ...]
     error_on_new_people: float | None
@@ -152,15 +180,15 @@ class Certificate:
         """Reported pairs that a clear round contradicts."""
         return tuple(bracket for bracket in self.brackets if bracket.contradicts)
 
+    def rests_on(self, claim: Claim, status: Status) -> list[Assumption]:
+        """The assumptions of one claim that have this status."""
+        return [a for a in self.assumptions if claim in a.needed_for and a.status == status]
+
     def curve(self, generalisation: Generalisation) -> tuple[Floats, Floats]:
         """(α', β) of the average policy for q = 1 … T."""
         return theory.interpolation_curve(
             generalisation.sum_of_betas, self.level, self.rounds, sharp=generalisation.sharp
         )
-
-    def rests_on(self, claim: str, status: str) -> list[Assumption]:
-        """The assumptions of one claim that have this status."""
-        return [a for a in self.assumptions if claim in a.needed_for and a.status == status]
 
     def __str__(self) -> str:
         from likewise.certificates.letter import letter
@@ -169,9 +197,7 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain JSON values; numbers that are not finite become None."""
-        data: dict[str, Any] = {
-            name: value for name, value in vars(self).items() if isinstance(value, (int, float)) or value is None
-        }
+        data: dict[str, Any] = dict(vars(self))
         data |= {
             "regret": [r._asdict() for r in self.regret],
             "fairness": [f._asdict() for f in self.fairness],
@@ -185,25 +211,26 @@ class Certificate:
         with canvas(10, 4.2) as figure:
             left, right = figure.subplots(1, 2)
             epsilon = [r.epsilon for r in self.regret]
-            for name, colour, line in (("by_reports", COLOURS[0], "-"), ("by_lagrangian", COLOURS[1], "--")):
+            lines = {"by the reports": "by_reports", "by the Lagrangian regret": "by_lagrangian"}
+            for (label, name), colour, line in zip(lines.items(), COLOURS, LINES, strict=False):
                 values = [getattr(r, name) for r in self.regret]
                 if None not in values:
-                    label = {"by_reports": "by the reports", "by_lagrangian": "by the Lagrangian regret"}[name]
                     left.plot(epsilon, values, color=colour, linestyle=line, label=label)
             left.axhline(0, color="#555555", linewidth=1)
             left.set(
                 xlabel="ε: compared with policies fair at α − ε", title="Errors above the best such policy, at most"
             )
-            if left.get_legend_handles_labels()[0]:
-                left.legend()
-            for f, colour, line in zip(self.fairness, COLOURS, ("-", "--", "-."), strict=False):
-                alphas, betas = self.curve(f)
-                right.plot(alphas, betas, color=colour, linestyle=line, label=f.theorem)
+            for f, colour, line in zip(self.fairness, COLOURS, LINES, strict=False):
+                right.plot(*self.curve(f), color=colour, linestyle=line, label=f.theorem)
                 right.plot(f.alpha, f.beta, "o", color=colour)
             right.set(
                 xlabel="α': allowed beyond the distance", title="Share of pairs beyond it, at most", ylim=(0, 1.02)
             )
-            right.legend()
+            for axes in (left, right):
+                if axes.get_legend_handles_labels()[0]:
+                    axes.legend()
+                else:
+                    axes.text(0.5, 0.5, "nothing can be claimed", ha="center", transform=axes.transAxes)
         return figure
 
 
@@ -226,34 +253,41 @@ def certify(transcript: Transcript, alpha: float | None = None, delta: float = 0
     >>> learner = lw.AdaHedge(lw.Thresholds([[0.5]]), k=2, alpha=0.1, T=50)
     >>> t = lw.play(learner, lw.IID(X, y, k=2), lw.MetricAuditor("cityblock", alpha=0.1))
     >>> certificate = lw.certify(t, alpha=0.1, delta=0.05)
-    >>> certificate.violations, [a.status for a in certificate.assumptions][:2]
+    >>> certificate.violations, [str(a.status) for a in certificate.assumptions][:2]
     (0, ['kept', 'kept'])
     """
     t = transcript
     alpha = t.alpha if alpha is None else alpha
-    require(0 <= alpha <= 1, "alpha", "be in [0, 1]", alpha)
-    require(0 < delta < 1, "delta", "be in (0, 1)", delta)
+    require_number(alpha, "alpha", 0, 1)
+    require_number(delta, "delta", 0, 1, open_at="low high")
     level = t.alpha - float(t.facts["margin"])
     # Rounds that nobody reviewed, or with one person, prove nothing: count them as if each held a violation.
     unseen = int(np.count_nonzero(~t.reviewed | (t.sizes < 2)))
     known = brackets(t)
+    assumptions = _assumptions(t, sum(bracket.contradicts for bracket in known))
+    broken = {claim for a in assumptions if a.status == Status.BROKEN for claim in a.needed_for}
+    fixed = _fixed_horizon(t)
     return Certificate(
-        alpha=alpha,
+        alpha=float(alpha),
         audited_alpha=t.alpha,
         level=level,
-        delta=delta,
+        delta=float(delta),
         rounds=t.rounds,
         people=int(np.isfinite(t.y).sum()),
         error=float(t.errors.sum()),
+        costs=t.costs,
         reports=int(t.reported.sum()),
         violations=int(t.violations.sum()),
         late_violations=int(t.violations[3 * t.rounds // 4 :].sum()),
         unseen=unseen,
+        hypotheses=t.hypotheses.size,
         regret=_regret(t, alpha, level),
-        fairness=_fairness(int(t.reported.sum()) + unseen, t.rounds, level, delta),
-        error_on_new_people=_new_people(t, delta),
+        fairness=()
+        if Claim.FAIRNESS in broken
+        else _fairness(int(t.reported.sum()) + unseen, t.rounds, level, delta, fixed),
+        error_on_new_people=None if Claim.ERRORS in broken else _new_people(t, delta, fixed),
         brackets=known,
-        assumptions=_assumptions(t, sum(bracket.contradicts for bracket in known)),
+        assumptions=assumptions,
     )
 
 
@@ -283,83 +317,80 @@ def _proved(t: Transcript, true: Any) -> Pairs:
     return Pairs(first, second, gaps, np.full(len(gaps), np.inf))
 
 
-def _fairness(counted: int, T: int, level: float, delta: float) -> tuple[Generalisation, ...]:
-    limits = {
-        "sharpened, T fixed in advance": theory.sum_of_betas(counted, T, delta),
-        "at any time": theory.sum_of_betas_anytime(counted, delta),
-        "the paper's theorem": theory.sum_of_betas_paper(counted, T, delta),
-    }
+def _fixed_horizon(t: Transcript) -> bool | None:
+    """Whether the play was as long as its learner was set up for; None if that learner needs no horizon."""
+    horizon = t.facts["learner"].get("T")
+    return None if horizon is None else bool(horizon == t.facts["first"] - 1 + t.rounds)
+
+
+def _fairness(counted: int, T: int, level: float, delta: float, fixed: bool | None) -> tuple[Generalisation, ...]:
+    """All limits at once: each at a third of delta, so that picking the best of them is no cheating."""
+    share = delta / 3
+    limits = [("at any time", theory.sum_of_betas_anytime(counted, share), True, True)]
+    if fixed is not False:
+        limits.append(("T fixed in advance, sharpened", theory.sum_of_betas(counted, T, share), True, False))
+        limits.append(("T fixed in advance, the paper's", theory.sum_of_betas_paper(counted, T, share), False, False))
     found = []
-    for theorem, total in limits.items():
-        sharp = theorem != "the paper's theorem"
+    for theorem, total, sharp, anytime in limits:
         alphas, betas = theory.interpolation_curve(total, level, T, sharp=sharp)
         q = int(np.maximum(alphas - level, betas).argmin())
-        found.append(Generalisation(theorem, total, q + 1, float(alphas[q]), float(betas[q]), sharp))
+        found.append(Generalisation(theorem, total, q + 1, float(alphas[q]), float(betas[q]), sharp, anytime))
     return tuple(sorted(found, key=lambda g: max(g.alpha - level, g.beta)))
 
 
-def _new_people(t: Transcript, delta: float) -> float | None:
-    """The mean over rounds of the batch's error, plus its deviation; only where every label is there."""
-    if not np.isfinite(t.y).all():
-        return None
+def _new_people(t: Transcript, delta: float, fixed: bool | None) -> float:
+    """The mean over rounds of the batch's error, plus its deviation; at any time unless the horizon was fixed."""
     worst = max(t.costs)
     mean = float((t.errors / t.sizes).mean()) / worst
-    return worst * theory.accuracy_observed(mean, t.rounds, delta)
+    return worst * theory.accuracy_observed(min(1.0, mean), t.rounds, delta, anytime=not fixed)
 
 
 def _assumptions(t: Transcript, contradictions: int) -> tuple[Assumption, ...]:
-    auditor = t.facts["auditor"]
+    environment, auditor = t.facts["environment"], t.facts["auditor"]
     missing, unreviewed, lies = int((~np.isfinite(t.y)).sum()), int((~t.reviewed).sum()), int(t.false.sum())
-    # An auditor who knows whether it always reports is a simulation with a written distance.
-    simulated = auditor.get("exhaustive") is not None
-    horizon = t.facts["learner"].get("T")
+    truthful, exhaustive = auditor.get("truthful"), auditor.get("exhaustive")
+    lied = f"{lies} reports are known to be false; their rows are left out and their penalties added"
     return (
         Assumption(
             "reports are truthful",
-            REGRET,
-            BROKEN if lies else KEPT if simulated else UNCHECKED,
-            f"{lies} reports are known to be false; their rows are left out and their penalties added"
-            if lies
-            else ("the auditor has a written distance" if simulated else "only the reviewer knows"),
+            (Claim.REGRET,),
+            Status.BROKEN if lies else Status.of(truthful or None),
+            lied if lies else "the auditor has a written distance" if truthful else "only the reviewer knows",
         ),
         Assumption(
             "every label is known",
-            f"{REGRET}, {ERRORS}",
-            BROKEN if missing else KEPT,
+            (Claim.REGRET, Claim.ERRORS),
+            Status.of(missing == 0),
             f"{missing} of {len(t.y)} are missing; errors are over the others" if missing else "",
         ),
         Assumption(
             "people are independent draws from one population",
-            f"{FAIRNESS}, {ERRORS}",
-            _status(t.facts["environment"].get("iid")),
-            "nothing in the transcript shows where they come from" if t.facts["environment"].get("iid") is None else "",
+            (Claim.FAIRNESS, Claim.ERRORS),
+            Status.of(environment.get("iid")),
+            "nothing in the transcript shows where they come from" if environment.get("iid") is None else "",
         ),
         Assumption(
             "the reviewer reports whenever they can",
-            FAIRNESS,
-            _status(auditor.get("exhaustive")),
-            "a person may overlook a pair" if not simulated else "",
+            (Claim.FAIRNESS,),
+            Status.of(exhaustive),
+            "a person may overlook a pair" if exhaustive is None else "",
         ),
         Assumption(
             "the reviewer's sense of similarity stays the same",
-            FAIRNESS,
-            BROKEN if contradictions else _status(auditor.get("fixed")),
+            (Claim.FAIRNESS,),
+            Status.BROKEN if contradictions else Status.of(auditor.get("fixed")),
             f"answers contradict each other on {contradictions} pairs" if contradictions else "",
         ),
         Assumption(
             "rounds that nobody reviewed count as violations" if unreviewed else "every round was reviewed",
-            FAIRNESS,
-            KEPT,
+            (Claim.FAIRNESS,),
+            Status.KEPT,
             f"there are {unreviewed} of them" if unreviewed else "",
         ),
         Assumption(
             "the number of rounds was fixed in advance",
-            f"{ERRORS}; {FAIRNESS} but for its limit at any time",
-            UNCHECKED if horizon is None else KEPT if horizon == t.facts["first"] - 1 + t.rounds else BROKEN,
-            "the learner has no horizon" if horizon is None else f"the learner was set up for {horizon}",
+            (),
+            Status.of(_fixed_horizon(t)),
+            "" if _fixed_horizon(t) else "so limits on new people that hold at any time are given as well, or alone",
         ),
     )
-
-
-def _status(known: bool | None) -> str:
-    return UNCHECKED if known is None else KEPT if known else BROKEN

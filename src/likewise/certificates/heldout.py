@@ -12,7 +12,8 @@ import numpy as np
 
 from likewise import theory
 from likewise.auditors import NamedMetric, named_metric
-from likewise.errors import require
+from likewise.certificates.rounding import at_least, at_most
+from likewise.errors import InvalidParameter, require
 from likewise.hypotheses.geometry import kernels
 from likewise.protocol import Distance, Floats
 
@@ -52,7 +53,8 @@ class FairnessEvaluation(NamedTuple):
         return (
             f"{self.violating:,} of {self.pairs:,} pairs ({self.share:.2%}) differ by more than their distance + "
             f"{self.alpha:g}; with {1 - self.delta:.0%} confidence the chance for two random people is between "
-            f"{self.lower:.2%} and {self.upper:.2%}, if these people were drawn independently from the population."
+            f"{at_least(100 * self.lower, 2)}% and {at_most(100 * self.upper, 2)}%, if these people were drawn "
+            "independently from the population and the policy was learned without them."
         )
 
 
@@ -113,6 +115,14 @@ def _take(table: Any, positions: Any) -> Any:
     return table.iloc[positions] if hasattr(table, "iloc") else np.asarray(table)[positions]
 
 
+def _checked(distance: Distance, view: Any) -> Floats:
+    apart, k = np.asarray(distance(view), dtype=float), len(view)
+    if apart.shape != (k, k) or not apart.min() >= 0:
+        got = f"shape {apart.shape}" if apart.shape != (k, k) else f"smallest entry {apart.min()}"
+        raise InvalidParameter(f"`distance` must give {k} × {k} distances, at least 0, got {got}.")
+    return apart
+
+
 def _all_pairs(chances: Floats, view: Any, distance: Distance, alpha: float) -> Iterator[int]:
     """Violating pairs, block by block in the order of probability: blocks closer than α hold none, as d ≥ 0."""
     order = np.argsort(chances, kind="stable")
@@ -123,9 +133,9 @@ def _all_pairs(chances: Floats, view: Any, distance: Distance, alpha: float) -> 
                 continue
             # Only the direction from the favoured person can exceed α ≥ 0, so no pair is counted twice.
             if high is low:
-                apart = np.asarray(distance(_take(view, low)))
+                apart = _checked(distance, _take(view, low))
             else:
-                apart = np.asarray(distance(_take(view, np.concatenate([low, high]))))[len(low) :, : len(low)]
+                apart = _checked(distance, _take(view, np.concatenate([low, high])))[len(low) :, : len(low)]
             yield int(np.count_nonzero(chances[high][:, None] - chances[low] - apart > alpha))
 
 
@@ -153,7 +163,7 @@ def _sampled(
         one, other = order[:pairs][start : start + BLOCK], order[pairs:][start : start + BLOCK]
         ahead = chances[one] >= chances[other]
         high, low = np.where(ahead, one, other), np.where(ahead, other, one)
-        apart = np.asarray(distance(_take(view, np.concatenate([high, low]))))[: len(high), len(high) :].diagonal()
+        apart = _checked(distance, _take(view, np.concatenate([high, low])))[: len(high), len(high) :].diagonal()
         violating += int(np.count_nonzero(chances[high] - chances[low] - apart > alpha))
     upper = theory.holdout(violating, pairs, delta / 2)
     lower = 1.0 - theory.holdout(pairs - violating, pairs, delta / 2)
@@ -198,8 +208,8 @@ class HoldoutCertificate(NamedTuple):
     def __str__(self) -> str:
         return (
             f"{self.flagged} of {self.shown} random pairs were judged to be treated too differently: with "
-            f"{1 - self.delta:.0%} confidence at most {self.beta:.2%} of all pairs are. This assumes independent "
-            "random pairs of people, one policy for all of them, and a reviewer who judges as in the play."
+            f"{1 - self.delta:.0%} confidence at most {at_most(100 * self.beta, 2)}% of all pairs are. This assumes "
+            "independent random pairs of people, one policy for all of them, and a reviewer who judges as in the play."
         )
 
 

@@ -1,113 +1,127 @@
-"""A certificate as a short letter that a person can follow who knows neither the paper nor the code."""
+"""A certificate as a short letter that a person can follow who knows neither the paper nor the code.
+
+Limits are rounded away from what they claim: what is "at most" is rounded up, what is "at least" down.
+"""
 
 from __future__ import annotations
 
+import math
 import textwrap
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from likewise.certificates.certificate import Certificate
+from likewise.certificates.certificate import Certificate, Claim, Generalisation, Status
+from likewise.certificates.rounding import at_least, at_most
 
 WIDTH = 88
-BROKEN, UNCHECKED = "broken", "not checkable"
-REGRET, FAIRNESS, ERRORS = "errors compared with fair policies", "fairness to new people", "errors on new people"
 
 
 def letter(c: Certificate) -> str:
     """The whole letter."""
-    head = (
-        f"Certificate of a play of {c.rounds:,} rounds, at α = {c.alpha:g}, "
-        f"with {1 - c.delta:.0%} confidence for each claim about new people"
+    parts = [_head(c), _happened(c), _compared(c), _new_fairness(c), _new_errors(c), _reviewer(c)]
+    return "\n\n".join([*(textwrap.fill(part, WIDTH) for part in parts), _assumptions(c)])
+
+
+def _number(count: int, thing: str) -> str:
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
+
+
+def _unit(c: Certificate) -> str:
+    return "errors" if c.costs == (1.0, 1.0) else "cost of errors"
+
+
+def _head(c: Certificate) -> str:
+    return (
+        f"Certificate of a play of {_number(c.rounds, 'round')}. In each round a policy gave every person of a batch "
+        "a probability, and a reviewer could point at two people treated too differently. Too differently means: "
+        "further apart than their distance (how unlike they are, in the reviewer's eyes) plus a tolerance, here "
+        f"α = {c.alpha:g}. Each claim about new people holds with {1 - c.delta:.0%} confidence."
     )
-    parts = [_happened(c), _compared(c), _new_fairness(c), _new_errors(c), _reviewer(c)]
-    paragraphs = [textwrap.fill(part, WIDTH) for part in [head, *parts]]
-    return "\n\n".join([*paragraphs, _assumptions(c)])
 
 
 def _happened(c: Certificate) -> str:
     per_person = c.error / max(1, c.people)
-    unseen = f" {c.unseen:,} rounds showed nothing: not reviewed, or only one person." if c.unseen else ""
+    unseen = f" {_number(c.unseen, 'round')} showed nothing: not reviewed, or only one person." if c.unseen else ""
     at = f" at the reviewer's α = {c.audited_alpha:g}" if c.audited_alpha != c.alpha else ""
+    amount = f"{per_person:.3f} errors per person" if _unit(c) == "errors" else f"a cost of {per_person:.3f} per person"
     return (
-        f"What happened. Over {c.people:,} people with a known label the policies made {per_person:.3f} errors per "
-        f"person. The reviewer reported a pair in {c.reports:,} rounds; {c.violations:,} count as violations{at}, "
+        f"What happened. Over {c.people:,} people with a known label the policies made {amount}. The reviewer "
+        f"reported a pair in {_number(c.reports, 'round')}; {c.violations:,} count as violations{at}, "
         f"{c.late_violations:,} of them in the last quarter.{unseen}"
     )
 
 
 def _compared(c: Certificate) -> str:
-    same, strict = c.regret[0], c.regret[-1]
-    if same.best == float("inf"):
+    if c.regret[0].best == math.inf:
         return "Compared with fair policies. Nothing is proved: the class can only be reached by fitting."
+    same = _against(c, c.regret[0].best, f"within its distance plus α = {c.alpha:g}")
+    strict = _against(c, c.regret[-1].best, "within its distance exactly")
     return (
-        f"Compared with fair policies. {_against(same.best, c.people, f'within α = {c.alpha:g} of its distance')} "
-        f"{_against(strict.best, c.people, 'within its distance exactly')}{_provided(c, REGRET)}"
+        f"Compared with fair policies. Take any fixed mixture of the class's {c.hypotheses:,} hypotheses, even chosen "
+        f"in hindsight. {same} {strict}{_provided(c, Claim.REGRET)}"
     )
 
 
-def _against(regret: float, people: int, how: str) -> str:
-    share = abs(regret) / max(1, people)
+def _against(c: Certificate, regret: float, how: str) -> str:
+    people, unit = max(1, c.people), _unit(c)
+    who = f"One that keeps every pair of every batch {how}"
     if regret >= 0:
-        return (
-            f"A fixed policy that keeps every pair of every batch {how}, even chosen in hindsight, would have made at "
-            f"most {regret:,.0f} errors less ({share:.3f} per person)."
-        )
+        return f"{who} would have saved at most {at_most(regret)} {unit} ({at_most(regret / people, 3)} per person)."
     return (
-        f"Any fixed policy that keeps every pair of every batch {how} would have made at least {-regret:,.0f} errors "
-        f"more ({share:.3f} per person)."
+        f"{who} would have made at least {at_least(-regret)} more {unit} ({at_least(-regret / people, 3)} per person)."
     )
 
 
 def _new_fairness(c: Certificate) -> str:
-    broken = c.rests_on(FAIRNESS, BROKEN)
-    any_time = [f for f in c.fairness if f.theorem == "at any time"]
-    fixed = [a for a in broken if "at any time" in a.needed_for]
-    usable = any_time if fixed else list(c.fairness)
-    if len(broken) > len(fixed):
-        names = "; ".join(a.name for a in broken if a not in fixed)
+    if not c.fairness:
+        names = "; ".join(a.name for a in c.rests_on(Claim.FAIRNESS, Status.BROKEN))
         return f"Fairness to new people. Nothing can be claimed, because this does not hold: {names}."
-    best = usable[0]
+    best = c.fairness[0]
     if best.beta >= 1 or best.alpha >= 1:
         return "Fairness to new people. The play was too short, or had too many violations, to claim anything."
+    return f"Fairness to new people. {_promise(best)}{_provided(c, Claim.FAIRNESS)}"
+
+
+def _promise(best: Generalisation) -> str:
     return (
-        f"Fairness to new people. The average policy treats two random people more than {best.alpha:.3f} beyond their "
-        f"distance with a chance of at most {best.beta:.1%} (by the limit “{best.theorem}”, q = {best.q:,})."
-        f"{_provided(c, FAIRNESS)}"
+        "The average of all the policies played treats two random people more than "
+        f"{at_most(best.alpha, 3)} beyond their distance with a chance of at most {at_most(100 * best.beta, 1)}% "
+        f"(by the limit “{best.theorem}”, with q = {best.q:,})."
     )
 
 
 def _new_errors(c: Certificate) -> str:
-    broken = c.rests_on(ERRORS, BROKEN)
-    if c.error_on_new_people is None or broken:
-        names = "; ".join(a.name for a in broken)
+    if c.error_on_new_people is None:
+        names = "; ".join(a.name for a in c.rests_on(Claim.ERRORS, Status.BROKEN))
         return f"Errors on new people. Nothing can be claimed, because this does not hold: {names}."
+    what = "errs on a new person with a chance" if _unit(c) == "errors" else "has an expected cost of errors per person"
     return (
-        f"Errors on new people. The average policy errs on a new person with a chance of at most "
-        f"{c.error_on_new_people:.3f}.{_provided(c, ERRORS)}"
+        f"Errors on new people. The average policy {what} of at most {at_most(c.error_on_new_people, 3)}."
+        f"{_provided(c, Claim.ERRORS)}"
     )
 
 
-def _provided(c: Certificate, claim: str) -> str:
+def _provided(c: Certificate, claim: Claim) -> str:
     """What the reader has to vouch for, as the transcript can't."""
-    names = [a.name for a in c.rests_on(claim, UNCHECKED)]
-    broken = [a.detail for a in c.rests_on(claim, BROKEN)]
+    names = [a.name for a in c.rests_on(claim, Status.UNCHECKED)]
+    broken = [a.detail for a in c.rests_on(claim, Status.BROKEN)]
     note = f" Mind: {'; '.join(broken)}." if broken else ""
     return f" This assumes, and can't check, that {' and that '.join(names)}.{note}" if names else note
 
 
 def _reviewer(c: Certificate) -> str:
-    count = len(c.contradictions)
     if not c.brackets:
         return "The reviewer. No report says anything about what they hold to be similar."
-    if count == 0:
+    if not c.contradictions:
+        close = min(c.brackets, key=lambda bracket: bracket.upper)
         return (
-            f"The reviewer. Their answers bound the distance of {len(c.brackets):,} reported pairs from above and "
-            "don't contradict each other."
+            f"The reviewer. Their answers bound the distance of {_number(len(c.brackets), 'reported pair')} from "
+            f"above and don't contradict each other. The closest: people {close.favoured} and {close.disfavoured} of "
+            f"round {close.round} are less than {at_most(close.upper, 3)} apart, if the report is true."
         )
     first = c.contradictions[0]
     return (
-        f"The reviewer. On {count} pairs their answers contradict each other: the pair reported in round {first.round} "
-        f"was let pass in round {first.cleared} with a gap as large. They made a slip, or changed their mind."
+        f"The reviewer. On {_number(len(c.contradictions), 'pair')} their answers contradict each other: the pair "
+        f"reported in round {first.round} was let pass in round {first.cleared} with a gap as large. They made a "
+        "slip, or changed their mind."
     )
 
 
@@ -115,7 +129,6 @@ def _assumptions(c: Certificate) -> str:
     lines = ["What this rests on:"]
     for a in c.assumptions:
         detail = f": {a.detail}" if a.detail else ""
-        lines.append(
-            textwrap.fill(f"[{a.status}] {a.name}{detail}", WIDTH, initial_indent="  ", subsequent_indent="    ")
-        )
+        text = f"[{a.status}] {a.name}{detail}"
+        lines.append(textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="    "))
     return "\n".join(lines)

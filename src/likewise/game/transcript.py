@@ -210,7 +210,8 @@ class Transcript:
             average_policy=self.average_policy.joined(later.average_policy),
             hypotheses=self.hypotheses,
             state=later.state,
-            facts=self.facts,
+            facts=self.facts
+            | {role: _merged(self.facts[role], later.facts[role]) for role in ("environment", "auditor")},
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -343,6 +344,18 @@ class Recorder:
             state=state,
             facts=self._facts,
         )
+
+
+def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    """What is known of a role that was played by two: only what is known of both."""
+    if first == second:
+        return first
+    merged: dict[str, Any] = {"name": f"{first.get('name')}, then {second.get('name')}"}
+    for name in ("iid", "sees_policy", "truthful", "exhaustive"):
+        values = [first.get(name), second.get(name)]
+        merged[name] = False if False in values and name != "sees_policy" else None if None in values else any(values)
+    # Two populations are not one, and two people need not agree on who is alike.
+    return merged | {"iid": False if "population" in first else merged["iid"], "fixed": None}
 
 
 _ARRAYS = ("rows", "y", "chances", "starts", "pairs", "violates", "false", "reviewed", "penalties")
