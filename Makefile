@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+PEERS := $(VENV)/.peers
 CODE := src tests benchmarks examples
 
-.PHONY: help demo test test-all check bench docs lock clean
+.PHONY: help demo test test-all check bench bench-quick docs lock clean
 
 help:            ## This list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/make \1\t\2/' | expand -t 16
@@ -26,8 +27,11 @@ check: $(INSTALLED) ## Format, lint, types, direction of imports
 	@$(BIN)/lint-imports --no-cache > $(VENV)/imports.txt || { cat $(VENV)/imports.txt; exit 1; }
 	@tail -n 1 $(VENV)/imports.txt
 
-bench: $(INSTALLED) ## Speed, as ratios measured side by side in one run
-	@$(BIN)/python benchmarks/rounds.py
+bench: $(PEERS) ## Speed beside peers, up to ten minutes; writes docs/benchmarks.md
+	@$(BIN)/python benchmarks/run.py
+
+bench-quick: $(PEERS) ## The same table in about a minute, from smaller work
+	@$(BIN)/python benchmarks/run.py --quick
 
 docs: $(INSTALLED) ## Run every code block of the documentation
 	@$(BIN)/python -m pytest -q tests/test_docs.py
@@ -35,6 +39,8 @@ docs: $(INSTALLED) ## Run every code block of the documentation
 lock: $(INSTALLED) ## Renew requirements.lock from pyproject.toml
 	@$(BIN)/uv pip compile pyproject.toml --universal --all-extras --group dev --generate-hashes \
 		--no-header --no-annotate --quiet -o requirements.lock
+	@$(BIN)/uv pip compile benchmarks/requirements.in -c requirements.lock --universal --generate-hashes \
+		--no-header --no-annotate --quiet -o benchmarks/requirements.lock
 
 clean:           ## Remove what the other verbs made
 	rm -rf $(VENV) demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
@@ -46,4 +52,8 @@ $(INSTALLED): requirements.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check uv
 	@VIRTUAL_ENV=$(VENV) UV_COMPILE_BYTECODE=1 $(BIN)/uv pip sync --quiet --require-hashes requirements.lock
 	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(PEERS): $(INSTALLED) benchmarks/requirements.lock
+	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --require-hashes -r benchmarks/requirements.lock
 	@touch $@

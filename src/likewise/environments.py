@@ -37,10 +37,6 @@ def _labels(y: Any, people: int) -> Floats:
     return labels
 
 
-def _take(table: Any, positions: Any) -> Any:
-    return table.iloc[positions] if hasattr(table, "iloc") else table.take(positions, axis=0)
-
-
 def _batch(people: Any, encode: Encode, k: int | None) -> Batch:
     """A Batch from what a user's source gives: (X, y), (X, y, view) or a Batch."""
     if isinstance(people, Batch):
@@ -92,34 +88,40 @@ class IID:
         )
         self._rows: Rows = self.X
         self._encode: Encode | None = None
-        self._drawn: tuple[Key, NDArray[np.intp]] | None = None
+        self._drawn: tuple[Key, NDArray[np.intp], Any] | None = None
 
     def encoded(self, encode: Encode) -> IID:
         """The population, encoded once; for several plays over one class, encode it before and pass it to each."""
         if self._encode == encode:
             return self
         twin = copy.copy(self)
-        twin._rows, twin._encode = encode(self.X), encode
+        twin._rows, twin._encode, twin._drawn = encode(self.X), encode, None
         return twin
 
     def batch(self, key: Key, previous: Round | None, policy: Policy | None) -> Batch:
         """k people drawn for round ``key.t``."""
         block, place = divmod(key.t - 1, BLOCK)
-        chosen = self._block(key._replace(t=block))[place]
-        return Batch(_take(self._rows, chosen), self.y.take(chosen), _take(self.view, chosen))
+        chosen, (rows, y, view) = self._block(key._replace(t=block))
+        return Batch(rows[place], y[place], self.view.iloc[chosen[place]] if view is None else view[place])
 
     def draws(self, seed: int, first: int, rounds: int) -> NDArray[np.intp]:
         """(rounds, k): who comes in rounds ``first``, ``first + 1``, …"""
         blocks = range((first - 1) // BLOCK, (first + rounds - 2) // BLOCK + 1)
         start = (first - 1) % BLOCK
-        drawn = [self._block(Key(seed, Role.ENVIRONMENT, block)) for block in blocks]
+        drawn = [self._draw(Key(seed, Role.ENVIRONMENT, block)) for block in blocks]
         return np.concatenate(drawn)[start : start + rounds]
 
-    def _block(self, key: Key) -> NDArray[np.intp]:
-        """The draws of BLOCK rounds at once, as making a generator costs more than using it; the last is kept."""
+    def _draw(self, key: Key) -> NDArray[np.intp]:
+        """The draws of BLOCK rounds at once, as making a generator costs more than using it."""
+        return key.generator().integers(len(self.y), size=(BLOCK, self.k))
+
+    def _block(self, key: Key) -> tuple[NDArray[np.intp], Any]:
+        """The draws of a block and its people, gathered together (views in dataframes aside); the last is kept."""
         if self._drawn is None or self._drawn[0] != key:
-            self._drawn = key, key.generator().integers(len(self.y), size=(BLOCK, self.k))
-        return self._drawn[1]
+            chosen = self._draw(key)
+            view = None if hasattr(self.view, "iloc") else self.view[chosen]
+            self._drawn = key, chosen, (np.asarray(self._rows)[chosen], self.y[chosen], view)
+        return self._drawn[1:]
 
     def compiled(self) -> tuple[Rows, Floats, Floats] | None:
         """Rows, labels and view as plain arrays of numbers for a compiled play; None where they are not."""
