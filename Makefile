@@ -15,10 +15,10 @@ demo: $(INSTALLED) ## Play three learners on real people; a table and a picture
 	@$(BIN)/likewise demo
 
 test: $(INSTALLED) ## The tests that run on every change
-	@$(BIN)/python -m pytest -q -n 2
+	@$(BIN)/python -m pytest -q -n auto
 
 test-all: $(INSTALLED) ## Also the slow ones
-	@$(BIN)/python -m pytest -q -n 2 -m ''
+	@$(BIN)/python -m pytest -q -n auto -m ''
 
 check: $(INSTALLED) ## Format, lint, types, direction of imports
 	@$(BIN)/ruff format --check $(CODE)

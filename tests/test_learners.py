@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import cProfile
 import math
+import pstats
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -367,6 +370,27 @@ def test_false_reports_can_not_make_tilted_penalties_overflow():
 
 
 # Size --------------------------------------------------------------------------------------------------------
+
+
+def calls(learner, state, rounds=50):
+    """How many functions a stretch of the readable loop calls, when nobody reports."""
+    profiler = cProfile.Profile()
+    far = lw.MetricAuditor(lambda view: np.ones((len(view), len(view))), 0.2)
+    profiler.enable()
+    lw.play(learner, TOWN.iid(), far, rounds, state=state, compiled=False)
+    profiler.disable()
+    return pstats.Stats(profiler).total_calls
+
+
+@pytest.mark.parametrize("name", ENUMERABLE)
+def test_a_late_round_calls_no_more_functions_than_an_early_one(name):
+    """With states of constant size this is what a flat cost per round means, without a clock."""
+    learner = replace(ENUMERABLE[name](CUTS, 3), T=400)
+    early = lw.play(learner, TOWN.iid(), AUDITOR, 50).state
+    late = lw.play(learner, TOWN.iid(), AUDITOR, 300, state=early).state
+    calls(learner, early)
+    first, last = calls(learner, early), calls(learner, late)
+    assert last == pytest.approx(first, rel=0.02)
 
 
 def bytes_of(state):
