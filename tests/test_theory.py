@@ -98,6 +98,44 @@ def test_the_curve_holds_the_lemmas_points_for_every_q(sharp):
     assert alphas.max() <= 1.0
 
 
+@pytest.mark.parametrize("sharp", [False, True])
+def test_the_best_point_of_the_lemma_is_the_one_found_by_trying_every_q(sharp):
+    rng = np.random.default_rng(3)
+    for _ in range(600):
+        T = int(rng.integers(1, 60))
+        alpha = float(rng.choice([0.0, 0.1, 0.5, 0.9, 1.0, rng.random()]))
+        total = float(rng.choice([0.0, T, rng.random(), T * rng.random(), T * rng.random() ** 3]))
+        q, found = theory.best_interpolation(total, alpha, T, sharp=sharp)
+        alphas, betas = theory.interpolation_curve(total, alpha, T, sharp=sharp)
+        values = np.maximum(alphas - alpha, betas)
+        assert found == theory.interpolated(total, alpha, q, T, sharp=sharp)
+        assert max(found.alpha - alpha, found.beta) == pytest.approx(values.min(), abs=1e-15)
+        assert values[q - 1] == pytest.approx(values.min(), abs=1e-15)
+
+
+@pytest.mark.parametrize("T", [10**9, 10**15])
+def test_the_best_point_of_a_play_too_long_for_a_curve_is_better_than_its_neighbours(T):
+    for sharp in (False, True):
+        q, found = theory.best_interpolation(T**0.75, 0.1, T, sharp=sharp)
+        value = max(found.alpha - 0.1, found.beta)
+        for other in (q - 3, q - 1, q + 1, q + 3, q // 2, 2 * q):
+            beside = theory.interpolated(T**0.75, 0.1, other, T, sharp=sharp)
+            assert max(beside.alpha - 0.1, beside.beta) >= value
+        assert value == pytest.approx(math.sqrt(T**0.75 / T * (0.9 if sharp else 1)), rel=1e-3)
+
+
+def test_a_curve_of_some_points_lies_on_the_whole_one_and_ends_where_it_ends():
+    whole = np.column_stack(theory.interpolation_curve(30.0, 0.1, 5000))
+    some = np.column_stack(theory.interpolation_curve(30.0, 0.1, 5000, points=200))
+    assert 100 < len(some) <= 200
+    assert {tuple(point) for point in some} <= {tuple(point) for point in whole}
+    assert (some[[0, -1]] == whole[[0, -1]]).all()
+    assert len(theory.interpolation_curve(30.0, 0.1, 50, points=200)[0]) == 50
+    alphas, betas = theory.interpolation_curve(1e6, 0.0, 10**12, sharp=False, points=2000)
+    assert len(alphas) <= 2000
+    assert (betas[0], alphas[-1], betas[-1]) == (1.0, 1.0, 1e-6)
+
+
 # Sums of betas: inverted tails, exact expectations, and adaptive coins ----------------------------------------------
 
 
@@ -107,6 +145,11 @@ def test_deviations_are_where_the_tail_bounds_equal_delta(T, delta):
     paper = theory.sum_of_betas_paper(3, T, delta) - 3
     assert math.exp(-2 * sharp**2 / T) == pytest.approx(delta)
     assert 4 * math.exp(-(paper**2) / (2 * T)) == pytest.approx(delta)
+    lemma = theory.sum_of_betas_lemma(3, T, delta) - 3
+    assert lemma == pytest.approx(brentq(lambda x: theory.azuma_chance(x, T) - delta, 0, 10 * math.sqrt(T)))
+    assert theory.azuma_deviation(T, delta) == pytest.approx(lemma)
+    assert theory.sum_of_betas_lemma(3, T, delta / 2) == theory.sum_of_betas_paper(3, T, delta)
+    assert theory.azuma_chance(0.0, T) == 1.0
     assert theory.sum_of_betas(T, T, delta) == T
     observed = theory.accuracy_observed(0.2, T, delta) - 0.2
     assert math.exp(-2 * T * observed**2) == pytest.approx(delta)
@@ -157,6 +200,30 @@ def test_adaptive_coins_break_the_limits_no_more_often_than_delta_allows():
     assert (total > paper[V]).mean() <= (total > fixed[V]).mean()
     assert (total > V).mean() > 2 * delta  # the reports alone are no limit
     assert (total > V + 0.3 * (fixed[V] - V)).mean() > 0.01
+
+
+def test_azumas_chance_is_no_smaller_than_the_exact_tail_of_fair_coins():
+    for T, gamma in [(20, 5), (100, 12), (400, 50)]:
+        reports = stats.binom(T, 0.5)
+        exact = reports.cdf(T / 2 - gamma) + reports.sf(T / 2 + gamma - 1)
+        assert exact <= theory.azuma_chance(gamma, T)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 5])
+def test_a_batch_shows_a_violation_at_least_as_often_as_its_disjoint_pairs_would(k):
+    """Every batch of k from four people, counted: all pairs can report, so the chance is at least the lemma's."""
+    chances, d = np.array([0.0, 0.3, 0.4, 1.0]), np.array([0.0, 0.2, 0.9])
+    batches = list(itertools.product(range(4), repeat=k))
+    for level in d:
+        violates = np.abs(chances[:, None] - chances) > level + 0.05
+        beta = float(violates.mean())
+        seen = np.mean([any(violates[a, b] for a, b in itertools.combinations(batch, 2)) for batch in batches])
+        apart = np.mean([any(violates[batch[i], batch[i + 1]] for i in range(0, k - 1, 2)) for batch in batches])
+        found = theory.chance_of_report(beta, k)
+        assert found == pytest.approx(apart)
+        assert seen >= found - 1e-12 >= beta - 2e-12
+    assert theory.chance_of_report(1.0, k) == 1.0
+    assert theory.chance_of_report(0.0, k) == 0.0
 
 
 @pytest.mark.parametrize("T", [500, 10**5])
@@ -344,12 +411,58 @@ def test_lemma_1_uses_the_larger_of_the_logarithm_and_nine_halves():
 
 
 def test_the_printed_guarantee_of_exponential_weights_holds_where_it_is_given():
-    """It may be looser than the exact form, with C = T^¼ and one constant, never tighter."""
-    for T, k, N in [(10**4, 4, 146), (10**6, 20, 3), (4096, 8, 50)]:
+    """It may be looser than the exact form, with the library's own C and one constant, never tighter."""
+    for T, k, N in [(10**4, 10, 146), (10**6, 20, 3), (4096, 8, 50)]:
         violations, error = theory.exponential_weights_printed(T, k, N, 0.3)
-        exact = theory.exponential_weights(T, k, T**0.25, N, 0.3, kappa=k)
+        exact = theory.exponential_weights(T, k, theory.exponential_weights_penalty(T, k), N, 0.3, kappa=k)
         assert exact.error_regret <= error * (1 + 1e-12)
         assert exact.violations <= violations * (1 + 1e-12)
+
+
+def test_the_printed_guarantee_is_refused_exactly_where_it_would_be_tighter_than_the_exact_one():
+    refused = 0
+    for T, k in itertools.product([20, 81, 82, 1000, 2000, 2401, 10**4, 10**4 + 1], range(1, 12)):
+        C = theory.exponential_weights_penalty(T, k)
+        exact = theory.exponential_weights_regret(T, k, C, 3)
+        if exact <= 6 * math.sqrt(math.log(3)) * T**0.75 * (1 + 1e-12):
+            assert theory.exponential_weights_printed(T, k, 3, 0.3)[1] >= exact * (1 - 1e-12)
+        else:
+            refused += 1
+            with pytest.raises(InvalidParameter, match=r"^`k` must"):
+                theory.exponential_weights_printed(T, k, 3, 0.3)
+    assert 20 < refused < 80
+
+
+@pytest.mark.parametrize("omega", [0.01, 1.0])
+def test_the_papers_noise_theorem_is_no_better_than_the_explicit_one_built_on_it(omega):
+    """Losses of at most ½ on batches of k' people, times 2k': 2k'(ωk'nT + 10√(nk') ln N/ω)."""
+    T, k, C, N, n = 10**4, 4, 6.0, 50, 9
+    wide = k + 2 * C
+    normalised = theory.context_ftpl_regret(omega, wide, n, N, sum_of_squared_norms=T * 0.5**2)
+    printed = theory.ftpl_reduction_lemma(normalised, k, C)
+    assert printed == pytest.approx(2 * wide * (omega * wide * n * T + 10 / omega * math.sqrt(n * wide) * math.log(N)))
+    explicit = theory.ftpl_paper(T, k, C, N, n, omega, math.inf, 0.05, 0.5, 2.0).lagrangian_regret
+    assert printed - explicit == pytest.approx(2 * wide * omega * (wide - 1) * n * T)
+
+
+def test_the_reduced_loss_of_ftpl_times_twice_the_batch_is_the_error_of_the_reduced_batch():
+    """All labellings of a batch of four, any two hypotheses: the factor of Lemma fptl-reduction-loss."""
+    k, C = 2, 1
+    for y in itertools.product([0, 1], repeat=k + 2 * C):
+        weights = (1 - 2 * np.array(y)) / (2 * len(y))
+        for f, g in itertools.product(itertools.product([0, 1], repeat=len(y)), repeat=2):
+            reduced = float(weights @ np.subtract(f, g))
+            errors = np.abs(np.subtract(f, y)).sum() - np.abs(np.subtract(g, y)).sum()
+            assert theory.ftpl_reduction_lemma(reduced, k, C) == pytest.approx(errors)
+
+
+def test_one_hypothesis_leaves_nothing_to_learn_and_no_rate():
+    assert theory.log_size(1) == 0.0
+    assert theory.stretched_log(1) == 4.5
+    assert theory.exponential_weights_rate(10, 1) == 0.0
+    assert theory.hedge_rate(10, 2, 3.0, 1) == 0.0
+    assert theory.hedge_observed_regret(0.0, 10, 4, 2, 3.0, 1) == 0.0
+    assert theory.noise_mean(1, 5) == 0.0
 
 
 def test_the_bound_of_pure_tilting_is_sharper_than_the_display_in_print():
@@ -385,6 +498,15 @@ def test_the_corollary_of_exponential_weights_is_both_theorems_at_the_best_q(T):
     assert corollary.accuracy == pytest.approx(min(1.0, regret / (k * T) + math.sqrt(8 * math.log(8 / delta) / T)))
 
 
+def test_the_corollary_of_a_billion_rounds_is_found_without_trying_them_all():
+    T, k, N, alpha, delta = 10**9, 4, 50, 0.5, 0.1
+    corollary = theory.exponential_weights_corollary(T, k, N, alpha, delta)
+    V = theory.exponential_weights(T, k, theory.exponential_weights_penalty(T, k), N, alpha, k).violations
+    total = V + brentq(lambda x: 8 * math.exp(-(x**2) / (2 * T)) - delta, 0, 1e6)
+    assert corollary.fairness == pytest.approx(math.sqrt(total / T), rel=1e-6)
+    assert corollary.q == pytest.approx(math.sqrt(total * T), rel=1e-6)
+
+
 def test_the_corollary_of_ftpl_spends_a_third_of_delta_on_each_of_its_parts():
     T, k, N, n, alpha, delta = 10**6, 2, 4, 2, 0.9, 0.15
     C, third = math.ceil(T ** (2 / 9)), delta / 3
@@ -405,6 +527,30 @@ def test_no_learner_does_with_fewer_violations_than_the_lower_bound_and_ours_doe
     assert theory.violations_needed(N, epsilon, alpha) == n / 17
     upper = theory.tilted(10**9, 4, epsilon, 0.0, N, alpha, 2.0)
     assert upper.violations > theory.violations_needed(N, epsilon, alpha)
+
+
+@pytest.mark.parametrize("violations", [0, 3, 40.5, 2000])
+def test_the_regret_needed_for_few_violations_is_the_best_that_theorem_4_gives_over_all_slacks(violations):
+    T, N, alpha = 10**7, 10**40, 0.2
+    logs = 40 * math.log(10)
+    needed = theory.error_regret_needed(violations, T, N, alpha)
+    best = 0.0
+    for epsilon in np.geomspace(1e-3, alpha / 3, 4000):
+        if theory.violations_needed(N, float(epsilon), alpha) > violations:
+            best = max(best, epsilon / 2 * (T - math.floor(logs / (67 * epsilon**2))))
+    assert best <= needed * (1 + 1e-9)
+    assert needed <= best * 1.002
+
+
+def test_violations_times_the_squared_regret_are_of_the_order_of_the_squared_rounds():
+    T, N = 10**9, 10**40
+    products = [V * theory.error_regret_needed(V, T, N, 0.25) ** 2 for V in (100, 1000, 10_000)]
+    assert products == pytest.approx([T**2 * 40 * math.log(10) / 4556] * 3, rel=0.01)
+    assert theory.error_regret_needed(100, 1000, N, 0.25) == 0.0
+    # What Theorem A promises is above what no learner can beat.
+    upper = theory.adahedge_fixed(T, 4, 1e6, N, 0.25, 2.0)
+    assert upper.violations < 1e-4 * T
+    assert upper.error_regret >= theory.error_regret_needed(upper.violations, T, N, 0.25) > 1e5
 
 
 # What is refused, by name -------------------------------------------------------------------------------------------
@@ -441,11 +587,79 @@ REFUSED = {
     "β = 0": ("beta", lambda: theory.pairs_needed(0.0)),
     "negative flags": ("flagged", lambda: theory.pairs_needed(0.1, flagged=-1)),
     "δ of pairs": ("delta", lambda: theory.pairs_needed(0.1, delta=0.0)),
-    "plan, α": ("alpha", lambda: theory.plan(0.0, 2, 3)),
+    "plan, α": ("alpha", lambda: theory.plan(0.0, 2, 3, target_error=0.1)),
     "plan, violations": ("target_violations", lambda: theory.plan(0.1, 2, 3, target_violations=0.0)),
     "plan, error": ("target_error", lambda: theory.plan(0.1, 2, 3, target_error=1.5)),
-    "plan, slack": ("epsilon", lambda: theory.plan(0.1, 2, 3, epsilon=0.2)),
-    "plan, N": ("k and N", lambda: theory.plan(0.1, 2, 1)),
+    "plan, slack": ("epsilon", lambda: theory.plan(0.1, 2, 3, target_error=0.1, epsilon=0.2)),
+    "plan, N": ("N", lambda: theory.plan(0.1, 2, 1, target_error=0.1)),
+    "plan, half a hypothesis": ("N", lambda: theory.plan(0.1, 2, 146.5, target_error=0.1)),
+    "plan, k": ("k", lambda: theory.plan(0.1, 0, 3, target_error=0.1)),
+    "plan, κ": ("kappa", lambda: theory.plan(0.1, 2, 3, target_error=0.1, kappa=-1.0)),
+    "negative violations": ("violations", lambda: theory.sum_of_betas_anytime(-5, 0.05)),
+    "negative violations at T": ("violations", lambda: theory.sum_of_betas(-5, 10, 0.05)),
+    "negative violations, lemma": ("violations", lambda: theory.sum_of_betas_lemma(-5, 10, 0.05)),
+    "no number": ("sum_of_betas", lambda: theory.interpolated(math.nan, 0.1, 1, 10)),
+    "no number on a curve": ("sum_of_betas", lambda: theory.interpolation_curve(math.nan, 0.1, 10)),
+    "one point": ("points", lambda: theory.interpolation_curve(1.0, 0.1, 10, points=1)),
+    "no number for the best": ("sum_of_betas", lambda: theory.best_interpolation(math.nan, 0.1, 10)),
+    "q = 1.5": ("q", lambda: theory.interpolated(1.0, 0.1, 1.5, 10)),
+    "α above 1 on average": ("alpha", lambda: theory.interpolated(1.0, 1.5, 1, 10)),
+    "negative β": ("betas", lambda: theory.naive_sum([-1, 2], 0.1)),
+    "negative γ": ("gamma", lambda: theory.azuma_chance(-1.0, 10)),
+    "δ of Azuma": ("delta", lambda: theory.azuma_deviation(10, 2.0)),
+    "half a round": ("T", lambda: theory.azuma_chance(1.0, 10.5)),
+    "one person": ("k", lambda: theory.chance_of_report(0.1, 1)),
+    "β above 1": ("beta", lambda: theory.chance_of_report(1.1, 2)),
+    "one person in a corollary": ("k", lambda: theory.exponential_weights_corollary(10**4, 1, 3, 0.1, 0.05)),
+    "one person in the other": ("k", lambda: theory.ftpl_corollary(10**4, 1, 3, 2, 0.1, 0.05)),
+    "no rounds of errors": ("T", lambda: theory.accuracy_observed(0.1, 0, 0.05)),
+    "an error of 2": ("error_per_person", lambda: theory.accuracy_observed(2.0, 10, 0.05)),
+    "nobody": ("k", lambda: theory.accuracy_generalisation(0.1, 1.0, 0, 10, 0.05)),
+    "regret that is no number": ("regret", lambda: theory.accuracy_generalisation(0.1, math.nan, 2, 10, 0.05)),
+    "half a flag": ("flagged", lambda: theory.holdout(1.5, 10, 0.05)),
+    "half a flag, planned": ("flagged", lambda: theory.pairs_needed(0.1, flagged=1.5)),
+    "slack above 1": ("epsilon", lambda: theory.lagrangian_theorem(1.0, 1.0, 1.5)),
+    "no reduced regret": ("reduced_regret", lambda: theory.reduction_lemma(math.nan)),
+    "κ < 0": ("kappa", lambda: theory.hedge(10, 2, 1.0, 3, 0.1, -1.0)),
+    "κ < 0 for the paper": ("kappa", lambda: theory.exponential_weights(100, 2, 1.0, 3, 0.1, -1.0)),
+    "C < 0": ("C", lambda: theory.adahedge_fixed(10, 2, -1, 3, 0.1, 1.0)),
+    "one hypothesis": ("N", lambda: theory.adahedge_fixed(10, 2, 1.0, 1, 0.1, 1.0)),
+    "negative ranges": ("sum_of_squared_ranges", lambda: theory.adahedge_regret(-1.0, 3)),
+    "no rounds for η": ("T", lambda: theory.hedge_rate(0, 2, 1.0, 3)),
+    "no rounds for γ": ("T", lambda: theory.exponential_weights_rate(0, 3)),
+    "rounds below 0": ("T", lambda: theory.hedge_regret(-5, 2, 1.0, 3)),
+    "η = 0": ("eta", lambda: theory.hedge_observed_regret(0.0, 10, 2, 2, 1.0, 3)),
+    "more reports than rounds": ("reports", lambda: theory.hedge_observed_regret(0.1, 10, 11, 2, 1.0, 3)),
+    "nobody's penalty": ("k", lambda: theory.exponential_weights_penalty(100, 0)),
+    "nobody's other penalty": ("k", lambda: theory.ftpl_paper_penalty(100, -1)),
+    "shrinking penalties": ("growth", lambda: theory.scheduled(100, 2, 1.0, -0.1, 3, 0.1, 1.0)),
+    "first penalty 0": ("first", lambda: theory.scheduled(100, 2, 0.0, 1e-4, 3, 0.1, 1.0)),
+    "α = 5, scheduled": ("alpha", lambda: theory.scheduled(100, 2, 1.0, 1e-4, 3, 5, 1.0)),
+    "z < 0": ("z", lambda: theory.scheduled(100, 2, 1.0, 1e-4, 3, 0.1, 1.0, z=-0.1)),
+    "one hypothesis, scheduled": ("N", lambda: theory.scheduled_first(100, 2, 1)),
+    "c < 0": ("c", lambda: theory.scheduled_growth(-0.1, 3)),
+    "α = 5, tilted": ("alpha", lambda: theory.tilted(100, 2, 0.1, 0.0, 3, 5, 1.0)),
+    "one hypothesis, tilted": ("N", lambda: theory.tilted(100, 2, 0.1, 0.0, 1, 0.5, 1.0)),
+    "floor < 0": ("floor", lambda: theory.tilted(100, 2, 0.1, -1.0, 3, 0.5, 1.0)),
+    "ω < 0": ("omega", lambda: theory.ftpl_paper(100, 2, 2.0, 3, 3, -1.0, 5, 0.1, 0.5, 1.0)),
+    "ω = 0": ("omega", lambda: theory.context_ftpl_regret(0.0, 2, 3, 3, 1.0)),
+    "squares < 0": ("sum_of_squared_norms", lambda: theory.context_ftpl_regret(1.0, 2, 3, 3, -1.0)),
+    "no reduced batch": ("normalised_regret", lambda: theory.ftpl_reduction_lemma(math.nan, 2, 1.0)),
+    "rate < 0": ("rate", lambda: theory.ftpl_scalar(100, 2, 2.0, 3, 3, -1.0, 0.5, 1.0)),
+    "half a draw": ("E", lambda: theory.ftpl_scalar(100, 2, 2.0, 3, 3, 1.0, 0.5, 1.0, 0.0, 0.5)),
+    "α = 0, scalar": ("alpha", lambda: theory.ftpl_scalar_rate(100, 2, 2.0, 3, 3, 1.0, 0.0)),
+    "no separator": ("n", lambda: theory.noise_mean(3, 0)),
+    "c = 0, growing": ("c", lambda: theory.ftpl_growing(100, 2, 0.0, 3, 3, 0.5, 1.0)),
+    "one hypothesis, growing": ("N", lambda: theory.ftpl_growing(100, 2, 0.1, 1, 3, 0.5, 1.0)),
+    "u < 0": ("u", lambda: theory.ftpl_growing(100, 2, 0.1, 3, 3, 0.5, 1.0, u=-0.1)),
+    "α = 0, draws": ("alpha", lambda: theory.draws_needed(100, 2, 0.05, 0.0)),
+    "δ = 10⁹": ("delta", lambda: theory.sampling_error(100, 2, 5, 1e9)),
+    "half a person": ("k", lambda: theory.sampling_error(100, 0.5, 5, 0.05)),
+    "N too small for few violations": ("N", lambda: theory.error_regret_needed(10**6, 10**9, 10**20, 0.2)),
+    "one hypothesis to choose from": ("N", lambda: theory.error_regret_needed(10, 10**9, 1, 0.2)),
+    "α above ¼ for few violations": ("alpha", lambda: theory.error_regret_needed(10, 10**9, 10**20, 0.3)),
+    "a word": ("alpha", lambda: theory.hedge(10, 2, 1.0, 3, "0.1", 1.0)),
+    "a truth value": ("T", lambda: theory.hedge_regret(True, 2, 1.0, 3)),
 }
 
 
@@ -479,14 +693,14 @@ def test_a_plan_keeps_its_targets_by_the_theorem_and_half_of_its_rounds_could_no
     alpha, k, N = 0.5, 4, 50
     plan = theory.plan(alpha, k, N, **targets)
     epsilon, kappa = targets.get("epsilon", 0.0), targets.get("kappa", k / 2)
-    share, error = targets.get("target_violations", 1.0), targets.get("target_error", 1.0)
+    share, error = targets.get("target_violations", math.inf), targets.get("target_error", math.inf)
 
     def kept(bound, T):
         return bound.violations <= share * T and bound.error_regret <= error * k * T and bound.epsilon <= epsilon
 
     again = promised(plan.T, plan.penalty, plan.growth, epsilon, kappa)
     assert again.violations == pytest.approx(plan.bound.violations)
-    assert again.error_regret == pytest.approx(plan.bound.error_regret)
+    assert min(again.error_regret, k * plan.T) == pytest.approx(plan.bound.error_regret)
     assert kept(again, plan.T)
     for T in (plan.T // 2, int(0.99 * plan.T)):
         # No fixed penalty and none that grows, on a grid finer than the plan's own.
@@ -504,6 +718,17 @@ def test_a_plan_for_the_error_alone_is_no_longer_than_a_play_without_penalties()
     enough = math.ceil(4.5 / 0.01**2)
     assert promised(enough, 1e-3, 0.0, 0.0, 2.0).error_regret <= 1.01 * 0.01 * 4 * enough
     assert 1.1 * enough >= plan.T
+
+
+def test_a_target_that_is_left_out_does_not_bind():
+    """Violations in at most 2 % of rounds: the largest penalty is the best, and the error may be anything."""
+    alone = theory.plan(0.5, 4, 50, target_violations=0.02)
+    both = theory.plan(0.5, 4, 50, target_violations=0.02, target_error=0.1)
+    assert alone.T < 0.1 * both.T
+    assert alone.bound.error_regret == 4 * alone.T  # the trivial limit, no more
+    assert theory.plan(0.5, 4, 50, target_violations=0.02, target_error=1.0) == alone
+    with pytest.raises(InvalidParameter, match=r"^`target_violations` or `target_error` must be given, got neither"):
+        theory.plan(0.5, 4, 50)
 
 
 def test_slack_makes_a_shorter_play_enough():

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's colours: told apart with any kind of colour vision; line styles tell them apart in print.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1)))
+LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1)))
 STYLE: Any = {
     "font.size": 12,
     "axes.spines.top": False,

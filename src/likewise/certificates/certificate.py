@@ -332,9 +332,8 @@ def _fairness(counted: int, T: int, level: float, delta: float, fixed: bool | No
         limits.append(("T fixed in advance, the paper's", theory.sum_of_betas_paper(counted, T, share), False, False))
     found = []
     for theorem, total, sharp, anytime in limits:
-        alphas, betas = theory.interpolation_curve(total, level, T, sharp=sharp)
-        q = int(np.maximum(alphas - level, betas).argmin())
-        found.append(Generalisation(theorem, total, q + 1, float(alphas[q]), float(betas[q]), sharp, anytime))
+        q, best = theory.best_interpolation(total, level, T, sharp=sharp)
+        found.append(Generalisation(theorem, total, q, best.alpha, best.beta, sharp, anytime))
     return tuple(sorted(found, key=lambda g: max(g.alpha - level, g.beta)))
 
 

@@ -254,7 +254,9 @@ class ContextFTPL(BaseLearner):
         T, k, N, n = self.horizon, self.weight, self.F.size, self.n
         E = math.inf if self.exact else self.E
         if self.noise == "paper":
-            return theory.ftpl_paper(T, k, self.C, N, n, self._omega, E, self.delta, alpha, self.kappa)
+            return theory.ftpl_paper(
+                T, k, self.C, N, n, self._omega, E, self.delta, alpha, self.kappa, people=self.people
+            )
         if self.noise == "scalar":
             return theory.ftpl_scalar(T, k, self.C, N, n, 1 / self.scale, alpha, self.kappa, self.u, E, self.delta)
         return theory.ftpl_growing(T, k, self.absorbs, N, n, alpha, self.kappa, self.u, E, self.delta)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from likewise.errors import InvalidParameter, require
+from likewise.errors import InvalidParameter, require_number
 from likewise.theory.generalisation import holdout
+from likewise.theory.ranges import two_hypotheses, within
 from likewise.theory.regret import Bound, adahedge_fixed, scheduled, scheduled_growth
 
 
@@ -22,7 +23,7 @@ class Plan(NamedTuple):
     growth
         0 for a fixed penalty (``AdaHedge(penalty=C)``), g for ``Scheduled(C_1, g)``.
     bound
-        What the theorem promises then.
+        What the theorem promises then, its error regret at most the trivial k·T.
     """
 
     T: int
@@ -36,24 +37,25 @@ LONGEST = 10**12
 
 def plan(
     alpha: float,
-    k: int,
+    k: float,
     N: int,
     *,
-    target_violations: float = 1.0,
-    target_error: float = 1.0,
+    target_violations: float | None = None,
+    target_error: float | None = None,
     epsilon: float = 0.0,
     kappa: float | None = None,
 ) -> Plan:
-    """The shortest play for which AdaHedge is promised both targets.
+    """The shortest play, within 0.1 % over a grid of penalties, for which AdaHedge is promised the targets.
 
     Parameters
     ----------
     alpha, k, N
-        The level of violations, people a round, hypotheses.
+        The level of violations, people a round (times the larger cost of an error), hypotheses.
     target_violations
-        At most this share of rounds with a violation.
+        At most this share of rounds with a violation; any share if left out.
     target_error
-        At most this much error per person beyond the best policy of Q_{α−ε}.
+        At most this much error per person beyond the best policy of Q_{α−ε}; any if left out. One of the two must be
+        given.
     epsilon
         With slack ε > 0, growing penalties (Theorem 1) may be planned beside fixed ones (Theorem A).
     kappa
@@ -65,18 +67,26 @@ def plan(
     >>> p.bound.violations <= 0.05 * p.T, p.bound.error_regret <= 0.05 * 6 * p.T
     (True, True)
     """
-    require(0 < alpha <= 1, "alpha", "be in (0, 1]", alpha)
-    require(0 < target_violations <= 1, "target_violations", "be in (0, 1]", target_violations)
-    require(0 < target_error <= 1, "target_error", "be in (0, 1]", target_error)
-    require(0 <= epsilon <= alpha, "epsilon", f"be in [0, alpha] = [0, {alpha:g}]", epsilon)
-    require(k >= 1 and N >= 2, "k and N", "be at least 1 and 2", (k, N))
+    within(alpha=alpha, k=k)
+    two_hypotheses(N)
+    targets = {"target_violations": target_violations, "target_error": target_error}
+    given = {name: target for name, target in targets.items() if target is not None}
+    for name, target in given.items():
+        require_number(target, name, 0, 1, open_at="low")
+    if not given:
+        raise InvalidParameter("`target_violations` or `target_error` must be given, got neither.")
+    require_number(epsilon, "epsilon", 0, alpha)
     constant = k / 2 if kappa is None else kappa
+    within(kappa=constant)
 
     def best(T: int) -> Plan | None:
+        most_violations, most_error = given.get("target_violations", 1.0) * T, given.get("target_error", 1.0) * k * T
         options = [
-            p for p in _options(T, alpha, k, N, epsilon, constant) if _kept(p, k, target_violations, target_error)
+            option
+            for option in _options(T, alpha, k, N, epsilon, constant)
+            if option.bound.violations <= most_violations and option.bound.error_regret <= most_error
         ]
-        return min(options, key=lambda p: p.bound.violations) if options else None
+        return min(options, key=lambda option: option.bound.violations) if options else None
 
     T = 1
     while best(T) is None:
@@ -92,23 +102,23 @@ def plan(
     return found
 
 
-def _kept(p: Plan, k: int, violations: float, error: float) -> bool:
-    return p.bound.violations <= violations * p.T and p.bound.error_regret <= error * k * p.T
-
-
-def _options(T: int, alpha: float, k: int, N: int, epsilon: float, kappa: float) -> list[Plan]:
-    """Fixed penalties T^c, and scheduled ones where the slack allows, on a grid of c."""
+def _options(T: int, alpha: float, k: float, N: int, epsilon: float, kappa: float) -> list[Plan]:
+    """Fixed penalties k·T^x, and scheduled ones from T^x where the slack allows, on a grid of x from −1 to 1."""
     options = []
     for step in range(-40, 41):
-        C = k * math.pow(T, step / 40)
-        options.append(Plan(T, C, 0.0, adahedge_fixed(T, k, C, N, alpha, kappa)))
+        first = math.pow(T, step / 40)
+        options.append(Plan(T, k * first, 0.0, adahedge_fixed(T, k, k * first, N, alpha, kappa)))
         if epsilon > 0:
             for share in (0.25, 0.5, 0.75):
                 c = share * epsilon
                 growth = scheduled_growth(c, N)
-                bound = scheduled(T, k, C / k, growth, N, alpha, kappa, z=0.999 * min(epsilon - c, alpha - c))
-                options.append(Plan(T, C / k, growth, bound))
-    return options
+                bound = scheduled(T, k, first, growth, N, alpha, kappa, z=0.999 * min(epsilon - c, alpha - c))
+                options.append(Plan(T, first, growth, bound))
+    return [option._replace(bound=_capped(option.bound, k * T)) for option in options]
+
+
+def _capped(bound: Bound, most: float) -> Bound:
+    return bound._replace(error_regret=min(bound.error_regret, most))
 
 
 def pairs_needed(beta: float, delta: float = 0.05, flagged: int = 0) -> int:
@@ -119,8 +129,8 @@ def pairs_needed(beta: float, delta: float = 0.05, flagged: int = 0) -> int:
     >>> pairs_needed(0.01), pairs_needed(0.01, flagged=3)
     (299, 773)
     """
-    require(0 < beta < 1, "beta", "be in (0, 1)", beta)
-    require(flagged >= 0, "flagged", "be at least 0", flagged)
+    require_number(beta, "beta", 0, 1, open_at="low high")
+    within(flagged=flagged, delta=delta)
     high = flagged + 1
     while holdout(flagged, high, delta) > beta:
         high *= 2
