@@ -14,7 +14,8 @@ import likewise as lw
 from likewise.errors import InvalidParameter
 from likewise.experiments import games
 from likewise.experiments.reproduce import EXPERIMENTS, generalisation, identity, penalties, perturbed, reproduce
-from likewise.experiments.reproduce.page import page
+from likewise.experiments.reproduce.measure import Curve
+from likewise.experiments.reproduce.page import number, page, typeset
 from likewise.experiments.reproduce.result import Check, Experiment, check
 from likewise.experiments.reproduce.work import Workers
 
@@ -24,8 +25,9 @@ def folder(tmp_path_factory):
     """All seven experiments at their smallest."""
     out = tmp_path_factory.mktemp("reproduced")
     told = []
-    path = reproduce(out, progress=lambda *words: told.append(words), jobs=1, mode="tiny")
-    assert path == out / "index.html"
+    found = reproduce(out, progress=lambda *words: told.append(words), jobs=1, mode="tiny")
+    assert found == (out / "index.html", 0)
+    assert f"{found}" == str(out / "index.html")
     assert {title.split()[0] for title, _, _ in told} == {str(number) for number in EXPERIMENTS}
     return out
 
@@ -62,7 +64,7 @@ def test_every_figure_has_a_caption_and_every_bound_its_assumptions(folder, resu
         assert re.search(r"<figcaption>.{40,}</figcaption>", figure, flags=re.DOTALL)
     assert text.count("<th>assumes</th>") >= len(EXPERIMENTS)
     words = re.sub(r"data:[^\"]*|alt=\"[^\"]*\"", "", text)
-    assert not re.search(r"[QTCR]_\{|T\^|\bnan\b|\binf\b", words)
+    assert not re.search(r"[QTCR]_[\w{]|T\^|\bnan\b|\binf\b|\de[+-]\d", words)
 
 
 def test_tables_are_written_twice_and_agree(folder, results):
@@ -101,6 +103,43 @@ def test_the_closed_form_is_the_best_fair_policy(game):
         assert lw.best_in_hindsight(t, games.alike, a).error == pytest.approx((1 - a) * 400)
 
 
+@pytest.mark.parametrize("rule", penalties.RULES)
+@pytest.mark.parametrize("game", [penalties.TWO, penalties.PAIRS])
+def test_the_compiled_loop_plays_as_play_does(game, rule):
+    twin = penalties.compared(game, rule, 1500)
+    assert twin.fused == twin.violations > 0
+    assert twin.fused_error == pytest.approx(twin.error, rel=1e-3)
+    assert penalties.same([twin], 1500).holds
+    assert not penalties.same([twin._replace(fused=2 * twin.fused)], 1500).holds
+
+
+def test_experiment_4_covers_a_million_rounds_and_experiment_1_thousands_of_plays():
+    assert penalties.SIZES["full"].horizons[::2] == (10**3, 10**4, 10**5, 10**6)
+    assert min(identity.SIZES[mode].plays for mode in ("quick", "full")) >= 2000
+
+
+def test_no_exponent_is_fitted_to_a_few_violations():
+    few = Curve("a game", "a learner", [100, 200, 400], [3.0, 9.0, 29.0], [40.0, 80.0, 160.0], [None] * 3)
+    assert np.isnan(few.exponents[0])
+    assert few.exponents[1] == pytest.approx(1)
+    assert few.fit == "too few to fit (from 3, 9, 29 violations)"
+    assert few._replace(violations=[25.0, 50.0, 100.0]).fit == "T^1.00 (from 25, 50, 100 violations)"
+
+
+def test_numbers_are_typeset():
+    assert typeset("off by 1.8e-16") == "off by 1.8 × 10<sup>−16</sup>"
+    assert typeset("Q_0.125, Q_{0.5}") == "Q<sub>0.125</sub>, Q<sub>0.5</sub>"
+    assert number(-3e-9) == "−3.0 × 10<sup>−9</sup>"
+
+
+def test_frontier_and_learners_share_a_plane(results):
+    (real,) = (e for e in results if e["number"] == 7)
+    shares = [row["rounds with a violation at α = 0.1"] for row in real["tables"]["frontier"]]
+    levels = [row["fair at"] for row in real["tables"]["frontier"]]
+    assert shares[: levels.index("0.1") + 1] == [0.0] * (levels.index("0.1") + 1)
+    assert all(0 <= share <= 1 for share in shares)
+
+
 def test_the_cells_are_two_to_the_64_hypotheses():
     assert perturbed.TOWN.cells.size == 2**64
     X, _ = perturbed.TOWN.sample(5000, np.random.default_rng(0))
@@ -127,7 +166,7 @@ def test_an_experiment_that_breaks_is_a_failed_row_and_the_others_still_run(tmp_
         raise ValueError("out of luck")
 
     monkeypatch.setattr(identity, "run", breaks)
-    reproduce(tmp_path, only=[1, 5], progress=False, jobs=1, mode="tiny")
+    assert reproduce(tmp_path, only=[1, 5], progress=False, jobs=1, mode="tiny").failures == 1
     first, second = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert first["checks"][0]["failures"] == 1
     assert "out of luck" in first["checks"][0]["claim"]
@@ -151,6 +190,6 @@ def test_a_check_of_nothing_holds():
 
 @pytest.mark.slow
 def test_the_quick_run_finds_no_failure(tmp_path):
-    reproduce(tmp_path, quick=True, progress=False)
+    assert reproduce(tmp_path, quick=True, progress=False).failures == 0
     results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert sum(found["failures"] for e in results for found in e["checks"]) == 0

@@ -85,7 +85,11 @@ def reproduce(
     parts = [part.strip() for part in only.split(",") if part.strip()]
     if not all(part.isdecimal() for part in parts):
         raise InvalidParameter(f"`only` must be numbers from 1 to 7 with commas between, got {only!r}.")
-    console.print(f"Page: {run(out, quick, {int(part) for part in parts} or None, progress=True)}")
+    found = run(out, quick, {int(part) for part in parts} or None, progress=True)
+    console.print(f"Page: {found.page}")
+    if found.failures:
+        console.print(f"[red]{found.failures} checks failed; the page shows which.[/]")
+        raise typer.Exit(1)
 
 
 def _demo_table(lines: list[demonstration.Line]) -> Table:

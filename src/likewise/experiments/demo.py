@@ -72,10 +72,15 @@ def model_pool() -> list[Any]:
 
 def prepare(data: Dataset, T: int = 2000, k: int = 6, alpha: float = 0.1, seed: int = 0) -> Setting:
     """Fit the models on the warm-up split; the game is played on everybody else."""
+    from threadpoolctl import threadpool_limits
+
     auditor = MetricAuditor(data.distance, alpha)
     features, view = data.features, data.view
     warm, rest = datasets.split(data, WARM_UP, seed)
-    models = [model.fit(features[warm], data.y[warm]) for model in model_pool()]
+    pool = model_pool()
+    # On a busy machine the models' threads wait for each other longer than one thread takes.
+    with threadpool_limits(1):
+        models = [model.fit(features[warm], data.y[warm]) for model in pool]
     F = Thresholds.scores(models, features[warm], cuts=CUTS)
     environment = IID(features[rest], data.y[rest], k=k, view=view[rest])
     return Setting(data, F, environment, auditor, T, k, alpha)

@@ -1,5 +1,5 @@
 """The paper reproduced: seven experiments, their tables and figures, and one page that holds them all."""
 
-from likewise.experiments.reproduce.run import EXPERIMENTS, reproduce
+from likewise.experiments.reproduce.run import EXPERIMENTS, Reproduction, reproduce
 
-__all__ = ["EXPERIMENTS", "reproduce"]
+__all__ = ["EXPERIMENTS", "Reproduction", "reproduce"]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from likewise.drawing import COLOURS, LINES
+from likewise.drawing import COLOURS
 from likewise.experiments.reproduce.result import Check, Table, check
-from likewise.experiments.reproduce.work import exponent
+from likewise.experiments.reproduce.work import exponent, power
 from likewise.game import Transcript, play
 from likewise.hindsight import best_in_hindsight
 from likewise.protocol import Auditor, Environment, Learner
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MARKERS = ("o", "s", "^", "D", "v", "P")
+STYLES = ("-", "--", "-.", (0, (5, 1, 1, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (8, 2)))
+"""Of measured lines, which have marks; dotted lines without marks are limits."""
+FEWEST = 30
+"""No exponent is fitted to fewer violations, or to a smaller regret, than this at the largest."""
 
 
 class Outcome(NamedTuple):
@@ -94,8 +98,19 @@ class Curve(NamedTuple):
 
     @property
     def exponents(self) -> tuple[float, float]:
-        """Exponents of violations and error regret, fitted over the last three horizons: the start is no power law."""
-        return exponent(self.T[-3:], self.violations[-3:]), exponent(self.T[-3:], self.regret[-3:])
+        """Exponents of violations and error regret, fitted over the last three horizons: the start is no power law.
+
+        NaN where the largest is below ``FEWEST``: a few rounds that happened to go one way say nothing of growth.
+        """
+        violations, regret = self.violations[-3:], self.regret[-3:]
+        return exponent(self.T[-3:], violations, FEWEST), exponent(self.T[-3:], regret, FEWEST)
+
+    @property
+    def fit(self) -> str:
+        """The fitted growth of violations and how many violations it rests on, in words."""
+        counts = ", ".join(f"{value:,.0f}" for value in self.violations[-3:])
+        grown = power(self.exponents[0])
+        return f"{grown if grown != '–' else 'too few to fit'} (from {counts} violations)"
 
 
 def curves(outcomes: Iterable[Outcome]) -> list[Curve]:
@@ -158,11 +173,13 @@ def draw_curves(axes: Any, found: Sequence[Curve], label: Callable[[Curve], str]
     for i, curve in enumerate(found):
         for ax, values, name in ((left, curve.violations, "violations"), (right, curve.regret, "error_regret")):
             style = {"color": COLOURS[i % len(COLOURS)]}
-            draw_positive(ax, curve.T, values, label(curve), MARKERS[i % len(MARKERS)], LINES[i % len(LINES)], **style)
+            draw_positive(
+                ax, curve.T, values, label(curve), MARKERS[i % len(MARKERS)], STYLES[i % len(STYLES)], **style
+            )
             promised = [b for b in curve.bounds if b is not None]
             # A limit against stricter policies than Q_α says nothing about the regret that is drawn here.
             if promised and (name == "violations" or promised[0].epsilon == 0):
-                ax.plot(curve.T, [getattr(b, name) for b in promised], linestyle=":", linewidth=1.4, **style)
+                ax.plot(curve.T, [getattr(b, name) for b in promised], linestyle=":", linewidth=1.3, **style)
     for ax in axes:
         ax.set(xscale="log", yscale="log", xlabel="rounds T")
         plain_ticks(ax, sorted({T for curve in found for T in curve.T}))

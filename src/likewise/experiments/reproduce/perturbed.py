@@ -139,13 +139,13 @@ def _picture(game: str, found: list[Curve]) -> Picture:
     slopes = "; ".join(f"{c.learner} {_slope(c)}" for c in found)
     caption = (
         f"Context-FTPL on {game}, measured and (dotted) promised; fitted growth of violations and error regret: "
-        f"{slopes}; {idle_limits(found, 2)}{not_drawn(found)}."
+        f"{slopes} (one seed; a dash: below 30, no fit); {idle_limits(found, 2)}{not_drawn(found)}."
     )
     return Picture(f"ftpl-{game.replace('.', '').replace(' ', '-')}", figure, caption)
 
 
 def _slope(curve: Curve) -> str:
-    return ", ".join(power(fit) for fit in curve.exponents)
+    return f"{curve.fit}, {power(curve.exponents[1])}"
 
 
 def _cells_picture(found: list[Curve]) -> Picture:

@@ -8,6 +8,7 @@ import platform
 from collections.abc import Collection
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 from likewise.errors import require
 from likewise.experiments.reproduce import (
@@ -36,6 +37,24 @@ EXPERIMENTS: dict[int, ModuleType] = {
 }
 
 
+class Reproduction(NamedTuple):
+    """What a run wrote, and how much of it failed; as text, the page's path.
+
+    Attributes
+    ----------
+    page
+        The page.
+    failures
+        Checks of theorems that failed; an experiment that broke counts as one.
+    """
+
+    page: Path
+    failures: int
+
+    def __str__(self) -> str:
+        return str(self.page)
+
+
 def reproduce(
     out: Path,
     quick: bool = False,
@@ -44,7 +63,7 @@ def reproduce(
     *,
     jobs: int = 2,
     mode: str | None = None,
-) -> Path:
+) -> Reproduction:
     """Run the experiments and write ``index.html``, ``results.json``, tables (CSV, JSON) and figures (PNG, SVG).
 
     Parameters
@@ -64,7 +83,7 @@ def reproduce(
 
     Returns
     -------
-    The page.
+    The page, and the number of failures.
     """
     chosen = sorted(set(EXPERIMENTS if only is None else only))
     require(set(chosen) <= set(EXPERIMENTS) and chosen != [], "only", "name experiments 1 to 7", chosen)
@@ -81,7 +100,7 @@ def reproduce(
     (out / "results.json").write_text(json.dumps(results, indent=1), encoding="utf-8")
     path = out / "index.html"
     path.write_text(page(found, _facts(size, watch), out), encoding="utf-8")
-    return path
+    return Reproduction(path, sum(c.failures for experiment in found for c in experiment.checks))
 
 
 def _run(number: int, size: str, jobs: int, tell: Tell) -> Experiment:

@@ -77,15 +77,15 @@ def _bars() -> Iterator[Tell]:
         yield tell
 
 
-def exponent(T: Sequence[float], values: Sequence[float]) -> float:
-    """The slope on log–log axes, by least squares; NaN unless every value is positive.
+def exponent(T: Sequence[float], values: Sequence[float], fewest: float = 0.0) -> float:
+    """The slope on log–log axes, by least squares; NaN unless all values are positive and the largest ≥ ``fewest``.
 
     Examples
     --------
     >>> round(exponent([10, 100, 1000], [1, 10, 100]), 6)
     1.0
     """
-    if len(values) < 2 or min(values) <= 0:
+    if len(values) < 2 or min(values) <= 0 or max(values) < fewest:
         return float("nan")
     return float(np.polyfit(np.log(T), np.log(values), 1)[0])
 
