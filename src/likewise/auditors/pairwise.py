@@ -7,6 +7,7 @@ is above α, and is reported already above α − margin. Distances are non-nega
 from __future__ import annotations
 
 import itertools
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -213,7 +214,9 @@ class MetricAuditor(PairwiseAuditor):
 
     def audit(self, batch: Batch, probabilities: Floats, key: Key) -> Report | None:
         """As any auditor that judges every pair; a metric with a compiled loop compares only where it must."""
-        if self.choose == "random":
+        named = isinstance(self.distance, NamedMetric)
+        # Nobody has to load the compiler just to compare a few people by a distance of their own.
+        if self.choose == "random" or not (named or "likewise.kernels" in sys.modules):
             return super().audit(batch, probabilities, key)
         choose = CHOICES.index(self.choose)
         if isinstance(self.distance, NamedMetric):
