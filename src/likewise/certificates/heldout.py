@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from likewise import theory
-from likewise.auditors import NamedMetric, named_metric
+from likewise.auditors import NamedMetric, as_points, named_metric
 from likewise.certificates.rounding import at_least, at_most
 from likewise.errors import InvalidParameter, require
 from likewise.hypotheses.geometry import kernels
@@ -142,8 +142,11 @@ def _all_pairs(chances: Floats, view: Any, distance: Distance, alpha: float) -> 
 def _all_pairs_compiled(chances: Floats, view: Any, metric: NamedMetric, alpha: float) -> Iterator[int]:
     """Violating pairs by the metric's own loop, on every core, without any matrix."""
     order = np.argsort(chances, kind="stable")
-    points = np.ascontiguousarray(np.asarray(view, dtype=float)[order])
-    arguments = chances[order], points, *metric.parameters(points.shape[1]), alpha
+    points = as_points(view)[order]
+    number, weights, inverse = metric.parameters(points.shape[1])
+    used = weights > 0
+    columns = np.ascontiguousarray(points[:, used].T)
+    arguments = chances[order], columns, number, weights[used], inverse, alpha
     cores = os.cpu_count() or 1
     # The first people are compared with the most others: many short stretches keep all cores busy to the end.
     starts = np.linspace(0, len(order), 16 * cores + 1).astype(int)

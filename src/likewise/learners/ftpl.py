@@ -4,7 +4,7 @@
 class. Fresh noise every round and every draw; the environment must not see the draws before it fixes the batch.
 
     noise="paper"    W = 2k'/ω, and the padding of the paper's contexts (x, v, …, v) adds f(v) · W · ζ, ζ the sum of
-                     n(k'−1) Laplace variables, drawn in O(1) as a difference of two Gammas
+                     n(k'−1) Laplace variables, drawn in O(1) from one Gamma and one normal variable
     noise="scalar"   W = 1/ε, noise on the separator only (Theorem B); the default
     noise="growing"  W grows with every report, C_t = cW_t/(4n): √T error regret and O(log T) violations
 
@@ -267,11 +267,12 @@ class ContextFTPL(BaseLearner):
         return super().parameters() | derived
 
     def _pad(self, key: Key) -> Floats:
-        """The noise that the padded contexts put on f(v), v the first point of S: a difference of two Gammas."""
+        """The noise that the padded contexts put on f(v), v the first of S: a sum of Laplace variables, in O(1)."""
         if self._padding == 0:
             return np.empty(0)
         rng = key.stream(1)
-        return rng.gamma(self._padding, size=self.E) - rng.gamma(self._padding, size=self.E)
+        # A Laplace variable is √(2 · exponential) · normal, so a sum of them is √(2 · Gamma) · normal.
+        return np.sqrt(2 * rng.gamma(self._padding, size=self.E)) * rng.standard_normal(self.E)
 
     def _law(self, losses: Floats) -> Floats:
         """Pr[cell says 1] = Pr[S_c/W + ξ_c < 0], cell by cell; cells without a point of S just lead."""
