@@ -180,7 +180,7 @@ def hindsight(quick: bool) -> list[Row]:
         alone = seconds(lambda: lw.best_in_hindsight(long, near, 0.1))
         rows.append(
             Row(f"best policy in hindsight, T = 20,000, k = 6, N = {long.hypotheses.size:,}", "five seconds",
-                shown(alone), "5 s", 5 / alone, "≥ 1 ×", alone <= 5, "linprog would hold 2 GB of dense rows")
+                shown(alone), "5 s", 5 / alone, "≥ 1 ×", alone <= 5)
         )  # fmt: skip
     return rows
 
