@@ -3,7 +3,8 @@
 Every function here is plain arithmetic on arrays that somebody else owns and explains; each has a NumPy twin in the
 tests. A loop called from Python and the same loop inside :func:`play_rounds` give the same bits, because no sum may be
 reassociated: that is why a compiled play and the readable loop agree exactly. Only the random noise of perturbed
-leaders is computed with fast-math.
+leaders is computed with fast-math. It is one file on purpose: numba's cache on disk notices a change of the file that a
+loop stands in, but not of a loop that it calls.
 
 A class of thresholds is laid out as ``first[j] … first[j + 1]``: the cuts of column j, counted through all columns. Of
 its N = 2 + 2M hypotheses, 0 and 1 are the constants, 2 + c says 1 to who passed cut c, 2 + M + c to who did not.

@@ -41,7 +41,7 @@ class DeployablePolicy:
 
     def at(self, rows: Rows) -> Floats:
         """π at encoded people."""
-        raise NotImplementedError
+        raise NotSupported(f"{type(self).__name__} must define `at`.")
 
     def probability(self, X: Any) -> Floats:
         """π at people, an array or a dataframe: floats in [0, 1]."""
