@@ -18,6 +18,7 @@ import numpy as np
 
 from likewise.environments import IID, Adversary, Moment, Stream
 from likewise.hypotheses import Cells, EnumerableClass, FiniteClass, Thresholds
+from likewise.policies import Mixture
 from likewise.protocol import Batch, Floats
 
 
@@ -92,8 +93,8 @@ class Pairs:
         gaps = rows[0::2].astype(float) - rows[1::2]
 
         def choose(moment: Moment) -> Batch:
-            assert moment.policy is not None
-            return batches[int((gaps @ moment.policy.weights).argmax())]  # type: ignore[attr-defined]
+            assert isinstance(moment.policy, Mixture)
+            return batches[int((gaps @ moment.policy.weights).argmax())]
 
         return Adversary(choose, k=2, sees_policy=True)
 

@@ -23,10 +23,10 @@ CHUNK = 4096
 
 @dataclass(frozen=True)
 class CompiledPlay:
-    """The parts of a play, as arrays."""
+    """The parts of a play, as arrays. A part with a compiled form has more than its protocol asks for."""
 
-    learner: Learner
-    environment: Environment
+    learner: Any
+    environment: Any
     auditor: Auditor
     first: Any
     kind: int
@@ -57,15 +57,15 @@ class CompiledPlay:
         k, begins, fresh = self.environment.k or 0, state.rounds + 1, type(state)
         chances, pairs = np.empty((T, k)), np.empty((T, 2), dtype=np.intp)
         violates, penalties = np.empty(T, dtype=np.int8), np.empty(T)
-        draws = self.environment.draws(seed, begins, T)  # type: ignore[attr-defined]
+        draws = self.environment.draws(seed, begins, T)
         rows, y, view = self.population
         metric, alpha, level, choose = self.audit
-        weights = np.array(self.learner.act(state, Key(seed, Role.LEARNER, begins)).weights)  # type: ignore[attr-defined]
+        weights = np.array(self.learner.act(state, Key(seed, Role.LEARNER, begins)).weights)
         average = np.zeros(len(weights))
         numbers = getattr(state, "log_weights", None)
         numbers = np.array(state.losses if numbers is None else numbers)
         delta, reports, done = getattr(state, "delta", 0.0), state.reports, state.rounds
-        log_size = float(self.learner.hypotheses.log_size)  # type: ignore[attr-defined]
+        log_size = float(self.learner.hypotheses.log_size)
         play_rounds: Any = kernels.play_rounds
         for part in chunks:
             now = slice(part.start, part.stop)
@@ -81,7 +81,7 @@ class CompiledPlay:
         return Transcript(
             rows=rows[people],
             y=y[people],
-            view=self.environment.view[people],  # type: ignore[attr-defined]
+            view=self.environment.view[people],
             chances=chances.ravel(),
             starts=np.arange(T + 1) * k,
             pairs=pairs,

@@ -70,7 +70,7 @@ class AdaHedge(BaseLearner):
         if isinstance(self.rule, Tilted):
             fits = self.alpha is None or self.rule.c < self.alpha
             require(fits, "penalty", f"tilt by less than alpha = {self.alpha}", self.rule)
-            self.people  # noqa: B018  (Tilted starts from Δ_0 = k, so k must be there)
+            require(self.k is not None, "k", "be given for tilted penalties, which start from Δ_0 = k", self.k)
 
     @cached_property
     def rule(self) -> float | Scheduled | Tilted:
