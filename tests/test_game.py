@@ -489,3 +489,10 @@ def test_a_transcript_counts_and_iterates_its_rounds():
     transcript = varied_play(T=7)
     assert len(transcript) == len(list(transcript)) == 7
     assert all(isinstance(round, Round) for round in transcript)
+
+
+@pytest.mark.parametrize("role", ["learner", "environment", "auditor"])
+def test_a_part_in_the_wrong_place_is_named(role):
+    parts = {"learner": learner(), "environment": lw.IID(X, Y, k=4), "auditor": auditor()} | {role: "nobody"}
+    with pytest.raises(InvalidParameter, match=f"`{role}` must have a method"):
+        lw.play(**parts)

@@ -21,7 +21,7 @@ import numpy as np
 from likewise import theory
 from likewise.certificates.brackets import Bracket, brackets
 from likewise.drawing import COLOURS, LINES, canvas
-from likewise.errors import require_number
+from likewise.errors import require, require_number
 from likewise.game import Transcript
 from likewise.hindsight import FairProgram, Pairs
 from likewise.hypotheses import EnumerableClass
@@ -256,6 +256,7 @@ def certify(transcript: Transcript, alpha: float | None = None, delta: float = 0
     >>> certificate.violations, [str(a.status) for a in certificate.assumptions][:2]
     (0, ['kept', 'kept'])
     """
+    require(isinstance(transcript, Transcript), "transcript", "be what `play` returns", type(transcript).__name__)
     t = transcript
     alpha = t.alpha if alpha is None else alpha
     require_number(alpha, "alpha", 0, 1)

@@ -61,6 +61,12 @@ def play(
     >>> t.rounds, int(t.violations.sum())
     (50, 0)
     """
+    for name, part, verb in (
+        ("learner", learner, "update"),
+        ("environment", environment, "batch"),
+        ("auditor", auditor, "audit"),
+    ):
+        require(callable(getattr(part, verb, None)), name, f"have a method `{verb}`", type(part).__name__)
     previous = state.round(state.rounds - 1) if isinstance(state, Transcript) else None
     state = _starting_state(learner, state.state if isinstance(state, Transcript) else state)
     T = _horizon(learner, environment, T, state.rounds)
