@@ -1,0 +1,61 @@
+"""The command ``likewise``: one file per command, gathered here.
+
+Commands import what they need when they run, so that ``likewise --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import sys
+from typing import Annotated
+
+import typer
+
+from likewise.cli.demo import demo
+from likewise.cli.output import console, problems
+from likewise.cli.reproduce import reproduce
+from likewise.errors import LikewiseError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        console.print(f"likewise {importlib.metadata.version('likewise')}")
+        raise typer.Exit
+
+
+@app.callback()
+def likewise(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the whole traceback of an error; works after any command too.")
+    ] = False,
+) -> None:
+    """Online decisions that learn individual fairness from a person who only points at unfair pairs."""
+
+
+for command in (demo, reproduce):
+    app.command()(command)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command; our own errors are one sentence, not a traceback.
+
+    Exit codes: 0 done, 1 done but a check failed, 2 bad input or a part that is missing, 130 stopped with Ctrl-C.
+    """
+    given = sys.argv[1:] if arguments is None else arguments
+    debug = "--debug" in given
+    try:
+        app(args=[word for word in given if word != "--debug"], prog_name="likewise")
+    except LikewiseError as error:
+        if debug:
+            raise
+        problems.print(f"[red]{error}[/]")
+        raise SystemExit(2) from None

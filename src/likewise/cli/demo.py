@@ -1,0 +1,73 @@
+"""``likewise demo``: three learners on the same people."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich import box
+from rich.table import Table
+
+from likewise.cli.output import AsJson, print_json, words
+
+if TYPE_CHECKING:
+    from likewise.experiments.demo import Line
+
+
+def demo(
+    rounds: Annotated[int, typer.Option(min=100, help="How many rounds to play (T).")] = 2000,
+    people: Annotated[int, typer.Option(min=2, help="How many people to decide about in a round (k).")] = 6,
+    alpha: Annotated[
+        float, typer.Option(min=0.001, max=1.0, help="How much more than their distance two people may differ.")
+    ] = 0.1,
+    seed: Annotated[int, typer.Option(min=0, help="Names every random number of the demo.")] = 0,
+    out: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("demo"),
+    synthetic: Annotated[bool, typer.Option(help="Play on the built-in population, without any download.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Play three learners on the same people (Adult) against the same hidden distance, and compare them."""
+    from likewise import datasets, figures
+    from likewise.experiments import demo as demonstration
+
+    data, missing = (datasets.synthetic(), "") if synthetic else demonstration.data_or_synthetic()
+    console = words(as_json)
+    if missing:
+        console.print(f"[yellow]No Adult data here: {missing} Playing on made-up people instead.[/]")
+    console.print(f"[bold]{data.name}.[/] {data.described}")
+    with console.status(f"Fitting six models on {demonstration.WARM_UP:,} people that the game will not see…"):
+        setting = demonstration.prepare(data, rounds, people, alpha, seed)
+    console.print(
+        f"{rounds:,} rounds of {people} people; policies are mixtures of {setting.hypotheses.size} hypotheses: "
+        "six models' scores × cut-offs.\n"
+        f"The auditor reports one pair whose probabilities differ by more than their distance + {alpha:g}.\n"
+    )
+    plays = demonstration.run(setting, seed, progress=not as_json)
+    lines = demonstration.table(setting, plays)
+    drawn = figures.learning_curves(plays, title=f"{data.name}: three learners, the same people, the same auditor")
+    picture = figures.save(drawn, out / "learning.png")
+    if as_json:
+        print_json({"data": data.name, "picture": str(picture), "learners": [dataclasses.asdict(x) for x in lines]})
+        return
+    console.print(_demo_table(lines))
+    console.print(
+        "How to read it: a violation is a round in which the auditor pointed at two people whose probabilities "
+        "differ more than the people do (fewer is fairer, at the price of the accuracy that came from such "
+        "differences), and regret is what hindsight would have saved, errors and penalties together.\n",
+    )
+    console.print(f"Picture: {picture}")
+
+
+def _demo_table(lines: list[Line]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
+    table.add_column("learner", no_wrap=True)
+    headings = (
+        "error per\nperson", "violations", "in the last\nquarter", "Lagrangian\nregret", "proved\nbelow",
+    )  # fmt: skip
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    for line in lines:
+        counts = f"{line.violations:,}", f"{line.late_violations:,}"
+        table.add_row(line.name, f"{line.error:.3f}", *counts, f"{line.regret:,.0f}", f"{line.bound:,.0f}")
+    return table
