@@ -33,8 +33,8 @@ bench: $(PEERS) ## Speed beside peers, up to ten minutes; writes docs/benchmarks
 bench-quick: $(PEERS) ## The same table in about a minute, from smaller work
 	@$(BIN)/python benchmarks/run.py --quick
 
-docs: $(INSTALLED) ## Run every code block of the documentation
-	@$(BIN)/python -m pytest -q tests/test_docs.py
+docs: $(INSTALLED) ## Build the documentation into site/; a warning is an error
+	@$(BIN)/zensical build --clean --strict --config-file mkdocs.yml
 
 lock: $(INSTALLED) ## Renew requirements.lock from pyproject.toml
 	@$(BIN)/uv pip compile pyproject.toml --universal --all-extras --group dev --generate-hashes \
@@ -43,7 +43,7 @@ lock: $(INSTALLED) ## Renew requirements.lock from pyproject.toml
 		--no-header --no-annotate --quiet -o benchmarks/requirements.lock
 
 clean:           ## Remove what the other verbs made
-	rm -rf $(VENV) demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) demo site .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(INSTALLED): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Likewise needs Python 3.11 or later; say make PYTHON=python3.11")'
