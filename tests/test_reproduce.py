@@ -15,9 +15,10 @@ from likewise.errors import InvalidParameter
 from likewise.experiments import games
 from likewise.experiments.reproduce import EXPERIMENTS, generalisation, identity, penalties, perturbed, reproduce
 from likewise.experiments.reproduce.measure import Curve
-from likewise.experiments.reproduce.page import number, page, typeset
+from likewise.experiments.reproduce.page import page
 from likewise.experiments.reproduce.result import Check, Experiment, check
 from likewise.experiments.reproduce.work import Workers
+from likewise.report.html import number, typeset
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,17 @@
-"""One style for every picture: readable at half width, safe for colour-blind readers. matplotlib loads when drawing."""
+"""One style for every picture: readable at half width, safe for colour-blind readers. matplotlib loads when drawing.
+
+A figure carries its caption with it, as its label: :func:`caption` reads it, :func:`save` writes it into the file.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from likewise.errors import NotSupported
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -13,6 +19,8 @@ if TYPE_CHECKING:
 # Okabe and Ito's colours: told apart with any kind of colour vision; line styles tell them apart in print.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1)))
+MARKERS = ("o", "s", "^", "D", "v", "P")
+GREY = "#555555"
 STYLE: Any = {
     "font.size": 12,
     "axes.spines.top": False,
@@ -25,22 +33,64 @@ STYLE: Any = {
     "legend.frameon": False,
     "lines.linewidth": 2.2,
     "figure.constrained_layout.use": True,
+    # Text as outlines looks the same on every machine and on paper; a fixed salt makes the same play the same file.
+    "svg.fonttype": "path",
+    "svg.hashsalt": "likewise",
 }
 
 
 @contextmanager
 def canvas(width: float, height: float) -> Iterator[Figure]:
     """An empty figure in our style, without touching anybody's global settings."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
+    try:
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise NotSupported('Pictures need matplotlib: pip install "likewise[figures]".') from None
 
     with mpl.rc_context(STYLE):
         yield Figure(figsize=(width, height))
 
 
+def captioned(figure: Figure, text: str) -> Figure:
+    """The figure, with its caption."""
+    figure.set_label(text)
+    return figure
+
+
+def caption(figure: Figure) -> str:
+    """What the figure shows, in a sentence or two with the play's own numbers.
+
+    Examples
+    --------
+    >>> with canvas(4, 3) as figure:
+    ...     pass
+    >>> caption(captioned(figure, "Nothing yet."))
+    'Nothing yet.'
+    """
+    return str(figure.get_label())
+
+
 def save(figure: Figure, path: str | Path) -> Path:
-    """Write a figure to a file, in the format that its name ends with."""
+    """Write a figure to a file, in the format that its name ends with; PNG and SVG carry its caption."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
+    _write(figure, path, path.suffix.lower().removeprefix("."))
     return path
+
+
+def svg(figure: Figure) -> bytes:
+    """The figure as an SVG file: the same bytes for the same figure."""
+    file = BytesIO()
+    _write(figure, file, "svg")
+    return file.getvalue()
+
+
+def _write(figure: Figure, target: Any, ending: str) -> None:
+    import matplotlib as mpl
+
+    metadata: dict[str, Any] = {"Description": caption(figure)} if ending in ("png", "svg") else {}
+    if ending == "svg":
+        metadata["Date"] = None
+    with mpl.rc_context(STYLE):
+        figure.savefig(target, dpi=150, format=ending or None, metadata=metadata or None)

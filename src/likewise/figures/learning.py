@@ -1,4 +1,4 @@
-"""Pictures of plays. Each docstring says how to read its picture."""
+"""Several plays side by side: violations and errors over the rounds."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from likewise.drawing import COLOURS, LINES, canvas, save
+from likewise.drawing import COLOURS, LINES, canvas
 from likewise.game import Transcript
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = ["learning_curves", "save"]
 
 
 def learning_curves(plays: Mapping[str, Transcript], title: str = "") -> Figure:

@@ -1,0 +1,41 @@
+"""The fold again: a learner's states in a play that is over, at some of its rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.errors import require
+from likewise.game import Transcript
+from likewise.protocol import Batch, Learner, Round
+
+
+def moments(T: int, most: int) -> NDArray[np.intp]:
+    """At most so many numbers of rounds from 1 to T, evenly spread, with both ends.
+
+    Examples
+    --------
+    >>> moments(10, 4).tolist(), moments(2, 4).tolist()
+    ([1, 4, 7, 10], [1, 2])
+    """
+    return np.unique(np.linspace(1, T, most).round().astype(np.intp))
+
+
+def states(transcript: Transcript, learner: Learner, after: Sequence[int] | NDArray[np.intp]) -> Iterator[Any]:
+    """The learner's state after each of these numbers of rounds, in rising order."""
+    t = transcript
+    fits = learner.parameters() == t.facts["learner"]
+    require(fits, "learner", f"be the play's own {t.facts['learner']['name']}", learner.parameters())
+    require(t.facts["first"] == 1, "transcript", "start at round 1 to be replayed", f"round {t.facts['first']}")
+    state, done = learner.init(), 0
+    for moment in after:
+        for i in range(done, int(moment)):
+            people = slice(int(t.starts[i]), int(t.starts[i + 1]))
+            # The view is left out: a learner never sees it, and slicing a dataframe costs more than learning.
+            batch = Batch(t.rows[people], t.y[people], None)
+            state = learner.update(state, Round(batch, t.chances[people], t.report(i), bool(t.reviewed[i])))
+        done = int(moment)
+        yield state

@@ -1,0 +1,99 @@
+"""A picture of one round: who got which probability, and the pair that was pointed at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from likewise.drawing import COLOURS, GREY, canvas, captioned
+from likewise.errors import require
+from likewise.game import Transcript
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LABELS = (
+    (1.0, "label 1", {"marker": "o", "facecolor": COLOURS[0], "edgecolor": COLOURS[0]}),
+    (0.0, "label 0", {"marker": "o", "facecolor": "white", "edgecolor": COLOURS[0]}),
+    (None, "label unknown", {"marker": "s", "facecolor": "#bbbbbb", "edgecolor": GREY}),
+)
+
+
+def telling_round(transcript: Transcript) -> int:
+    """The round worth looking at: the reported pair with the widest gap, or the last round without any report."""
+    reported = transcript.reported
+    if not reported.any():
+        return transcript.rounds - 1
+    return int(np.argmax(np.where(reported, transcript.gaps, -np.inf)))
+
+
+def one_round(transcript: Transcript, i: int | None = None) -> Figure:
+    """The people of a round by rank, each a dot at the probability they got; the reported pair is joined.
+
+    The band begins at the disfavoured person of the pair and is α − margin high: two people within a band may differ
+    even if they are the same in the reviewer's eyes, so the favoured person of a report always lies above it. Without
+    a report the band begins at the lowest dot.
+
+    Parameters
+    ----------
+    i
+        The round, counted from 0 as in ``transcript.round(i)``; by default the one with the widest reported gap.
+    """
+    t = transcript
+    i = telling_round(t) if i is None else i
+    require(-t.rounds <= i < t.rounds, "i", f"be the position of one of {t.rounds} rounds", i)
+    seen, number = t.round(i), t.facts["first"] + i % t.rounds
+    order = np.argsort(seen.probabilities, kind="stable")
+    ranks = np.empty(len(order), dtype=np.intp)
+    ranks[order] = np.arange(1, len(order) + 1)
+    level = t.alpha - float(t.facts["margin"])
+    with canvas(7, 4.2) as figure:
+        axes = figure.subplots()
+        low = float(seen.probabilities[order[0] if seen.report is None else seen.report.disfavoured])
+        axes.axhspan(low, low + level, color=COLOURS[4], alpha=0.25, linewidth=0, label=f"band of {level:g}")
+        for value, name, style in LABELS:
+            _dots(axes, ranks, seen.probabilities, _having(seen.batch.y, value), name, style)
+        if seen.report is not None:
+            _joined(axes, ranks, seen)
+        axes.set(
+            title=f"Round {number:,}: probability of each person",
+            xlabel="people of the round, lowest probability first",
+            ylim=(-0.04, 1.04),
+            xlim=(0.4, len(ranks) + 0.6),
+        )
+        axes.set_xticks(np.unique(np.linspace(1, len(ranks), min(len(ranks), 12)).round()))
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4, handletextpad=0.4)
+    return captioned(figure, _caption(seen, number, level))
+
+
+def _having(y: Any, value: float | None) -> Any:
+    return ~np.isfinite(y) if value is None else y == value
+
+
+def _dots(axes: Any, ranks: Any, chances: Any, who: Any, name: str, style: Any) -> None:
+    if who.any():
+        axes.scatter(ranks[who], chances[who], s=70, linewidth=1.8, label=name, zorder=3, **style)
+
+
+def _joined(axes: Any, ranks: Any, seen: Any) -> None:
+    """The reported pair: a line from the one to the other, and its gap beside it."""
+    pair = [seen.report.disfavoured, seen.report.favoured]
+    x, y = ranks[pair], seen.probabilities[pair]
+    axes.plot(x, y, color=COLOURS[1], zorder=2, label="reported pair")
+    axes.scatter(x, y, s=190, facecolor="none", edgecolor=COLOURS[1], linewidth=1.8, zorder=4)
+
+
+def _caption(seen: Any, number: int, level: float) -> str:
+    k = len(seen.probabilities)
+    people = f"Round {number:,}, with {k} {'person' if k == 1 else 'people'}"
+    if not seen.reviewed:
+        return f"{people}: nobody reviewed it."
+    if seen.report is None:
+        return f"{people}: the reviewer pointed at no pair. Two people within the band differ by less than {level:g}."
+    high, low = (float(seen.probabilities[j]) for j in seen.report[:2])
+    return (
+        f"{people}: the reviewer pointed at the ringed pair, whose probabilities {high:.2f} and {low:.2f} are "
+        f"{high - low:.2f} apart. The band above the lower of the two is {level:g} high: even two people who are "
+        "alike in every respect may differ by that much."
+    )
