@@ -1,0 +1,260 @@
+"""Columns of any dataframe: what kind each is, and its values as numbers or as codes of levels.
+
+pandas, polars and pyarrow tables are opened through narwhals, and every column is read as one Arrow array, so that
+a person is encoded the same whatever holds them. Kinds:
+
+    number      whole numbers, decimals, true and false
+    category    text with few different values; what is missing is a level of its own
+    unusable    free text and ids, dates, columns that never change or are never known; each with a reason in words
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.errors import InvalidParameter, NotSupported, require
+from likewise.protocol import Floats
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+MANY = 200
+"""Text with more different values than this is free text or an id, not a category."""
+FEW = 20
+"""Text with so few different values is a category, even if every row has another one."""
+MISSING, UNSEEN = -1, -2
+"""Codes of values that are missing, and of levels that were not there when the levels were learned."""
+
+_ID = re.compile(r"(^|[_\W])(id|uuid|index|key|number|nr|no)$", re.IGNORECASE)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+
+
+def needs(package: str) -> Any:
+    """Import a package of the extra ``data``, or say in one sentence how to get it."""
+    import importlib
+
+    try:
+        return importlib.import_module(package)
+    except ImportError:
+        raise NotSupported(f'Data frames need {package}, which is not here: pip install "likewise[data]".') from None
+
+
+def opened(frame: Any, name: str = "frame") -> nw.DataFrame[Any]:
+    """A dataframe of any kind, as narwhals sees it; its columns have different names, as text."""
+    narwhals = needs("narwhals")
+    needs("pyarrow")
+    must = "be a pandas or polars dataframe or a pyarrow table, each column under a name of its own"
+    try:
+        table: nw.DataFrame[Any] = narwhals.from_native(frame, eager_only=True)
+        columns = table.columns
+    except (TypeError, narwhals.exceptions.NarwhalsError):
+        raise InvalidParameter(f"`{name}` must {must}, got {_what(frame)}.") from None
+    require(all(isinstance(column, str) for column in columns), name, "name its columns with text", columns)
+    return table
+
+
+def _what(frame: Any) -> str:
+    kind = f"{type(frame).__module__.split('.')[0]}.{type(frame).__name__}"
+    columns = [str(column) for column in getattr(frame, "columns", ())] if hasattr(frame, "shape") else []
+    twice = sorted({column for column in columns if columns.count(column) > 1})
+    return f"a {kind}, whose columns {twice} come twice" if twice else f"a {kind}"
+
+
+def require_columns(table: nw.DataFrame[Any], columns: Sequence[str], name: str = "frame") -> None:
+    """Raise unless the table has all these columns."""
+    absent = [column for column in columns if column not in table.columns]
+    if absent:
+        raise InvalidParameter(f"`{name}` must have the columns {list(columns)}, got no {absent}.")
+
+
+def arrow(table: nw.DataFrame[Any], name: str) -> Any:
+    """One column as an Arrow array, categories as text; a column of mixed kinds as text."""
+    import pyarrow as pa
+
+    column = table.get_column(name)
+    try:
+        values = column.to_arrow()
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        values = pa.array([None if value is None or value != value else _text(value) for value in column])
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    return values.cast(pa.large_string()) if _is_text(values.type) else values
+
+
+def _text(value: Any) -> str:
+    return f"{value:.15g}" if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value)
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def _is_number(kind: Any) -> bool:
+    from pyarrow import types
+
+    counted = types.is_boolean(kind) or types.is_integer(kind)
+    return bool(counted or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def numbers(values: Any, name: str) -> Floats:
+    """A column's values as floats, NaN where missing; text that isn't a number is named."""
+    import pyarrow as pa
+
+    if pa.types.is_boolean(values.type):
+        values = values.cast(pa.int8())
+    try:
+        found = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise InvalidParameter(f"`{name}` must be a column of numbers, got {_odd(values)}.") from None
+    require(not np.isinf(found).any(), name, "be a column of finite numbers", "an infinite one")
+    return np.asarray(found, dtype=float)
+
+
+def _odd(values: Any) -> str:
+    """The first value that is no number, or what the column holds."""
+    if not _is_text(values.type):
+        return str(values.type)
+    return next((repr(text) for text in values.to_pylist() if text is not None and not _is_float(text)), "text")
+
+
+def _is_float(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def texts(values: Any) -> Any:
+    """A column's values as Arrow text, null where missing; 1, 1.0 and "1" are the same level."""
+    import pyarrow as pa
+
+    if _is_text(values.type):
+        return values
+    if pa.types.is_boolean(values.type) or not _is_number(values.type):
+        return values.cast(pa.large_string())
+    different, which = np.unique(numbers(values, "column"), return_inverse=True)
+    words = pa.array([None if value != value else _text(float(value)) for value in different], pa.large_string())
+    return words.take(pa.array(which.ravel()))
+
+
+def levels(values: Any) -> tuple[str, ...]:
+    """The different values of a column, as text in order; what is missing is not among them."""
+    import pyarrow.compute as pc
+
+    return tuple(sorted(pc.unique(texts(values)).drop_null().to_pylist()))
+
+
+def codes(values: Any, known: Sequence[str]) -> NDArray[np.int64]:
+    """Each value's place among the known levels; :data:`MISSING` or :data:`UNSEEN` where it has none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    words = texts(values)
+    place = pc.index_in(words, value_set=pa.array(known, pa.large_string())).fill_null(UNSEEN)
+    found: NDArray[np.int64] = place.to_numpy(zero_copy_only=False).astype(np.int64)
+    if words.null_count:
+        found[words.is_null().to_numpy(zero_copy_only=False)] = MISSING
+    return found
+
+
+# Kinds -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column holds, as far as its values tell.
+
+    Attributes
+    ----------
+    kind
+        ``"number"``, ``"category"`` or ``"unusable"``.
+    missing
+        How many values are missing.
+    different
+        How many different values there are.
+    values
+        Some of them, in words: the levels of a category, the range of a number. Never those of an unusable column,
+        as they may be names.
+    reason
+        Why it is unusable; empty otherwise.
+    """
+
+    name: str
+    kind: str
+    missing: int
+    different: int
+    values: str
+    reason: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The column as plain JSON values."""
+        return asdict(self)
+
+
+def inspect(table: nw.DataFrame[Any], name: str, *, category: bool = False) -> Column:
+    """The kind of a column; ``category`` says that it is one, whatever it looks like."""
+    values = arrow(table, name)
+    if _is_number(values.type) and not category:
+        return _number(values, name)
+    if not (_is_text(values.type) or _is_number(values.type)):
+        return _other(values, name)
+    found, missing = levels(values), int(texts(values).null_count)
+    reason = _no_category(found, len(values) - missing, forced=category)
+    if reason:
+        return Column(name, "unusable", missing, len(found), "", reason)
+    shown = ", ".join(found[:6]) + (", …" if len(found) > 6 else "")
+    return Column(name, "category", missing, len(found), shown)
+
+
+def _number(values: Any, name: str) -> Column:
+    found = numbers(values, name)
+    known = found[~np.isnan(found)]
+    missing, different = len(found) - len(known), len(np.unique(known))
+    whole = bool((known == np.floor(known)).all())
+    row_numbers = whole and different == len(found) > FEW and known.max() - known.min() == different - 1
+    reason = ""
+    if different == 0:
+        reason = "it is never known"
+    elif different == 1 and len(found) > 1 and not missing:
+        reason = "it is the same for everybody"
+    elif row_numbers or (whole and different == len(found) > FEW and _ID.search(name)):
+        reason = "it numbers the rows"
+    if reason:
+        return Column(name, "unusable", missing, different, "", reason)
+    return Column(name, "number", missing, different, f"{known.min():g} to {known.max():g}")
+
+
+def _no_category(found: tuple[str, ...], known: int, *, forced: bool) -> str:
+    """Why these levels are no category."""
+    if not found:
+        return "it is never known"
+    if forced:
+        return ""
+    if all(_DATE.fullmatch(level) for level in found):
+        return "it holds dates; turn them into numbers (an age, a number of days) to use them"
+    if len(found) > MANY or (len(found) > FEW and len(found) > known / 2):
+        return f"it is free text or an id, with {len(found):,} different values in {known:,} rows"
+    return "it is the same for everybody" if len(found) == 1 and known > 1 else ""
+
+
+def _other(values: Any, name: str) -> Column:
+    import pyarrow as pa
+
+    if pa.types.is_null(values.type):
+        reason = "it is never known"
+    elif pa.types.is_temporal(values.type):
+        reason = "it holds dates; turn them into numbers (an age, a number of days) to use them"
+    else:
+        reason = f"it holds {values.type}, neither numbers nor text"
+    return Column(name, "unusable", int(values.null_count), 0, "", reason)

@@ -1,0 +1,132 @@
+"""A data set: people with labels, what may and may not be compared, where they come from, and how to encode them."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from likewise.datasets.comparison import Codes, Comparison
+from likewise.datasets.encoder import Encoder
+from likewise.errors import require
+from likewise.protocol import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WIDTH = 100
+
+
+@dataclass(frozen=True)
+class Datasheet:
+    """What one should know of some data before using it.
+
+    Attributes
+    ----------
+    origin
+        Who collected the data, when, where and for what.
+    rows
+        How many people, and who was left out.
+    positive
+        What a label of 1 means.
+    licence
+        As far as it is known.
+    problems
+        What is known to be wrong with the data, or with using it.
+    source
+        Where this copy came from, and how it was verified.
+    """
+
+    name: str
+    origin: str
+    rows: str
+    positive: str
+    licence: str
+    problems: tuple[str, ...]
+    source: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The sheet as plain JSON values."""
+        return asdict(self) | {"problems": list(self.problems)}
+
+    def __str__(self) -> str:
+        lines = [self.name, "=" * len(self.name)]
+        for heading in ("origin", "rows", "positive", "licence", "source"):
+            lines += _paragraph(f"{heading.capitalize() + ':':<10}", getattr(self, heading))
+        lines += ["Problems:"] if self.problems else ["Problems: none that we know of, which says little."]
+        for problem in self.problems:
+            lines += _paragraph("  - ", problem)
+        return "\n".join(lines)
+
+
+def _paragraph(start: str, text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=start, subsequent_indent=" " * len(start))
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """People with labels, and what may and may not be compared.
+
+    Attributes
+    ----------
+    people
+        One row per person.
+    y
+        Labels 0 or 1.
+    compare_by
+        The columns that a reviewer should compare people by.
+    sensitive
+        The columns that must not justify a difference.
+    distance
+        A hidden distance for a simulated auditor, on :attr:`view`.
+    described
+        What the data are, in words.
+    distance_described
+        What the distance says, in words.
+    datasheet
+        Origin, meaning of the label, licence, known problems.
+    encoder
+        Fitted on these people; turns them, and others, into the numbers that models need.
+    viewer
+        Turns these people, and others, into the view that the distance needs.
+    """
+
+    name: str
+    people: pd.DataFrame
+    y: Floats
+    compare_by: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    distance: Callable[[Floats], Floats]
+    described: str
+    distance_described: str
+    datasheet: Datasheet
+    encoder: Encoder
+    viewer: Comparison | Codes
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def view(self) -> Floats:
+        """The columns to compare by, as numbers: what the distance takes."""
+        return self.viewer.transform(self.people)
+
+    @property
+    def features(self) -> Floats:
+        """All columns as numbers: numbers scaled, categories one column per level."""
+        return self.encoder.transform(self.people)
+
+    @property
+    def metric(self) -> str | Callable[[Floats], Floats]:
+        """The distance, by name if it has one: what lets a simulated auditor take part in a compiled play."""
+        return self.viewer.metric if isinstance(self.viewer, Comparison) else self.distance
+
+
+def split(data: Dataset, first: int, seed: int = 0) -> tuple[Any, Any]:
+    """Positions of a random warm-up split of ``first`` people, and of everybody else."""
+    require(0 < first < len(data), "first", f"be in (0, {len(data)})", first)
+    order = np.random.default_rng(seed).permutation(len(data))
+    return order[:first], order[first:]

@@ -1,0 +1,81 @@
+"""People from a file: CSV, parquet or JSON lines, with one sentence for whatever is wrong with it."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from likewise.datasets.columns import needs
+from likewise.errors import DataUnavailable, InvalidParameter
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KINDS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
+
+
+def read_people(path: str | Path) -> pd.DataFrame:
+    """People from a CSV (commas, semicolons or tabs), parquet or JSON-lines file, compressed with gzip or not."""
+    path = Path(path)
+    pandas = needs("pandas")
+    kind = file_kind(path)
+    if not path.exists():
+        raise DataUnavailable(f"`path` must be a file, got {str(path)!r}, which does not exist.")
+    if not path.is_file():
+        raise DataUnavailable(f"`path` must be a file, got {str(path)!r}, which is a folder.")
+    try:
+        people = _read(pandas, path, kind)
+    except UnicodeDecodeError:
+        raise InvalidParameter(f"`path` must be a file of UTF-8 text, got {path.name}, which is not.") from None
+    except pandas.errors.EmptyDataError:
+        people = pandas.DataFrame()
+    except (ValueError, EOFError, gzip.BadGzipFile) as error:
+        raise InvalidParameter(f"`path` must be a {kind} file, got {path.name}: {_said(error)}.") from None
+    except OSError as error:
+        raise DataUnavailable(f"`path` must be a file that can be read, got {path.name}: {_said(error)}.") from None
+    if people.empty:
+        raise InvalidParameter(f"`path` must be a file with at least one person, got {path.name}, which has none.")
+    return people
+
+
+def file_kind(path: str | Path) -> str:
+    """``"CSV"``, ``"parquet"`` or ``"JSON lines"``, by the end of a file's name."""
+    name = Path(path).name.lower().removesuffix(".gz")
+    kinds = {".csv": "CSV", ".tsv": "CSV", ".parquet": "parquet", ".jsonl": "JSON lines", ".ndjson": "JSON lines"}
+    for end, kind in kinds.items():
+        if name.endswith(end):
+            return kind
+    raise InvalidParameter(f"`path` must end in one of {', '.join(KINDS)}, got {Path(path).name!r}.")
+
+
+def _read(pandas: Any, path: Path, kind: str) -> pd.DataFrame:
+    people: pd.DataFrame
+    if kind == "parquet":
+        needs("pyarrow")
+        people = pandas.read_parquet(path)
+    elif kind == "JSON lines":
+        people = pandas.read_json(path, lines=True, convert_dates=False)
+    else:
+        # Without chunks a column has one kind from the first row to the last; with them it may change half-way.
+        people = pandas.read_csv(path, sep=separator(path), encoding="utf-8-sig", low_memory=False, index_col=False)
+    return people
+
+
+def separator(path: Path) -> str:
+    """What stands between the fields of the first line: a comma, unless semicolons or tabs are more."""
+    with _text(path) as file:
+        first = file.readline()
+    return max(",;\t", key=first.count)
+
+
+def _text(path: Path) -> IO[str]:
+    if path.name.lower().endswith(".gz"):
+        return gzip.open(path, "rt", encoding="utf-8-sig")
+    return path.open(encoding="utf-8-sig")
+
+
+def _said(error: Exception) -> str:
+    """What went wrong, as the end of a sentence."""
+    text = str(error).removeprefix("Error tokenizing data. C error: ").strip().splitlines()
+    return text[0].rstrip(".") if text else type(error).__name__

@@ -1,0 +1,194 @@
+"""Your own people: a dataframe, the column that holds the label, and the columns that a reviewer compares by."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from likewise.datasets.columns import Column, arrow, codes, inspect, levels, opened
+from likewise.datasets.comparison import Codes, Comparison
+from likewise.datasets.dataset import Dataset, Datasheet
+from likewise.datasets.encoder import Encoder
+from likewise.errors import InvalidParameter, require
+from likewise.protocol import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+log = logging.getLogger(__name__)
+
+
+def from_frame(
+    frame: Any,
+    *,
+    label: str,
+    compare_by: Sequence[str],
+    sensitive: Sequence[str] = (),
+    positive: Any = None,
+    distance: Callable[[Floats], Floats] | None = None,
+    units: Mapping[str, float] | None = None,
+    categories: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    name: str = "Your data",
+) -> Dataset:
+    """A data set of your own people.
+
+    Rows without a label are left out, and so are columns that can't be encoded (free text, ids, dates); the log and the
+    datasheet say which. Other missing values stay, and the encoder has a way with them.
+
+    Parameters
+    ----------
+    frame
+        A pandas or polars dataframe, or a pyarrow table.
+    label
+        The column of labels: 0 and 1, true and false, or any two values.
+    compare_by
+        The columns that may justify a difference.
+    sensitive
+        The columns that must not; none of them may be compared by.
+    positive
+        The value of the label that counts as 1, where 0 and 1 or true and false don't say it; all others count as 0.
+    distance
+        A distance of your own, from a view to (k, k) distances; the view then has one column per column to compare by,
+        categories as codes (:class:`Codes`). By default a :class:`Comparison`, which is described in words.
+    units
+        How far apart in a number counts fully, for the default distance.
+    categories
+        Columns that are categories although they look like numbers.
+    drop
+        Columns to leave out of everything.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"income": [30, 50, 40], "home": ["own", "rent", "own"], "approved": ["no", "yes", None]})
+    >>> data = from_frame(people, label="approved", positive="yes", compare_by=["income"])
+    >>> data.y.tolist(), list(data.people.columns)
+    ([0.0, 1.0], ['income', 'home'])
+    """
+    table = opened(frame)
+    _check_roles(table.columns, label, compare_by, sensitive, drop)
+    y, meaning = labels(arrow(table, label), label, positive)
+    known = ~np.isnan(y)
+    unlabelled = int((~known).sum())
+    if unlabelled:
+        log.warning("%d rows have no label in %r and are left out.", unlabelled, label)
+    people: pd.DataFrame = table.drop([label, *drop]).filter(known.tolist()).to_pandas().reset_index(drop=True)
+    encoder = Encoder.fit(people, categories=[column for column in categories if column != label])
+    compared = [column for column in categories if column in compare_by]
+    viewer: Comparison | Codes
+    if distance is None:
+        distance = viewer = Comparison.fit(people, compare_by, units=units, categories=compared)
+        said = viewer.described
+    else:
+        require(callable(distance), "distance", "be a callable, from a view to (k, k) distances", distance)
+        require(units is None, "units", "be left out with a distance of your own", units)
+        viewer = Codes.fit(people, compare_by, categories=compared)
+        said = f"A distance of your own: {getattr(distance, '__name__', type(distance).__name__)}."
+    return Dataset(
+        name=name,
+        people=people,
+        y=y[known],
+        compare_by=viewer.columns,
+        sensitive=tuple(sensitive),
+        distance=distance,
+        described=f"{len(people):,} people; {meaning}.",
+        distance_described=said,
+        datasheet=_datasheet(name, len(people), unlabelled, meaning, encoder),
+        encoder=encoder,
+        viewer=viewer,
+    )
+
+
+def inspected(frame: Any, categories: Sequence[str] = ()) -> list[Column]:
+    """What each column of a dataframe would be taken for: number, category, or unusable and why.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> [column.kind for column in inspected(pd.DataFrame({"income": [30, 50], "home": ["own", "rent"]}))]
+    ['number', 'category']
+    """
+    table = opened(frame)
+    require(len(table) > 0, "frame", "have at least one row", 0)
+    return [inspect(table, name, category=name in categories) for name in table.columns]
+
+
+def _check_roles(
+    columns: Sequence[str], label: str, compare_by: Sequence[str], sensitive: Sequence[str], drop: Sequence[str]
+) -> None:
+    """Every column that is named exists, and no two roles contradict each other."""
+    require(label in columns, "label", f"be one of the columns {list(columns)}", label)
+    by = {compare_by} if isinstance(compare_by, str) else set(compare_by)
+    for role, named in (("sensitive", sensitive), ("drop", drop)):
+        require(not isinstance(named, str), role, "be a list of columns", named)
+        absent = [name for name in named if name not in columns]
+        require(not absent, role, f"be among the columns {list(columns)}", absent)
+        require(label not in named, role, "not hold the label", label)
+        both = sorted(by & set(named))
+        require(not both, role, "not hold columns to compare by", both)
+    require(label not in by, "compare_by", "not hold the label", label)
+    both = sorted(set(sensitive) & set(drop))
+    require(not both, "drop", "not hold sensitive columns", both)
+
+
+# Labels ----------------------------------------------------------------------------------------------------------
+
+
+def labels(values: Any, name: str, positive: Any = None) -> tuple[Floats, str]:
+    """A column of labels as 0, 1 and NaN, and what 1 means in words."""
+    found = levels(values)
+    chosen = _positive(found, name, positive)
+    places = codes(values, found)
+    y = np.where(places < 0, np.nan, places == found.index(chosen))
+    return y, f"1 means that {name} is {chosen}"
+
+
+def _positive(found: tuple[str, ...], name: str, positive: Any) -> str:
+    """Which of the label's values counts as 1."""
+    if len(found) < 2:
+        raise InvalidParameter(f"`label` must have two values, got only {list(found)} in the column {name!r}.")
+    if positive is not None:
+        said = positive if isinstance(positive, str) else _word(positive)
+        matches = [level for level in found if level == said] or [x for x in found if x.lower() == said.lower()]
+        require(len(matches) == 1, "positive", f"be one of the values {list(found[:10])} of {name!r}", positive)
+        return matches[0]
+    for zero, one in (("0", "1"), ("false", "true")):
+        if tuple(level.lower() for level in found) == (zero, one):
+            return found[1]
+    if len(found) == 2:
+        raise InvalidParameter(
+            f"`positive` must say which value of {name!r} counts as 1, {found[0]!r} or {found[1]!r}, got None."
+        )
+    raise InvalidParameter(
+        f"`label` must be a column with two values, got {name!r} with {len(found):,}: "
+        f"{', '.join(found[:5])}, …; say with `positive` which one counts as 1."
+    )
+
+
+def _word(value: Any) -> str:
+    """A value as its level is written."""
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    return f"{value:.15g}" if isinstance(value, (int, float, np.number)) else str(value)
+
+
+def _datasheet(name: str, rows: int, unlabelled: int, meaning: str, encoder: Encoder) -> Datasheet:
+    problems = [f"The column {column} is not used: {reason}." for column, reason in encoder.left_out.items()]
+    if unlabelled:
+        problems.append(
+            f"{unlabelled:,} rows have no label and are left out; if labels are missing for a reason, the rest is not "
+            "like the whole."
+        )
+    return Datasheet(
+        name=name,
+        origin="Given as a dataframe; Likewise knows nothing else of it.",
+        rows=f"{rows:,} people with a label.",
+        positive=f"{meaning}.",
+        licence="Not known to Likewise: ask whoever gave you the data.",
+        problems=tuple(problems),
+        source="Memory.",
+    )
