@@ -1,0 +1,1 @@
+"""Steps, oldest first; a step that was released is never changed."""

@@ -1,0 +1,76 @@
+"""Connections to the two databases, set up so that a commit is on disk and nobody is told "database is locked"."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, NullPool, create_engine, event, make_url
+from sqlalchemy.engine import URL
+
+from likewise.errors import InvalidParameter
+
+BUSY = 60_000
+"""Milliseconds that a process waits for another one's write transaction on SQLite."""
+MIGRATION_LOCK = 0x6C696B6577697365
+"""PostgreSQL's advisory lock that lets one process migrate at a time: "likewise" in ASCII."""
+
+
+def address(database: str | Path) -> URL:
+    """The address of a database: a path or ``sqlite:///…`` for SQLite, ``postgresql://…`` for PostgreSQL.
+
+    Examples
+    --------
+    >>> address("log.db").drivername, address("postgresql://localhost/log").drivername
+    ('sqlite', 'postgresql+psycopg')
+    """
+    text = str(database)
+    url = make_url(text) if "://" in text else URL.create("sqlite", database=text)
+    if url.drivername in ("postgresql", "postgres"):
+        url = url.set(drivername="postgresql+psycopg")
+    if url.get_backend_name() not in ("sqlite", "postgresql"):
+        raise InvalidParameter(f"`database` must be SQLite or PostgreSQL, got {url.get_backend_name()!r}.")
+    if url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:"):
+        raise InvalidParameter("`database` must be a file: a log in memory is lost with the process, got ':memory:'.")
+    return url
+
+
+def readers(url: URL) -> Engine:
+    """A pool of connections for reading; on SQLite they never wait for the writer."""
+    engine = create_engine(url, pool_size=8, max_overflow=24, pool_pre_ping=url.get_backend_name() == "postgresql")
+    return _prepared(engine, "BEGIN")
+
+
+def writers(url: URL) -> Engine:
+    """Connections for writing, one per use: a SQLite transaction takes the write lock when it begins."""
+    return _prepared(create_engine(url, poolclass=NullPool), "BEGIN IMMEDIATE")
+
+
+def lock_migrations(connection: Connection) -> None:
+    """Let one process migrate at a time; on SQLite the write transaction itself does that."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
+
+
+def _prepared(engine: Engine, begin: str) -> Engine:
+    if engine.dialect.name == "sqlite":
+
+        @event.listens_for(engine, "connect")
+        def connected(connection: Any, record: Any) -> None:
+            connection.isolation_level = None  # transactions begin where we say so, and nowhere else
+            for pragma in (f"busy_timeout = {BUSY}", "journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
+                connection.execute(f"PRAGMA {pragma}")
+
+        @event.listens_for(engine, "begin")
+        def began(connection: Connection) -> None:
+            connection.exec_driver_sql(begin)
+
+    else:
+
+        @event.listens_for(engine, "connect")
+        def opened(connection: Any, record: Any) -> None:
+            # A server may be set up to answer before the disk does; our log must not.
+            connection.execute("SET synchronous_commit = on")
+            connection.commit()
+
+    return engine

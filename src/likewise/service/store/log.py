@@ -1,0 +1,251 @@
+"""The store: append to the log, and read it again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from sqlalchemy import Connection, Row, delete, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from likewise.errors import LikewiseError
+from likewise.service.events import Aside, Sealed, dumps, loads, unsealed
+from likewise.service.problems import SequenceConflict
+from likewise.service.store import tables
+from likewise.service.store.connections import address, lock_migrations, readers, writers
+from likewise.service.store.writer import Writer
+from likewise.service.verify_standalone import GENESIS
+
+Result = TypeVar("Result")
+CHUNK = 400
+"""References looked up at once; databases limit the parameters of a query."""
+
+
+class KeyTaken(LikewiseError):
+    """Somebody else answered under this idempotency key first."""
+
+
+class Idempotency(NamedTuple):
+    """A key under which a request is answered once: whose key it is, the key, and a hash of what is asked."""
+
+    scope: str
+    key: str
+    request: str
+
+
+@dataclass(frozen=True)
+class Append:
+    """One write to the log: everything in it happens, or nothing.
+
+    Attributes
+    ----------
+    sealed
+        The events, in their places.
+    at
+        Seconds; when the response was made.
+    key, response
+        What to answer if the same request comes again.
+    erase
+        References whose content goes for ever; the stream's snapshot goes with them.
+    secret
+        Of a stream that is created: what its decisions are derived from.
+    """
+
+    sealed: Sequence[Sealed]
+    at: float = 0.0
+    key: Idempotency | None = None
+    response: Any = None
+    erase: Sequence[str] = ()
+    secret: str | None = None
+
+
+class Store:
+    """The log of every stream, and what is kept beside it.
+
+    Parameters
+    ----------
+    database
+        A path or ``sqlite:///…``; or ``postgresql://…``.
+    """
+
+    def __init__(self, database: str | Path) -> None:
+        self.url = address(database)
+        self._readers = readers(self.url)
+        self._writers = writers(self.url)
+        self._writer = Writer(self._writers)
+
+    @property
+    def dialect(self) -> str:
+        """sqlite or postgresql."""
+        return self._readers.dialect.name
+
+    def migrate(self) -> None:
+        """Bring the tables up to date; several processes may ask at once."""
+        from likewise.service.migrations import upgrade
+
+        with self._writers.begin() as connection:
+            lock_migrations(connection)
+            upgrade(connection)
+
+    def close(self) -> None:
+        """Finish what was handed in, and let go of the database."""
+        self._writer.close()
+        self._readers.dispose()
+        self._writers.dispose()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Writing ------------------------------------------------------------------------------------------------------
+
+    def submit(self, append: Append) -> Future[None]:
+        """Hand in an append; it is on disk when the future is done.
+
+        The future fails with :class:`SequenceConflict` if its first event doesn't follow the log's last one, and with
+        :class:`KeyTaken` if its idempotency key was used meanwhile. Then nothing of it was written.
+        """
+        return self._writer.submit(lambda connection: _append(connection, append))
+
+    def append(self, append: Append) -> None:
+        """The same, waiting until it is on disk."""
+        self.submit(append).result()
+
+    def write(self, write: Callable[[Connection], Result]) -> Result:
+        """Run any other write (tokens, leases, snapshots) on the writer, and wait until it is on disk."""
+        return self._writer.submit(write).result()
+
+    # Reading ------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A connection for reading, at one moment of the log."""
+        with self._readers.connect() as connection:
+            yield connection
+
+    def streams(self) -> list[str]:
+        """The names of all streams, in order."""
+        with self.read() as connection:
+            return list(connection.scalars(select(tables.streams.c.stream).order_by(tables.streams.c.stream)))
+
+    def secret(self, stream: str) -> bytes | None:
+        """What the decisions of a stream are derived from; None if there is no such stream."""
+        wanted = select(tables.streams.c.secret).where(tables.streams.c.stream == stream)
+        with self.read() as connection:
+            found = connection.scalar(wanted)
+        return None if found is None else bytes.fromhex(found)
+
+    def head(self, stream: str) -> tuple[int, str]:
+        """Number and hash of the last event; (0, GENESIS) if there is none."""
+        log = tables.events.c
+        wanted = select(log.seq, log.hash).where(log.stream == stream).order_by(log.seq.desc()).limit(1)
+        with self.read() as connection:
+            found = connection.execute(wanted).first()
+        return (0, GENESIS) if found is None else (found.seq, found.hash)
+
+    def events(
+        self, stream: str, after: int = 0, limit: int = 1000, *, round: int | None = None, asides: bool = False
+    ) -> list[Sealed]:
+        """Up to ``limit`` events after number ``after``, of one round if wanted, with their asides if wanted."""
+        log = tables.events.c
+        wanted = select(tables.events).where(log.stream == stream, log.seq > after).order_by(log.seq).limit(limit)
+        if round is not None:
+            wanted = wanted.where(log.round == round)
+        with self.read() as connection:
+            lines = [_line(row) for row in connection.execute(wanted)]
+            beside = _asides(connection, [ref for line in lines for ref in _refs(line)]) if asides else {}
+        return [unsealed(line, tuple(beside[ref] for ref in _refs(line) if ref in beside)) for line in lines]
+
+    def asides(self, stream: str, *, round: int | None = None, person: str | None = None) -> list[Aside]:
+        """What is kept beside one round, or about one person."""
+        beside = tables.asides.c
+        wanted = select(tables.asides).where(beside.stream == stream).order_by(beside.round, beside.ref)
+        if round is not None:
+            wanted = wanted.where(beside.round == round)
+        if person is not None:
+            wanted = wanted.where(beside.person == person)
+        with self.read() as connection:
+            return [_aside(row) for row in connection.execute(wanted)]
+
+    def response(self, scope: str, key: str) -> tuple[str, Any] | None:
+        """The request and the response under an idempotency key."""
+        kept = tables.responses.c
+        wanted = select(kept.request, kept.response).where(kept.scope == scope, kept.key == key)
+        with self.read() as connection:
+            found = connection.execute(wanted).first()
+        return None if found is None else (found.request, loads(found.response))
+
+
+def _append(connection: Connection, append: Append) -> None:
+    if append.key is not None:
+        row = append.key._asdict() | {"response": dumps(append.response), "at": append.at}
+        try:
+            connection.execute(insert(tables.responses), [row])
+        except IntegrityError as taken:
+            raise KeyTaken(f"The idempotency key {append.key.key!r} was used meanwhile.") from taken
+    if append.secret is not None:
+        row = {"stream": append.sealed[0].stream, "secret": append.secret}
+        _in_place(connection, lambda: connection.execute(insert(tables.streams), [row]), append)
+    _in_place(connection, lambda: connection.execute(insert(tables.events), [_row(s) for s in append.sealed]), append)
+    beside = [_aside_row(s.stream, aside) for s in append.sealed for aside in s.event.asides]
+    if beside:
+        connection.execute(insert(tables.asides), beside)
+    if append.erase:
+        connection.execute(delete(tables.asides).where(tables.asides.c.ref.in_(append.erase)))
+        stream = append.sealed[0].stream
+        connection.execute(delete(tables.snapshots).where(tables.snapshots.c.stream == stream))
+
+
+def _in_place(connection: Connection, write: Callable[[], object], append: Append) -> None:
+    try:
+        write()
+    except IntegrityError as refused:
+        first = append.sealed[0]
+        raise SequenceConflict(
+            f"Event {first.seq} of {first.stream!r} does not follow the log's last one."
+        ) from refused
+
+
+def _row(sealed: Sealed) -> dict[str, Any]:
+    return sealed.to_dict() | {"data": dumps(sealed.event.data), "round": sealed.event.round}
+
+
+def _line(row: Row[Any]) -> dict[str, Any]:
+    line = dict(row._mapping)
+    del line["round"]
+    return line | {"data": loads(line["data"])}
+
+
+def _refs(line: dict[str, Any]) -> list[str]:
+    remark = line["data"].get("remark")
+    return [person["ref"] for person in line["data"].get("people", ())] + ([remark["ref"]] if remark else [])
+
+
+def _aside_row(stream: str, aside: Aside) -> dict[str, Any]:
+    return {
+        "ref": aside.ref,
+        "stream": stream,
+        "round": aside.round,
+        "kind": aside.kind,
+        "person": aside.person,
+        "salt": aside.salt,
+        "content": dumps(aside.content),
+    }
+
+
+def _aside(row: Row[Any]) -> Aside:
+    return Aside(row.ref, row.kind, row.round, row.salt, loads(row.content))
+
+
+def _asides(connection: Connection, refs: list[str]) -> dict[str, Aside]:
+    found: dict[str, Aside] = {}
+    for start in range(0, len(refs), CHUNK):
+        wanted = select(tables.asides).where(tables.asides.c.ref.in_(refs[start : start + CHUNK]))
+        found |= {row.ref: _aside(row) for row in connection.execute(wanted)}
+    return found

@@ -1,0 +1,92 @@
+"""The tables, as queries see them. Migrations make them; a test holds the two together."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, Double, Index, MetaData, Table, Text
+
+metadata = MetaData()
+
+events = Table(
+    "events",
+    metadata,
+    Column("stream", Text, primary_key=True),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("prev", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("round", BigInteger),
+    Column("data", Text, nullable=False),
+    Index("events_of_round", "stream", "round"),
+)
+"""The log. Triggers refuse any change, any gap and any event that doesn't follow the one before."""
+
+streams = Table(
+    "streams",
+    metadata,
+    Column("stream", Text, primary_key=True),
+    Column("secret", Text, nullable=False),
+)
+"""The secret behind each stream's decisions, in hexadecimal digits; the log only commits to it."""
+
+asides = Table(
+    "asides",
+    metadata,
+    Column("ref", Text, primary_key=True),
+    Column("stream", Text, nullable=False),
+    Column("round", BigInteger, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("person", Text),
+    Column("salt", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    Index("asides_of_person", "stream", "person"),
+    Index("asides_of_round", "stream", "round"),
+)
+"""People's features and auditors' words, which can be erased."""
+
+responses = Table(
+    "responses",
+    metadata,
+    Column("scope", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("request", Text, nullable=False),
+    Column("response", Text, nullable=False),
+    Column("at", Double, nullable=False),
+    Index("responses_by_age", "at"),
+)
+"""What was answered under an idempotency key, written together with the events."""
+
+leases = Table(
+    "leases",
+    metadata,
+    Column("stream", Text, primary_key=True),
+    Column("round", BigInteger, primary_key=True, autoincrement=False),
+    Column("holder", Text, nullable=False),
+    Column("until", Double, nullable=False),
+)
+"""Which auditor has which round in front of them, and until when."""
+
+snapshots = Table(
+    "snapshots",
+    metadata,
+    Column("stream", Text, primary_key=True),
+    Column("seq", BigInteger, nullable=False),
+    Column("hash", Text, nullable=False),
+    Column("format", BigInteger, nullable=False),
+    Column("state", Text, nullable=False),
+)
+"""States along the log: a cache, which may be lost at any time."""
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("digest", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("streams", Text),
+    Column("created_at", Double, nullable=False),
+    Column("expires_at", Double),
+    Column("revoked_at", Double),
+)
+"""Who may do what: SHA-256 of the token, role, streams as a JSON list (null for all), times in seconds."""

@@ -1,0 +1,112 @@
+"""One writer: a thread that runs everybody's writes in as few transactions as it can.
+
+While one transaction is on its way to the disk, the writes of other threads queue up and share the next one: eight
+clients pay for one sync, not for eight. A write that fails takes no other down: its transaction is undone and each
+write of it is tried again alone.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+
+from likewise.service.problems import Unavailable
+
+log = logging.getLogger(__name__)
+Result = TypeVar("Result")
+Write = Callable[[Connection], Any]
+TOGETHER = 256
+"""At most so many writes share a transaction."""
+
+
+class Writer:
+    """Runs writes in the order in which they were handed in; each is durable when its future is done."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._queue: SimpleQueue[tuple[Write, Future[Any]] | None] = SimpleQueue()
+        self._connection: Connection | None = None
+        self._closed = False
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name="likewise-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, write: Callable[[Connection], Result]) -> Future[Result]:
+        """Hand in a write; it must use only the connection it is given."""
+        future: Future[Result] = Future()
+        with self._lock:
+            if self._closed:
+                raise Unavailable("The store is closed.")
+            self._queue.put((write, future))
+        return future
+
+    def close(self) -> None:
+        """Finish what was handed in, then stop."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._queue.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        last = False
+        while not last:
+            jobs = [self._queue.get()]
+            while len(jobs) < TOGETHER:
+                try:
+                    jobs.append(self._queue.get_nowait())
+                except Empty:
+                    break
+            last = None in jobs
+            self._write([job for job in jobs if job is not None])
+        self._disconnect()
+
+    def _write(self, jobs: list[tuple[Write, Future[Any]]]) -> None:
+        try:
+            results = self._transaction([write for write, _ in jobs])
+        except Exception as error:
+            if len(jobs) > 1:
+                for job in jobs:
+                    self._write([job])
+            elif jobs:
+                jobs[0][1].set_exception(_named(error))
+            return
+        for (_, future), result in zip(jobs, results, strict=True):
+            future.set_result(result)
+
+    def _transaction(self, writes: list[Write]) -> list[Any]:
+        """All or nothing, and on disk when it returns."""
+        if not writes:
+            return []
+        if self._connection is None:
+            self._connection = self._engine.connect()
+        try:
+            with self._connection.begin():
+                return [write(self._connection) for write in writes]
+        except DBAPIError as error:
+            if error.connection_invalidated:
+                self._disconnect()
+            raise
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def _named(error: Exception) -> Exception:
+    """A database that failed is unavailable; anything else is the business of who wrote."""
+    if isinstance(error, (OperationalError, InterfaceError)):
+        log.error("A write failed: %s", error)
+        unavailable = Unavailable(f"The database did not take the write: {type(error.orig).__name__}.")
+        unavailable.__cause__ = error
+        return unavailable
+    return error
