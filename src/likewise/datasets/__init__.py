@@ -16,11 +16,15 @@ from likewise.datasets.dataset import Dataset, Datasheet, split
 from likewise.datasets.encoder import Encoder
 from likewise.datasets.files import read_people
 from likewise.datasets.frames import from_frame, inspected
+from likewise.datasets.justice import compas
+from likewise.datasets.lending import german, mortgage
 from likewise.datasets.made_up import synthetic, synthetic_distance
 from likewise.datasets.sources import cache_folder, find_file
 from likewise.errors import require
 
-_READY: dict[str, Callable[[], Dataset]] = {"adult": adult, "synthetic": synthetic}
+_READY: dict[str, Callable[[], Dataset]] = {
+    "adult": adult, "compas": compas, "german": german, "mortgage": mortgage, "synthetic": synthetic,
+}  # fmt: skip
 NAMES = tuple(_READY)
 """The data sets that can be loaded by name."""
 
@@ -32,13 +36,17 @@ __all__ = [
     "Dataset",
     "Datasheet",
     "Encoder",
+    "about",
     "adult",
     "adult_distance",
     "cache_folder",
+    "compas",
     "find_file",
     "from_frame",
+    "german",
     "inspected",
     "load",
+    "mortgage",
     "read_people",
     "split",
     "synthetic",
@@ -56,3 +64,15 @@ def load(name: str) -> Dataset:
     """
     require(name in NAMES, "name", f"be one of {', '.join(NAMES)}", name)
     return _READY[name]()
+
+
+def about(name: str) -> str:
+    """What a data set is, in one sentence.
+
+    Examples
+    --------
+    >>> about("german")
+    'The German credit data (Hofmann, UCI, 1994), with corrected levels: was a credit paid back?'
+    """
+    require(name in NAMES, "name", f"be one of {', '.join(NAMES)}", name)
+    return (_READY[name].__doc__ or "").splitlines()[0]

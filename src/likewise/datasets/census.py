@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from likewise.datasets.columns import needs
-from likewise.datasets.comparison import Comparison, cityblock
+from likewise.datasets.comparison import cityblock
 from likewise.datasets.dataset import Dataset, Datasheet
-from likewise.datasets.encoder import Encoder
 from likewise.datasets.sources import OpenML, find_file
 from likewise.errors import DataUnavailable
 from likewise.protocol import Floats
@@ -31,7 +30,6 @@ THERE = (
     "race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "class",
 )  # fmt: skip
 OPENML = OpenML(1590, "class", {"<=50K": 37_155, ">50K": 11_687}, dict(zip(THERE, COLUMNS, strict=True)))
-UNITS = {"age": 15, "education_years": 4, "hours": 15}
 
 
 def adult() -> Dataset:
@@ -41,16 +39,12 @@ def adult() -> Dataset:
     except DataUnavailable as error:
         people, source = OPENML.read(error), OPENML.source
     y = np.asarray(people.pop("income").astype(str).str.startswith(">50K"), dtype=float)
-    people = people.drop(columns=["fnlwgt", "education"])
-    compare_by = ("age", "education_years", "hours", "occupation")
-    viewer = Comparison.fit(people, compare_by, units=UNITS)
-    return Dataset(
-        name="Adult",
-        people=people,
-        y=y,
-        compare_by=compare_by,
+    return Dataset.ready(
+        _datasheet(len(y), source),
+        people.drop(columns=["fnlwgt", "education"]),
+        y,
+        compare_by=("age", "education_years", "hours", "occupation"),
         sensitive=("sex", "race", "marital_status", "relationship"),
-        distance=viewer,
         described=(
             f"{len(y):,} people of the 1994 US census; 1 means an income above 50,000 dollars. The hidden distance "
             "compares age, education, hours of work and occupation, and nothing else."
@@ -60,9 +54,7 @@ def adult() -> Dataset:
             "same probability; fifteen years of age, four years of education, fifteen hours a week or another "
             "occupation each justify a quarter of the scale."
         ),
-        datasheet=_datasheet(len(y), source),
-        encoder=Encoder.fit(people),
-        viewer=viewer,
+        units={"age": 15, "education_years": 4, "hours": 15},
     )
 
 
@@ -103,14 +95,14 @@ def _datasheet(rows: int, source: str) -> Datasheet:
         positive="1 means an income above 50,000 dollars a year.",
         licence="CC BY 4.0, as the UCI repository states for this data set.",
         problems=(
-            "The threshold of 50,000 dollars is arbitrary, and high for 1994: results change with it (Ding, Hardt, "
-            "Miller and Schmidt, 2021, Retiring Adult).",
+            "The threshold of 50,000 dollars is arbitrary, and results change with it (Ding, Hardt, Miller and "
+            "Schmidt, 2021, Retiring Adult).",
             "The rows are a filtered sample with census weights, and the weights are ignored here as nearly "
             "everywhere: shares in the file are not shares of the population.",
             "Old, and of one country: nothing measured here says much about people today.",
             "Race and sex are recorded in the census's categories of the time; relationship gives away sex "
             "(Husband, Wife).",
-            "Work class, occupation and country are missing for some, not at random.",
+            "Work class, occupation and country are missing for some.",
         ),
         source=source,
     )

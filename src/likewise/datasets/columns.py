@@ -222,14 +222,14 @@ def _number(values: Any, name: str) -> Column:
     known = found[~np.isnan(found)]
     missing, different = len(found) - len(known), len(np.unique(known))
     whole = bool((known == np.floor(known)).all())
-    row_numbers = whole and different == len(found) > FEW and known.max() - known.min() == different - 1
+    unique = whole and different == len(found) > FEW
     reason = ""
     if different == 0:
         reason = "it is never known"
     elif different == 1 and len(found) > 1 and not missing:
         reason = "it is the same for everybody"
-    elif row_numbers or (whole and different == len(found) > FEW and _ID.search(name)):
-        reason = "it numbers the rows"
+    elif unique and (known.max() - known.min() == different - 1 or _ID.search(name)):
+        reason = "it is an id, another number in every row"
     if reason:
         return Column(name, "unusable", missing, different, "", reason)
     return Column(name, "number", missing, different, f"{known.min():g} to {known.max():g}")
@@ -244,6 +244,9 @@ def _no_category(found: tuple[str, ...], known: int, *, forced: bool) -> str:
     if all(_DATE.fullmatch(level) for level in found):
         return "it holds dates; turn them into numbers (an age, a number of days) to use them"
     if len(found) > MANY or (len(found) > FEW and len(found) > known / 2):
+        odd = [level for level in found if not _is_float(level)]
+        if len(odd) < len(found) / 10:
+            return f"it holds numbers as text, and {odd[0]!r} among them" if odd else "it holds numbers as text"
         return f"it is free text or an id, with {len(found):,} different values in {known:,} rows"
     return "it is the same for everybody" if len(found) == 1 and known > 1 else ""
 

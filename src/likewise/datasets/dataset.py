@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,6 @@ from likewise.protocol import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
-
-WIDTH = 100
 
 
 @dataclass(frozen=True)
@@ -52,18 +50,22 @@ class Datasheet:
         """The sheet as plain JSON values."""
         return asdict(self) | {"problems": list(self.problems)}
 
-    def __str__(self) -> str:
+    def text(self, width: int = 80) -> str:
+        """The sheet to read, in lines of at most ``width`` characters."""
         lines = [self.name, "=" * len(self.name)]
         for heading in ("origin", "rows", "positive", "licence", "source"):
-            lines += _paragraph(f"{heading.capitalize() + ':':<10}", getattr(self, heading))
+            lines += _paragraph(f"{heading.capitalize() + ':':<10}", getattr(self, heading), width)
         lines += ["Problems:"] if self.problems else ["Problems: none that we know of, which says little."]
         for problem in self.problems:
-            lines += _paragraph("  - ", problem)
+            lines += _paragraph("  - ", problem, width)
         return "\n".join(lines)
 
+    def __str__(self) -> str:
+        return self.text()
 
-def _paragraph(start: str, text: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=start, subsequent_indent=" " * len(start))
+
+def _paragraph(start: str, text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, initial_indent=start, subsequent_indent=" " * len(start))
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,36 @@ class Dataset:
     datasheet: Datasheet
     encoder: Encoder
     viewer: Comparison | Codes
+
+    @classmethod
+    def ready(
+        cls,
+        datasheet: Datasheet,
+        people: pd.DataFrame,
+        y: Floats,
+        *,
+        compare_by: tuple[str, ...],
+        sensitive: tuple[str, ...],
+        described: str,
+        distance_described: str,
+        units: Mapping[str, float],
+        weights: Mapping[str, float] | None = None,
+    ) -> Dataset:
+        """A data set whose distance is a :class:`Comparison` in these units, and whose encoder is fitted on it."""
+        viewer = Comparison.fit(people, compare_by, units=units, weights=weights)
+        return cls(
+            name=datasheet.name,
+            people=people,
+            y=y,
+            compare_by=compare_by,
+            sensitive=sensitive,
+            distance=viewer,
+            described=described,
+            distance_described=distance_described,
+            datasheet=datasheet,
+            encoder=Encoder.fit(people),
+            viewer=viewer,
+        )
 
     def __len__(self) -> int:
         return len(self.y)

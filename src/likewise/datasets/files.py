@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -16,7 +17,10 @@ KINDS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".jsonl", ".jsonl.gz"
 
 
 def read_people(path: str | Path) -> pd.DataFrame:
-    """People from a CSV (commas, semicolons or tabs), parquet or JSON-lines file, compressed with gzip or not."""
+    """People from a CSV (commas, semicolons or tabs), parquet or JSON-lines file, compressed with gzip or not.
+
+    A row of a CSV file with too many fields is an error; one with too few has missing values at its end.
+    """
     path = Path(path)
     pandas = needs("pandas")
     kind = file_kind(path)
@@ -34,6 +38,9 @@ def read_people(path: str | Path) -> pd.DataFrame:
         raise InvalidParameter(f"`path` must be a {kind} file, got {path.name}: {_said(error)}.") from None
     except OSError as error:
         raise DataUnavailable(f"`path` must be a file that can be read, got {path.name}: {_said(error)}.") from None
+    if not isinstance(people.index, pandas.RangeIndex):
+        # pandas takes what is left of the header's columns for the names of the rows.
+        raise InvalidParameter(f"`path` must have a name for every column, got {path.name}, whose rows are longer.")
     if people.empty:
         raise InvalidParameter(f"`path` must be a file with at least one person, got {path.name}, which has none.")
     return people
@@ -55,11 +62,31 @@ def _read(pandas: Any, path: Path, kind: str) -> pd.DataFrame:
         needs("pyarrow")
         people = pandas.read_parquet(path)
     elif kind == "JSON lines":
-        people = pandas.read_json(path, lines=True, convert_dates=False)
+        people = pandas.DataFrame(_objects(path))
     else:
         # Without chunks a column has one kind from the first row to the last; with them it may change half-way.
-        people = pandas.read_csv(path, sep=separator(path), encoding="utf-8-sig", low_memory=False, index_col=False)
+        people = pandas.read_csv(path, sep=separator(path), encoding="utf-8-sig", low_memory=False)
     return people
+
+
+def _objects(path: Path) -> list[dict[str, Any]]:
+    """The objects of a JSON-lines file; empty lines are passed over."""
+    found = []
+    with _text(path) as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                found.append(_object(line, number))
+    return found
+
+
+def _object(line: str, number: int) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except json.JSONDecodeError:
+        found = None
+    if not isinstance(found, dict):
+        raise ValueError(f"line {number} is no JSON object")
+    return found
 
 
 def separator(path: Path) -> str:

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from likewise.datasets.columns import needs
-from likewise.datasets.comparison import Comparison, cityblock
+from likewise.datasets.comparison import cityblock
 from likewise.datasets.dataset import Dataset, Datasheet
-from likewise.datasets.encoder import Encoder
 from likewise.errors import require
 from likewise.protocol import Floats
 
@@ -24,7 +23,6 @@ def synthetic(n: int = 20_000, seed: int = 0) -> Dataset:
     (1000, ('skill', 'effort'), (1000, 2))
     """
     pd = needs("pandas")
-
     require(n >= 1, "n", "be at least 1", n)
     rng = np.random.default_rng(seed)
     group = rng.integers(0, 2, size=n)
@@ -39,16 +37,12 @@ def synthetic(n: int = 20_000, seed: int = 0) -> Dataset:
             "group": group,
         }
     )
-    viewer = Comparison.fit(
-        people, ("skill", "effort"), units={"skill": 1, "effort": 1}, weights={"skill": 1, "effort": 0.5}
-    )
-    return Dataset(
-        name="Synthetic",
-        people=people,
-        y=y,
+    return Dataset.ready(
+        _datasheet(n, seed),
+        people,
+        y,
         compare_by=("skill", "effort"),
         sensitive=("group",),
-        distance=viewer,
         described=(
             f"{n:,} made-up people; the label depends on skill, effort and, unfairly, on a group that address and "
             "hobby give away. The hidden distance compares skill and effort, and nothing else."
@@ -57,9 +51,8 @@ def synthetic(n: int = 20_000, seed: int = 0) -> Dataset:
             "Two people of the same skill and effort should get the same probability; one standard deviation of skill "
             "may make all the difference, one of effort half of it."
         ),
-        datasheet=_datasheet(n, seed),
-        encoder=Encoder.fit(people),
-        viewer=viewer,
+        units={"skill": 1.0, "effort": 1.0},
+        weights={"skill": 1.0, "effort": 0.5},
     )
 
 

@@ -1,0 +1,138 @@
+"""``likewise data``: what there is to play on, what is known of it, and what a file of yours would be taken for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from likewise.cli.output import AsJson, print_json, words
+
+if TYPE_CHECKING:
+    from likewise.datasets import Column, Dataset
+
+EXAMPLES = """
+Examples:
+
+    likewise data
+
+    likewise data compas
+
+    likewise data people.csv
+
+    likewise data people.parquet --json
+"""
+
+
+def data(
+    source: Annotated[
+        str, typer.Argument(help="The name of a data set, or a file of people; without it, all data sets are listed.")
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """List the data sets; print the datasheet of one; or say what the columns of your own file would be taken for."""
+    from likewise import datasets
+
+    if not source:
+        _list(as_json)
+    elif source in datasets.NAMES:
+        _one(source, as_json)
+    else:
+        _file(source, as_json)
+
+
+def _list(as_json: bool) -> None:
+    from likewise import datasets
+
+    found = {name: datasets.about(name) for name in datasets.NAMES}
+    if as_json:
+        print_json({"datasets": [{"name": name, "about": about} for name, about in found.items()]})
+        return
+    table = _table("data set", "what it is")
+    for name, about in found.items():
+        table.add_row(name, about)
+    words(as_json).print(table)
+    words(as_json).print("The datasheet of one: likewise data adult. Your own file: likewise data people.csv.")
+
+
+def _one(name: str, as_json: bool) -> None:
+    from likewise import datasets
+
+    found = datasets.load(name)
+    columns = datasets.inspected(found.people)
+    roles = dict.fromkeys(found.compare_by, "compare by") | dict.fromkeys(found.sensitive, "sensitive")
+    if as_json:
+        print_json(_facts(name, found) | {"columns": [c.to_dict() | {"role": roles.get(c.name, "")} for c in columns]})
+        return
+    console = words(as_json)
+    console.print(found.datasheet.text(min(console.width, 100)), markup=False, highlight=False, soft_wrap=True)
+    console.print(_columns(columns, roles))
+    console.print(f"Label: 1 for {found.y.mean():.1%} of {len(found):,} people.")
+    console.print(f"Hidden distance of a simulated reviewer: {found.distance_described}", markup=False)
+    console.print(f"Encoded, a person is {len(found.encoder.names)} numbers.")
+
+
+def _facts(name: str, found: Dataset) -> dict[str, Any]:
+    return {
+        "name": name,
+        "people": len(found),
+        "positive_rate": float(found.y.mean()),
+        "compare_by": list(found.compare_by),
+        "sensitive": list(found.sensitive),
+        "distance": found.distance_described,
+        "encoded_columns": len(found.encoder.names),
+        "datasheet": found.datasheet.to_dict(),
+    }
+
+
+def _file(source: str, as_json: bool) -> None:
+    from likewise import datasets
+    from likewise.errors import InvalidParameter
+
+    if not Path(source).suffix and not Path(source).exists():
+        raise InvalidParameter(f"`source` must be one of {', '.join(datasets.NAMES)}, or a file, got {source!r}.")
+    people = datasets.read_people(source)
+    columns = datasets.inspected(people)
+    labels = [column.name for column in columns if column.kind != "unusable" and column.different == 2]
+    if as_json:
+        found = {"file": source, "people": len(people), "columns": [column.to_dict() for column in columns]}
+        print_json(found | {"possible_labels": labels})
+        return
+    console = words(as_json)
+    console.print(f"{Path(source).name}: {len(people):,} people, {len(columns)} columns.", highlight=False)
+    console.print(_columns(columns, {}))
+    console.print(
+        _advice(source, labels, [c.name for c in columns if c.kind == "number"]), markup=False, soft_wrap=True
+    )
+
+
+def _columns(columns: list[Column], roles: dict[str, str]) -> Table:
+    headings = ("column", "kind", "missing", "different", "values", "role")
+    table = _table(*headings if roles else headings[:-1], right=("missing", "different"))
+    for column in columns:
+        values = f"not used: {column.reason}" if column.reason else column.values
+        cells = [column.name, column.kind, f"{column.missing:,}", f"{column.different:,}", values]
+        table.add_row(*map(escape, [*cells, *([roles.get(column.name, "")] if roles else [])]))
+    return table
+
+
+def _table(*headings: str, right: tuple[str, ...] = ()) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, justify="right" if heading in right else "left", no_wrap=heading == headings[0])
+    return table
+
+
+def _advice(source: str, labels: list[str], numbers: list[str]) -> str:
+    """What to do next: the command, with the columns that fit; which are right, only its user can say."""
+    if not labels:
+        return "No column has exactly two values, so say which value of the label counts as 1 (--positive)."
+    by = ",".join([name for name in numbers if name not in labels][:2]) or "…"
+    return (
+        f"Columns with two values, one of which may be the label: {', '.join(labels)}. To play, for example:\n"
+        f"likewise play {source} --label {labels[-1]} --compare-by {by}"
+    )
