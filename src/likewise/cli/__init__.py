@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from likewise.cli.data import data
 from likewise.cli.demo import demo
 from likewise.cli.output import console, problems
 from likewise.cli.reproduce import reproduce
@@ -41,7 +42,7 @@ def likewise(
     """Online decisions that learn individual fairness from a person who only points at unfair pairs."""
 
 
-for command in (demo, reproduce):
+for command in (data, demo, reproduce):
     app.command()(command)
 
 
