@@ -5,7 +5,7 @@ A figure carries its caption with it, as its label: :func:`caption` reads it, :f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -50,6 +50,29 @@ def canvas(width: float, height: float) -> Iterator[Figure]:
 
     with mpl.rc_context(STYLE):
         yield Figure(figsize=(width, height))
+
+
+def legend_columns(names: Iterable[str], width: float) -> int:
+    """How many entries of a legend fit side by side under a figure so many inches wide.
+
+    Examples
+    --------
+    >>> legend_columns(["a", "b", "c"], width=8), legend_columns(["a long name of a learner"] * 6, width=8)
+    (3, 2)
+    """
+    # Eleven letters take an inch at our size, and a line with its spaces as much as seven letters.
+    inches = [(len(name) + 7) / 11 for name in names]
+    return len(inches) if sum(inches) <= width else max(1, int(width / max(inches)))
+
+
+def legend_below(figure: Figure, *panels: Any) -> None:
+    """One legend for all panels, under them, where it can't cover anything."""
+    entries = [entry for axes in panels for entry in zip(*axes.get_legend_handles_labels(), strict=True)]
+    found = {label: handle for handle, label in reversed(entries)}
+    names = list(dict.fromkeys(label for _, label in entries))
+    if names:
+        columns = legend_columns(names, figure.get_figwidth())
+        figure.legend([found[name] for name in names], names, loc="outside lower center", ncols=columns)
 
 
 def captioned(figure: Figure, text: str) -> Figure:

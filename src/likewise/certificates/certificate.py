@@ -208,7 +208,7 @@ class Certificate:
 
     def plot(self) -> Figure:
         """Left, the limit of the error regret against ever stricter policies; right, fairness on new people."""
-        with canvas(10, 4.2) as figure:
+        with canvas(8, 4.9) as figure:
             left, right = figure.subplots(1, 2)
             epsilon = [r.epsilon for r in self.regret]
             lines = {"by the reports": "by_reports", "by the Lagrangian regret": "by_lagrangian"}
@@ -217,18 +217,16 @@ class Certificate:
                 if None not in values:
                     left.plot(epsilon, values, color=colour, linestyle=line, label=label)
             left.axhline(0, color="#555555", linewidth=1)
-            left.set(
-                xlabel="ε: compared with policies fair at α − ε", title="Errors above the best such policy, at most"
-            )
+            left.set(xlabel="ε: against policies fair at α − ε", title="Errors above the best, at most")
             for f, colour, line in zip(self.fairness, COLOURS, LINES, strict=False):
-                right.plot(*self.curve(f), color=colour, linestyle=line, label=f.theorem)
+                alphas, betas = self.curve(f)
+                inside = alphas < 1
+                right.plot(alphas[inside], betas[inside], color=colour, linestyle=line, label=f.theorem)
                 right.plot(f.alpha, f.beta, "o", color=colour)
-            right.set(
-                xlabel="α': allowed beyond the distance", title="Share of pairs beyond it, at most", ylim=(0, 1.02)
-            )
+            right.set(xlabel="α': allowed beyond the distance", title="Pairs beyond it, at most", ylim=(0, 1.02))
             for axes in (left, right):
                 if axes.get_legend_handles_labels()[0]:
-                    axes.legend()
+                    axes.legend(loc="upper left", bbox_to_anchor=(-0.1, -0.2), fontsize=11)  # below, over no line
                 else:
                     axes.text(0.5, 0.5, "nothing can be claimed", ha="center", transform=axes.transAxes)
         return figure

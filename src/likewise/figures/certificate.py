@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from likewise.certificates import Certificate
+from likewise.certificates.rounding import at_most
 from likewise.drawing import captioned
 
 if TYPE_CHECKING:
@@ -22,19 +24,23 @@ def certificate_curve(certificate: Certificate) -> Figure:
 
 
 def _caption(c: Certificate) -> str:
-    first, last = c.regret[0].best, c.regret[-1].best
-    if c.regret[0].by_lagrangian is None:
-        left = "Left, nothing can be proved of the errors, as the class is reached only by fitting."
-    else:
+    left = "Left, nothing can be proved of the errors, as the class is reached only by fitting."
+    if math.isfinite(c.regret[0].best):
         left = (
-            "Left, how many errors a fixed policy could have saved at most, from one as lenient as the reviewer (ε = 0:"
-            f" {first:,.1f}) to one that keeps every pair within its distance (ε = {c.alpha:g}: {last:,.1f}); below 0, "
-            "it would have made more."
+            "Left, the most that a fixed policy could have saved, in errors: "
+            f"{_signed(c.regret[0].best)} for one that is as lenient as the reviewer (ε = 0), and "
+            f"{_signed(c.regret[-1].best)} for one that keeps every pair within its distance (ε = {c.alpha:g}); below "
+            "0, it would have made more."
         )
     if not c.fairness:
         return f"{left} Right, nothing can be claimed about new people, as an assumption is broken."
     best = c.fairness[0]
     return (
-        f"{left} Right, for the average policy and two new people, the chance of being more than α' beyond their "
-        f"distance; the dot of the sharpest limit is at α' = {best.alpha:.3f}, {min(1.0, best.beta):.1%}."
+        f"{left} Right, the chance that the average policy puts two new people further apart than their distance plus "
+        f"α', at most: {at_most(100 * min(1.0, best.beta), 1)}% at α' = {at_most(best.alpha, 3)} by the sharpest limit "
+        "(its dot)."
     )
+
+
+def _signed(regret: float) -> str:
+    return at_most(regret, 1).replace("-", "−")

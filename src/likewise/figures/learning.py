@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from likewise.drawing import COLOURS, LINES, canvas
+from likewise.drawing import COLOURS, LINES, canvas, captioned, legend_below
+from likewise.errors import require
+from likewise.figures.replay import moments
 from likewise.game import Transcript
+from likewise.protocol import Floats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+POINTS = 400
+"""Moments at which a line is drawn."""
 
 
 def learning_curves(plays: Mapping[str, Transcript], title: str = "") -> Figure:
@@ -19,24 +25,36 @@ def learning_curves(plays: Mapping[str, Transcript], title: str = "") -> Figure:
 
     Left, a line that flattens has stopped treating similar people too differently; right, lower is more accurate.
     """
-    with canvas(10, 4.2) as figure:
+    require(len(plays) > 0, "plays", "hold at least one play", dict(plays))
+    with canvas(8, 4.4) as figure:
         left, right = figure.subplots(1, 2)
-        for (name, t), colour, line in zip(plays.items(), COLOURS, LINES, strict=False):
-            rounds = np.arange(1, t.rounds + 1)
-            style = {"color": colour, "linestyle": line, "label": name}
-            left.plot(rounds, np.cumsum(t.violations), **style)
-            labelled = np.maximum.accumulate(np.maximum(1, np.cumsum(_labelled(t))))
+        for i, (name, t) in enumerate(plays.items()):
+            after = moments(t.rounds, POINTS)
             # The first few rounds average over too few people to mean anything.
-            right.plot(rounds[20:], (np.cumsum(t.errors) / labelled)[20:], **style)
-        left.set(title="Rounds with a reported violation, so far", xlabel="round", ylim=(0, None))
+            settled = after[after > min(20, t.rounds // 10)]
+            style = {"color": COLOURS[i % len(COLOURS)], "linestyle": LINES[i % len(LINES)], "label": name}
+            style |= {"marker": "o"} if t.rounds == 1 else {}
+            left.plot(after, np.cumsum(t.violations)[after - 1], **style)
+            right.plot(settled, _error_so_far(t)[settled - 1], **style)
+        left.set(title="Rounds with a violation, so far", xlabel="round", ylim=(0, None))
         right.set(title="Error per person, so far", xlabel="round")
         for axes in (left, right):
-            axes.locator_params(axis="x", nbins=5)
-        left.legend(loc="upper left")
+            axes.locator_params(axis="x", nbins=4)
+        legend_below(figure, left)
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
-    return figure
+    return captioned(figure, _caption(plays))
 
 
-def _labelled(t: Transcript) -> Any:
-    return np.add.reduceat(np.isfinite(t.y).astype(float), t.starts[:-1])
+def _error_so_far(t: Transcript) -> Floats:
+    labelled = np.cumsum(np.add.reduceat(np.isfinite(t.y).astype(float), t.starts[:-1]))
+    return np.asarray(np.cumsum(t.errors) / np.maximum(1.0, labelled))
+
+
+def _caption(plays: Mapping[str, Transcript]) -> str:
+    parts = [
+        f"{name}: {int(t.violations.sum()):,} of {t.rounds:,} rounds with a reported violation, "
+        f"{t.error_per_person:.3f} errors per person"
+        for name, t in plays.items()
+    ]
+    return "; ".join(parts) + "."

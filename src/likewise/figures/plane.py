@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from likewise.auditors import named_metric
-from likewise.drawing import COLOURS, MARKERS, canvas, captioned
+from likewise.drawing import COLOURS, MARKERS, canvas, captioned, legend_below, legend_columns
 from likewise.errors import require
 from likewise.figures.replay import moments
 from likewise.game import Transcript
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 JUDGED = 5000
 """Rounds on which the frontier's policies are judged; of more, so many evenly spread over the play."""
+BEST = "best in hindsight"
 TOUCHING = 1e-7
 """A policy that is fair at α touches its limits: rounding must not count as a violation."""
 
@@ -107,23 +108,35 @@ def plane(
     """
     require(len(plays) > 0, "plays", "hold at least one play", dict(plays))
     points = {name: play if isinstance(play, Point) else Point.of(play) for name, play in plays.items()}
-    with canvas(7, 4.6) as figure:
+    names = [*points, BEST] if frontier else list(points)
+    rows = -(-len(names) // legend_columns(names, 8))
+    with canvas(8, 4.1 + 0.28 * rows) as figure:
         axes = figure.subplots()
         if frontier:
             _frontier(axes, frontier)
         for i, (name, point) in enumerate(points.items()):
-            look: Any = {"color": COLOURS[i % len(COLOURS)], "fmt": MARKERS[i // len(COLOURS) % len(MARKERS)]}
+            look: Any = {"color": COLOURS[i % len(COLOURS)], "fmt": MARKERS[(i + i // len(COLOURS)) % len(MARKERS)]}
             bars: Any = {"xerr": point.violations_spread or None, "yerr": point.error_spread or None}
             axes.errorbar(point.violations, point.error, **look, **bars, markersize=9, label=name, zorder=3)
         _violations_axis(axes, [*points.values(), *frontier])
         axes.set(title=title or "Error per person", xlabel="share of rounds with a violation")
-        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        axes.margins(y=0.12)
+        legend_below(figure, axes)
     return captioned(figure, _caption(points, frontier))
 
 
 def _frontier(axes: Any, frontier: Sequence[Point]) -> None:
-    axes.plot([p.violations for p in frontier], [p.error for p in frontier], ".-", color="#222222", linewidth=1.4,
-              markersize=8, label="best in hindsight", zorder=2)  # fmt: skip
+    """The line, with its strictest point, its first without violations from the right, and its end named."""
+    x, y = [p.violations for p in frontier], [p.error for p in frontier]
+    axes.plot(x, y, ".-", color="#222222", linewidth=1.4, markersize=8, label=BEST, zorder=2)
+    kept = [p for p in frontier if p.alpha is not None and p.violations == 0]
+    for point in {kept[0], kept[-1]} if kept else ():
+        axes.annotate(
+            f"fair at {point.alpha:g}", (0.0, point.error), (12, 1), textcoords="offset points", fontsize=10.5
+        )
+    if frontier[-1].alpha is None:
+        end = (frontier[-1].violations, frontier[-1].error)
+        axes.annotate("fair or not", end, (-9, -3), textcoords="offset points", ha="right", fontsize=10.5)
 
 
 def _violations_axis(axes: Any, points: Sequence[Point]) -> None:
@@ -138,8 +151,15 @@ def _violations_axis(axes: Any, points: Sequence[Point]) -> None:
 
 
 def _caption(points: Mapping[str, Point], frontier: Sequence[Point]) -> str:
-    parts = [
-        f"{name}: {p.error:.3f} errors per person, violations in {p.violations:.1%} of rounds"
+    plays = "; ".join(
+        f"{name}: {p.error:.3f} errors per person, violations in {p.violations:.1%} of the rounds"
         for name, p in points.items()
-    ]
-    return "; ".join(parts) + "."
+    )
+    free = [p for p in frontier if p.violations == 0]
+    if not free:
+        return f"{plays}."
+    least = min(p.error for p in free)
+    return (
+        f"{plays}. The black line is what a fixed policy could have reached, chosen in hindsight by somebody who knows "
+        f"the distance: {least:.3f} without any violation, {frontier[-1].error:.3f} with no thought of fairness."
+    )

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.drawing import COLOURS, GREY, LINES, canvas, captioned
+from likewise.certificates.rounding import at_most
+from likewise.drawing import COLOURS, GREY, LINES, canvas, captioned, legend_below
 from likewise.errors import InvalidParameter
 from likewise.figures.replay import moments, states
 from likewise.game import Transcript
 from likewise.hindsight import Hindsight
 from likewise.hypotheses import EnumerableClass
+from likewise.learners import AdaHedge
 from likewise.protocol import Floats, Learner
 from likewise.reduction import base_error
 from likewise.theory import Bound
@@ -25,6 +28,7 @@ POINTS = 200
 """Moments at which curves are computed and drawn."""
 WIDE = 8.0
 """A limit this many times above what happened is drawn on a logarithmic axis."""
+BEST_FAIR, PROMISED = "errors above the best fair policy", "promised for the end"
 
 
 @dataclass(frozen=True)
@@ -118,14 +122,19 @@ def _constant_errors(t: Transcript) -> Floats | None:
 
 
 def promise(transcript: Transcript, learner: Learner | None) -> Bound | None:
-    """What the learner's theorem promised before the first round, where it has one for this play."""
+    """What the learner's theorem promised, before the first round, for a play of this length.
+
+    None without a theorem, and where the play is not as long as the learner was set up for.
+    """
     t = transcript
-    if learner is None or t.facts["first"] != 1:
+    if learner is None or t.facts["first"] != 1 or learner.T not in (None, t.rounds):
         return None
     level = t.alpha - float(t.facts["margin"])
     try:
+        if isinstance(learner, AdaHedge) and learner.T is None:  # its theorem holds at every number of rounds
+            return learner.bound(level, T=t.rounds)
         return learner.bound(level)
-    except InvalidParameter:  # no horizon, no largest batch, or a level of 0: the theorem has no number then
+    except InvalidParameter:  # a level of 0, no constant hypothesis, no largest batch: the theorem has no number then
         return None
 
 
@@ -135,60 +144,82 @@ def violations_and_regret(
     """Left, rounds with a reported violation so far; right, the regret so far; dashed, the theorem's lines.
 
     A line of violations that flattens has stopped treating similar people too differently. The regret on the right is
-    the Lagrangian one: the errors and penalties of the policies played, less those of the best single hypothesis in
-    hindsight. The dashed lines hold after every round, whatever the people and the reports; the left one assumes only
-    that every reported gap is above the level of reports. They are drawn where the learner's theorem speaks about
-    every round; a promise that was made for the end alone is a mark at the end.
+    the Lagrangian one: errors and penalties of the policies played, less those of the best single hypothesis in
+    hindsight. The dashed lines hold after every round, whatever the people and the reports: they follow from what was
+    seen up to then, and the left one assumes that every reported gap is above the level of reports. A promise that was
+    made before the first round is about the end: it is a triangle there (drawn if it isn't far above everything else).
 
     Parameters
     ----------
     learner
         The play's learner; without it no theorem's line is drawn.
     hindsight
-        The best fair policy: adds the error regret against it, at the end.
+        The best fair policy: adds how many more errors the play made, at the end.
     """
     t, found, bound = transcript, course(transcript, learner), promise(transcript, learner)
-    with canvas(8, 4.2) as figure:
+    with canvas(8, 4.4) as figure:
         left, right = figure.subplots(1, 2)
-        left.plot(found.after, found.violations, color=COLOURS[0], label="this play")
-        _limit(left, found.after, found.violations, found.violations_limit)
-        left.set(title="Rounds with a violation, so far", xlabel="round")
+        rounds = found.after + int(t.facts["first"]) - 1
+        most = math.inf if bound is None or bound.violations >= t.rounds else bound.violations
+        _panel(left, rounds, found.violations, found.violations_limit, most)
         if found.regret is None:
-            right.text(0.5, 0.5, "can't be computed:\nthe class is reached\nonly by fitting", ha="center", va="center",
-                       color=GREY, transform=right.transAxes)  # fmt: skip
+            why = "not computed: the class\nis reached only by fitting"
+            right.text(0.5, 0.5, why, ha="center", va="center", color=GREY, transform=right.transAxes)
+            right.set(yticks=[], xlim=left.get_xlim())
         else:
-            right.plot(found.after, found.regret, color=COLOURS[0])
-            _limit(right, found.after, found.regret, found.limit)
+            _panel(right, rounds, found.regret, found.limit, math.inf if bound is None else bound.lagrangian_regret)
             if hindsight is not None:
-                above = float(t.errors.sum()) - hindsight.error
-                name = "errors above the best fair policy"
-                right.plot(t.rounds, above, "D", color=COLOURS[2], markersize=8, label=name, clip_on=False)
+                above = _above(t, hindsight)
+                right.plot(rounds[-1], above, "D", color=COLOURS[2], markersize=8, label=BEST_FAIR, clip_on=False)
+        left.set(title="Rounds with a violation, so far", xlabel="round")
         right.set(title="Regret, so far", xlabel="round")
         for axes in (left, right):
-            axes.locator_params(axis="x", nbins=4)
-        handles = {
-            label: h for axes in (left, right) for h, label in zip(*axes.get_legend_handles_labels(), strict=True)
-        }
-        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3)
-    return captioned(figure, _caption(t, found, bound, hindsight))
+            axes.locator_params(axis="x", nbins=4, integer=True)
+            axes.set_ylim(1.08 * min(0.0, axes.dataLim.y0), None)
+        legend_below(figure, left, right)
+    return captioned(figure, _caption(t, found, hindsight))
 
 
-def _limit(axes: Any, after: Any, reached: Any, limit: Any) -> None:
-    if limit is None:
-        return
-    axes.plot(after, limit, color=COLOURS[1], linestyle=LINES[1], label="theorem's limit")
-    if limit[-1] > WIDE * max(1.0, reached[-1]):
+def _panel(axes: Any, rounds: Any, reached: Any, limit: Any, promised: float) -> None:
+    """What was reached, the theorem's limit after every round, and its promise for the end."""
+    dot = {"marker": "o" if len(rounds) == 1 else None}
+    axes.plot(rounds, reached, color=COLOURS[0], label="this play", **dot)
+    top = max(1.0, float(np.max(reached)))
+    if limit is not None:
+        axes.plot(rounds, limit, color=COLOURS[1], linestyle=LINES[1], label="theorem's limit, after each round", **dot)
+    highest = top if limit is None else max(top, float(np.max(limit)))
+    if math.isfinite(promised) and (limit is None or promised < 3 * highest):
+        axes.plot(rounds[-1], promised, "v", color=COLOURS[3], markersize=9, label=PROMISED, clip_on=False)
+        highest = max(highest, promised)
+    if highest > WIDE * top:
         axes.set_yscale("symlog", linthresh=1.0)
+    else:
+        axes.locator_params(axis="y", integer=True)
 
 
-def _caption(t: Transcript, found: Course, bound: Bound | None, hindsight: Hindsight | None) -> str:
+def _above(t: Transcript, hindsight: Hindsight) -> float:
+    return float(t.errors.sum()) - hindsight.error
+
+
+def _caption(t: Transcript, found: Course, hindsight: Hindsight | None) -> str:
     late = int(t.violations[3 * t.rounds // 4 :].sum())
-    left = f"Left, {int(found.violations[-1]):,} of {t.rounds:,} rounds had a reported violation, {late:,} of them late"
+    left = (
+        f"Left, {int(found.violations[-1]):,} of {t.rounds:,} rounds had a reported violation, {late:,} of them in the "
+        "last quarter"
+    )
     if found.violations_limit is not None:
-        left += f"; the theorem allows {found.violations_limit[-1]:,.0f}, from what was seen"
+        most = float(found.violations_limit[-1])
+        says = (
+            "the theorem would allow every round" if most >= t.rounds else f"the theorem allows at most {at_most(most)}"
+        )
+        left += f"; by what was seen, {says}"
     if found.regret is None:
         return f"{left}."
-    right = f"Right, errors and penalties ended {found.regret[-1]:,.0f} above the best single hypothesis in hindsight"
+    right = f"Right, errors and penalties ended {found.regret[-1]:,.0f} above the best single rule in hindsight"
     if found.limit is not None:
-        right += f", where {found.limit[-1]:,.0f} was proved to be the most"
+        right += f", where {at_most(float(found.limit[-1]))} was proved to be the most"
+    if hindsight is not None:
+        above = _above(t, hindsight)
+        amount = f"{abs(above):,.0f} {'fewer' if above > 0 else 'more'}"
+        right += f"; the best policy that is fair to every pair made {amount} errors"
     return f"{left}. {right}."

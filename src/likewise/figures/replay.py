@@ -27,8 +27,9 @@ def moments(T: int, most: int) -> NDArray[np.intp]:
 def states(transcript: Transcript, learner: Learner, after: Sequence[int] | NDArray[np.intp]) -> Iterator[Any]:
     """The learner's state after each of these numbers of rounds, in rising order."""
     t = transcript
-    fits = learner.parameters() == t.facts["learner"]
-    require(fits, "learner", f"be the play's own {t.facts['learner']['name']}", learner.parameters())
+    recorded, given = t.facts["learner"], learner.parameters()
+    other = [name for name in recorded if recorded[name] != given.get(name)]
+    require(not other, "learner", f"be the play's own {recorded['name']}", f"one with another {' and '.join(other)}")
     require(t.facts["first"] == 1, "transcript", "start at round 1 to be replayed", f"round {t.facts['first']}")
     state, done = learner.init(), 0
     for moment in after:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.drawing import COLOURS, GREY, canvas, captioned
+from likewise.auditors import named_metric
+from likewise.drawing import COLOURS, GREY, canvas, captioned, legend_below
 from likewise.figures.replay import moments, states
 from likewise.game import Transcript
-from likewise.protocol import Floats, Key, Learner, Role
+from likewise.hypotheses import EnumerableClass
+from likewise.protocol import Distance, Floats, Key, Learner, Role
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LOOKS = 60
-"""Later policies under which the pairs are looked at again."""
+LOOKS, FITTED_LOOKS = 60, 12
+"""Later policies under which the pairs are looked at again; fewer where each of them has to be fitted."""
 PAIRS = 120
 """Reported pairs drawn; of more, so many evenly spread over the play."""
 
@@ -49,60 +51,89 @@ class LaterGaps:
         return np.asarray(self.later[:, -1])
 
 
-def later_gaps(transcript: Transcript, learner: Learner, *, looks: int = LOOKS, pairs: int = PAIRS) -> LaterGaps:
+def later_gaps(transcript: Transcript, learner: Learner, *, looks: int | None = None, pairs: int = PAIRS) -> LaterGaps:
     """The gap of each reported pair under the policies that came after, by playing the fold again."""
     t = transcript
     reported = np.flatnonzero(t.reported)
     if len(reported) > pairs:
         reported = reported[np.linspace(0, len(reported) - 1, pairs).round().astype(np.intp)]
-    after = moments(t.rounds, looks)
+    usual = LOOKS if isinstance(t.hypotheses, EnumerableClass) else FITTED_LOOKS
+    after = moments(t.rounds, usual if looks is None else looks)
     people = (t.starts[:-1, None] + t.pairs)[reported]
     rows = t.rows[people.ravel()]
     later = np.full((len(reported), len(after)), np.nan)
     for column, (moment, state) in enumerate(zip(after, states(t, learner, after), strict=True)):
         policy = learner.act(state, Key(int(t.facts["seed"]), Role.LEARNER, int(moment) + 1))
         known = reported < moment
-        chances = policy.at(rows).reshape(-1, 2)
-        later[known, column] = (chances[:, 0] - chances[:, 1])[known]
+        if known.any():
+            favoured, disfavoured = policy.at(rows).reshape(-1, 2)[known].T
+            later[known, column] = favoured - disfavoured
     return LaterGaps(reported + 1, t.gaps[reported], after, later)
 
 
-def did_reports_help(transcript: Transcript, learner: Learner) -> Figure:
+def did_reports_help(transcript: Transcript, learner: Learner, *, distance: Distance | str | None = None) -> Figure:
     """The gap of every reported pair, as reported (a dot) and under the policies that came after (a line).
 
-    Lines that fall into the band say that the policies treat those two people alike now; a line that stays high says
-    that the report did not help. Below 0 the other one of the two is favoured. The thick line is the median of the
+    A line that falls says that later policies treat those two people more alike; one that stays as high as its dot says
+    that the report did not help. Inside the band, the two could be reported no more, whoever they are; outside, that
+    depends on how unlike they are. Below 0 the other one of the two is favoured. The thick line is the median of the
     pairs reported so far.
+
+    Parameters
+    ----------
+    learner
+        The play's own learner: its policies are computed again from the transcript.
+    distance
+        The reviewer's distance, where one is written: the caption then says how many pairs are still violations.
     """
     found = later_gaps(transcript, learner)
     level = transcript.alpha - float(transcript.facts["margin"])
-    with canvas(7, 4.2) as figure:
+    with canvas(8, 4.4) as figure:
         axes = figure.subplots()
         axes.axhspan(-level, level, color=COLOURS[4], alpha=0.25, linewidth=0, label=f"within {level:g}")
-        for start, gap, gaps in zip(found.rounds, found.first, found.later, strict=True):
-            x, y = np.concatenate([[start], found.after]), np.concatenate([[gap], gaps])
-            axes.plot(x, y, color=COLOURS[5], linewidth=0.8, alpha=0.5)
         if len(found.rounds):
-            axes.plot(found.rounds, found.first, "o", color=COLOURS[1], markersize=5, label="gap as reported")
-            some = np.isfinite(found.later).any(axis=0)
-            median = np.nanmedian(found.later[:, some], axis=0)
-            axes.plot(found.after[some], median, color=COLOURS[0], linewidth=2.6, label="median, later")
+            _lines(axes, found)
         else:
-            axes.text(0.5, 0.5, "no pair was reported", ha="center", color=GREY, transform=axes.transAxes)
-        axes.set(title="Gap of each reported pair", xlabel="round")
-        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4, handletextpad=0.4)
-    return captioned(figure, _caption(found, int(transcript.reported.sum()), level))
+            axes.text(0.5, 0.7, "no pair was reported", ha="center", color=GREY, transform=axes.transAxes)
+            axes.set(xlim=(0, transcript.rounds + 1), ylim=(-1, 1))
+        axes.set(title="Gap between the probabilities of each reported pair", xlabel="round")
+        axes.locator_params(axis="x", nbins=5, integer=True)
+        legend_below(figure, axes)
+    violating = None if distance is None else _violating(transcript, found, distance)
+    return captioned(figure, _caption(found, int(transcript.reported.sum()), level, violating))
 
 
-def _caption(found: LaterGaps, reports: int, level: float) -> str:
+def _lines(axes: Any, found: LaterGaps) -> None:
+    for start, gap, gaps in zip(found.rounds, found.first, found.later, strict=True):
+        known = np.isfinite(gaps)
+        x, y = np.append(start, found.after[known]), np.append(gap, gaps[known])
+        axes.plot(x, y, color=COLOURS[5], linewidth=0.9, alpha=0.6, label="later")
+    axes.plot(found.rounds, found.first, "o", color=COLOURS[1], markersize=5, label="as reported")
+    some = np.isfinite(found.later).any(axis=0)
+    middle = np.nanmedian(found.later[:, some], axis=0)
+    axes.plot(found.after[some], middle, color=COLOURS[0], linewidth=2.8, label="median of all so far, later")
+
+
+def _violating(t: Transcript, found: LaterGaps, distance: Distance | str) -> int:
+    """How many of the pairs are violations under the last policy, whichever of the two it favours."""
+    compare = named_metric(distance) if isinstance(distance, str) else distance
+    count = 0
+    for i, gap in zip(found.rounds - 1, found.last, strict=True):
+        high, low = t.pairs[i] if gap > 0 else t.pairs[i][::-1]
+        count += bool(abs(gap) > float(np.asarray(compare(t.view_of(int(i))))[high, low]) + t.alpha)
+    return count
+
+
+def _caption(found: LaterGaps, reports: int, level: float, violating: int | None) -> str:
     count = len(found.rounds)
     if not count:
         return "No pair was reported, so there is nothing to look at again."
     which = f"Of {count} reported pairs" if count == reports else f"Of {count} of the {reports:,} reported pairs"
     closer = int((np.abs(found.last) < found.first).sum())
-    within = int((np.abs(found.last) <= level).sum())
+    end = f"{int((np.abs(found.last) <= level).sum())} were within {level:g} of each other"
+    if violating is not None:
+        end = f"{violating} were still violations"
     return (
-        f"{which}, {closer} were closer together under the last policy than when they were reported, and {within} "
-        f"within {level:g} of each other; the median gap went from {np.median(found.first):.2f} to "
-        f"{np.median(found.last):.2f}."
+        f"{which}, {closer} were closer together under the last policy than when they were reported, and {end}; the "
+        f"median gap went from {np.median(found.first):.2f} to {np.round(np.median(found.last), 2) + 0.0:.2f}."
     )

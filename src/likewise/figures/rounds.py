@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from likewise.drawing import COLOURS, GREY, canvas, captioned
+from likewise.drawing import COLOURS, GREY, canvas, captioned, legend_below
 from likewise.errors import require
 from likewise.game import Transcript
 
@@ -48,10 +48,10 @@ def one_round(transcript: Transcript, i: int | None = None) -> Figure:
     ranks = np.empty(len(order), dtype=np.intp)
     ranks[order] = np.arange(1, len(order) + 1)
     level = t.alpha - float(t.facts["margin"])
-    with canvas(7, 4.2) as figure:
+    with canvas(8, 4.4) as figure:
         axes = figure.subplots()
         low = float(seen.probabilities[order[0] if seen.report is None else seen.report.disfavoured])
-        axes.axhspan(low, low + level, color=COLOURS[4], alpha=0.25, linewidth=0, label=f"band of {level:g}")
+        axes.axhspan(low, low + level, color=COLOURS[4], alpha=0.25, linewidth=0, label=f"tolerance of {level:g}")
         for value, name, style in LABELS:
             _dots(axes, ranks, seen.probabilities, _having(seen.batch.y, value), name, style)
         if seen.report is not None:
@@ -63,7 +63,7 @@ def one_round(transcript: Transcript, i: int | None = None) -> Figure:
             xlim=(0.4, len(ranks) + 0.6),
         )
         axes.set_xticks(np.unique(np.linspace(1, len(ranks), min(len(ranks), 12)).round()))
-        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4, handletextpad=0.4)
+        legend_below(figure, axes)
     return captioned(figure, _caption(seen, number, level))
 
 
@@ -93,7 +93,7 @@ def _caption(seen: Any, number: int, level: float) -> str:
         return f"{people}: the reviewer pointed at no pair. Two people within the band differ by less than {level:g}."
     high, low = (float(seen.probabilities[j]) for j in seen.report[:2])
     return (
-        f"{people}: the reviewer pointed at the ringed pair, whose probabilities {high:.2f} and {low:.2f} are "
-        f"{high - low:.2f} apart. The band above the lower of the two is {level:g} high: even two people who are "
-        "alike in every respect may differ by that much."
+        f"{people}: the reviewer pointed at the ringed pair, with probabilities of {high:.2f} and {low:.2f}. The band "
+        f"above the lower of the two is {level:g} high: even two people who are alike in every respect may differ by "
+        "that much."
     )
