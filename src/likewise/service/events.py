@@ -30,7 +30,8 @@ person_erased          refs, rounds
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -103,6 +104,12 @@ class Event:
         return self.data.get("round")
 
     @property
+    def refs(self) -> list[str]:
+        """The references of everything that the event commits to."""
+        remark = self.data.get("remark")
+        return [person["ref"] for person in self.data.get("people", ())] + ([remark["ref"]] if remark else [])
+
+    @property
     def time(self) -> float:
         """Seconds since 1970."""
         return datetime.fromisoformat(self.at).timestamp()
@@ -120,6 +127,11 @@ class Sealed(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """The event as it is hashed and exported."""
         return _fields(self.stream, self.seq, self.prev, self.event) | {"hash": self.hash}
+
+    def beside(self, asides: Mapping[str, Aside]) -> Sealed:
+        """The same with what it commits to, as far as that is still there."""
+        found = tuple(asides[ref] for ref in self.event.refs if ref in asides)
+        return self._replace(event=replace(self.event, asides=found)) if found else self
 
 
 def seal(stream: str, seq: int, prev: str, events: list[Event]) -> list[Sealed]:
@@ -141,9 +153,9 @@ def seal(stream: str, seq: int, prev: str, events: list[Event]) -> list[Sealed]:
     return found
 
 
-def unsealed(line: dict[str, Any], asides: tuple[Aside, ...] = ()) -> Sealed:
-    """An exported or stored event again."""
-    event = Event(line["kind"], line["data"], line["at"], line["version"], asides)
+def unsealed(line: Mapping[str, Any]) -> Sealed:
+    """An exported or stored event again, without its asides."""
+    event = Event(line["kind"], line["data"], line["at"], line["version"])
     return Sealed(line["stream"], line["seq"], line["prev"], line["hash"], event)
 
 

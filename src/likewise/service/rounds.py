@@ -406,7 +406,7 @@ def _learned(state: State, event: Event) -> State:
         rounds=state.rounds.without(one.t),
         totals=_with_round(state.totals, round, one, event.data, model.settings.costs),
     )
-    if state.learner is None or one.lost - one.erased:
+    if state.learner is None or one.lost:
         # Somebody was erased after this round was learned: the next checkpoint says what the learner knew.
         return replace(after, learner=None, policy=None)
     learner = model.learner.update(state.learner, round)
@@ -465,7 +465,7 @@ def _without(one: OpenRound, gone: set[str], model: Model) -> OpenRound:
     rows = one.rows.copy()
     rows[list(erased)] = model.neutral(len(erased))
     ids = tuple(None if i in erased else name for i, name in enumerate(one.ids))
-    return replace(one, rows=rows, ids=ids, erased=one.erased | erased)
+    return replace(one, rows=rows, ids=ids, erased=one.erased | erased, lost=one.lost - erased)
 
 
 def _counted(state: State, **more: int) -> State:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, Row, delete, insert, select
+from sqlalchemy import Connection, Row, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from likewise.errors import LikewiseError
@@ -50,7 +50,8 @@ class Append:
     key, response
         What to answer if the same request comes again.
     erase
-        References whose content goes for ever; the stream's snapshot goes with them.
+        References whose content goes for ever; the stream's snapshot, and what was answered about ``erase_rounds``,
+        go with them.
     secret
         Of a stream that is created: what its decisions are derived from.
     """
@@ -60,6 +61,7 @@ class Append:
     key: Idempotency | None = None
     response: Any = None
     erase: Sequence[str] = ()
+    erase_rounds: Sequence[int] = ()
     secret: str | None = None
 
 
@@ -121,6 +123,20 @@ class Store:
         """Run any other write (tokens, leases, snapshots) on the writer, and wait until it is on disk."""
         return self._writer.submit(write).result()
 
+    def scrub(self) -> None:
+        """Overwrite what was erased in SQLite's side file too; PostgreSQL does so when it vacuums."""
+        if self.dialect == "sqlite":
+            connection = self._writers.raw_connection()
+            try:
+                connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            finally:
+                connection.close()
+
+    def forget_responses(self, before: float) -> None:
+        """Drop what was answered under keys before a time (seconds): a key is good for a while, not for ever."""
+        old = delete(tables.responses).where(tables.responses.c.at < before)
+        self.write(lambda connection: connection.execute(old) and None)
+
     # Reading ------------------------------------------------------------------------------------------------------
 
     @contextmanager
@@ -158,9 +174,18 @@ class Store:
         if round is not None:
             wanted = wanted.where(log.round == round)
         with self.read() as connection:
-            lines = [_line(row) for row in connection.execute(wanted)]
-            beside = _asides(connection, [ref for line in lines for ref in _refs(line)]) if asides else {}
-        return [unsealed(line, tuple(beside[ref] for ref in _refs(line) if ref in beside)) for line in lines]
+            found = [_sealed(row) for row in connection.execute(wanted)]
+            if asides:
+                beside = _asides(connection, [ref for sealed in found for ref in sealed.event.refs])
+                found = [sealed.beside(beside) for sealed in found]
+        return found
+
+    def asides_of(self, refs: Sequence[str]) -> Iterator[Aside]:
+        """What is still there under some references, in their order."""
+        for some in _chunks(refs):
+            with self.read() as connection:
+                found = _asides(connection, some)
+            yield from (found[ref] for ref in some if ref in found)
 
     def asides(self, stream: str, *, round: int | None = None, person: str | None = None) -> list[Aside]:
         """What is kept beside one round, or about one person."""
@@ -174,17 +199,19 @@ class Store:
             return [_aside(row) for row in connection.execute(wanted)]
 
     def response(self, scope: str, key: str) -> tuple[str, Any] | None:
-        """The request and the response under an idempotency key."""
+        """The request and the response under an idempotency key; the response is None if it was erased."""
         kept = tables.responses.c
         wanted = select(kept.request, kept.response).where(kept.scope == scope, kept.key == key)
         with self.read() as connection:
             found = connection.execute(wanted).first()
-        return None if found is None else (found.request, loads(found.response))
+        return None if found is None else (found.request, loads(found.response or "null"))
 
 
 def _append(connection: Connection, append: Append) -> None:
     if append.key is not None:
+        first = append.sealed[0]
         row = append.key._asdict() | {"response": dumps(append.response), "at": append.at}
+        row |= {"stream": first.stream, "round": first.event.round}
         try:
             connection.execute(insert(tables.responses), [row])
         except IntegrityError as taken:
@@ -197,9 +224,18 @@ def _append(connection: Connection, append: Append) -> None:
     if beside:
         connection.execute(insert(tables.asides), beside)
     if append.erase:
-        connection.execute(delete(tables.asides).where(tables.asides.c.ref.in_(append.erase)))
-        stream = append.sealed[0].stream
-        connection.execute(delete(tables.snapshots).where(tables.snapshots.c.stream == stream))
+        _erase(connection, append)
+
+
+def _erase(connection: Connection, append: Append) -> None:
+    """Everything outside the log that says who somebody was."""
+    stream, kept = append.sealed[0].stream, tables.responses.c
+    for refs in _chunks(append.erase):
+        connection.execute(delete(tables.asides).where(tables.asides.c.ref.in_(refs)))
+    for rounds in _chunks(append.erase_rounds):
+        about = update(tables.responses).where(kept.stream == stream, kept.round.in_(rounds))
+        connection.execute(about.values(response=None))
+    connection.execute(delete(tables.snapshots).where(tables.snapshots.c.stream == stream))
 
 
 def _in_place(connection: Connection, write: Callable[[], object], append: Append) -> None:
@@ -216,15 +252,8 @@ def _row(sealed: Sealed) -> dict[str, Any]:
     return sealed.to_dict() | {"data": dumps(sealed.event.data), "round": sealed.event.round}
 
 
-def _line(row: Row[Any]) -> dict[str, Any]:
-    line = dict(row._mapping)
-    del line["round"]
-    return line | {"data": loads(line["data"])}
-
-
-def _refs(line: dict[str, Any]) -> list[str]:
-    remark = line["data"].get("remark")
-    return [person["ref"] for person in line["data"].get("people", ())] + ([remark["ref"]] if remark else [])
+def _sealed(row: Row[Any]) -> Sealed:
+    return unsealed(dict(row._mapping) | {"data": loads(row.data)})
 
 
 def _aside_row(stream: str, aside: Aside) -> dict[str, Any]:
@@ -243,9 +272,13 @@ def _aside(row: Row[Any]) -> Aside:
     return Aside(row.ref, row.kind, row.round, row.salt, loads(row.content))
 
 
-def _asides(connection: Connection, refs: list[str]) -> dict[str, Aside]:
+def _asides(connection: Connection, refs: Sequence[str]) -> dict[str, Aside]:
     found: dict[str, Aside] = {}
-    for start in range(0, len(refs), CHUNK):
-        wanted = select(tables.asides).where(tables.asides.c.ref.in_(refs[start : start + CHUNK]))
+    for some in _chunks(refs):
+        wanted = select(tables.asides).where(tables.asides.c.ref.in_(some))
         found |= {row.ref: _aside(row) for row in connection.execute(wanted)}
     return found
+
+
+def _chunks(values: Sequence[Result]) -> Iterator[Sequence[Result]]:
+    return (values[start : start + CHUNK] for start in range(0, len(values), CHUNK))

@@ -51,11 +51,14 @@ responses = Table(
     Column("scope", Text, primary_key=True),
     Column("key", Text, primary_key=True),
     Column("request", Text, nullable=False),
-    Column("response", Text, nullable=False),
+    Column("response", Text),
+    Column("stream", Text, nullable=False),
+    Column("round", BigInteger),
     Column("at", Double, nullable=False),
+    Index("responses_of_round", "stream", "round"),
     Index("responses_by_age", "at"),
 )
-"""What was answered under an idempotency key, written together with the events."""
+"""What was answered under an idempotency key, written together with the events; null once a person in it is erased."""
 
 leases = Table(
     "leases",

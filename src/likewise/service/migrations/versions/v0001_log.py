@@ -92,9 +92,12 @@ def upgrade() -> None:
         sa.Column("scope", text, primary_key=True),
         sa.Column("key", text, primary_key=True),
         sa.Column("request", text, nullable=False),
-        sa.Column("response", text, nullable=False),
+        sa.Column("response", text),
+        sa.Column("stream", text, nullable=False),
+        sa.Column("round", whole),
         sa.Column("at", number, nullable=False),
     )
+    op.create_index("responses_of_round", "responses", ["stream", "round"])
     op.create_index("responses_by_age", "responses", ["at"])
     op.create_table(
         "leases",

@@ -1,0 +1,110 @@
+"""Signed checkpoints: the service's word that a log stood at this event with this hash.
+
+A chain of hashes shows any change to the log, unless somebody recomputes it from the start. A checkpoint, signed with
+Ed25519 and kept elsewhere (a file that is copied away, the receipt in a decider's hands), shows that too. The key lives
+in a file of its own, made on the first start; its public half belongs with whoever will check.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
+
+from likewise.errors import InvalidParameter
+from likewise.service.events import Sealed, dumps, loads
+from likewise.service.verify_standalone import signed_bytes
+
+
+class Signer:
+    """Signs checkpoints with one Ed25519 key.
+
+    Examples
+    --------
+    >>> from likewise.service.verify_standalone import verify_signature
+    >>> signer = Signer.generate()
+    >>> receipt = signer.sign("loans", 7, "ab" * 32, "2026-01-01T00:00:00.000000+00:00")
+    >>> verify_signature(bytes.fromhex(signer.public_key), bytes.fromhex(receipt["signature"]), signed_bytes(receipt))
+    True
+    """
+
+    def __init__(self, key: Ed25519PrivateKey) -> None:
+        self._key = key
+        self.public_key = key.public_key().public_bytes_raw().hex()
+        """64 hexadecimal digits."""
+
+    @classmethod
+    def generate(cls) -> Signer:
+        """A signer with a new key."""
+        return cls(Ed25519PrivateKey.generate())
+
+    @classmethod
+    def at(cls, path: str | Path) -> Signer:
+        """The signer whose key is in a file, which is made, for its owner's eyes only, if it isn't there."""
+        path = Path(path)
+        if not path.exists():
+            _create(path, cls.generate()._pem())
+        key = load_pem_private_key(path.read_bytes(), password=None)
+        if not isinstance(key, Ed25519PrivateKey):
+            raise InvalidParameter(f"`key` must be an Ed25519 private key, got another kind in {path}.")
+        return cls(key)
+
+    def _pem(self) -> bytes:
+        return self._key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+    def sign(self, stream: str, seq: int, hash: str, at: str) -> dict[str, Any]:
+        """A checkpoint: the log of ``stream`` stood at event ``seq`` with this hash."""
+        checkpoint = {"stream": stream, "seq": seq, "hash": hash, "at": at}
+        signature = self._key.sign(signed_bytes(checkpoint)).hex()
+        return checkpoint | {"key": self.public_key, "signature": signature}
+
+    def receipt(self, sealed: Sealed) -> dict[str, Any]:
+        """The checkpoint at an event, for who caused it."""
+        return self.sign(sealed.stream, sealed.seq, sealed.hash, sealed.event.at)
+
+
+def _create(path: Path, content: bytes) -> None:
+    """Write a new file at once, for its owner only; if somebody else was faster, theirs stays."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent)  # readable by the owner only
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(temporary, path)
+    except FileExistsError:
+        pass
+    finally:
+        os.unlink(temporary)
+
+
+class CheckpointFile:
+    """Signed checkpoints, one JSON object per line, only ever added to."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    def write(self, checkpoints: Iterable[dict[str, Any]]) -> None:
+        """Add checkpoints; they are on disk when this returns."""
+        lines = "".join(dumps(checkpoint) + "\n" for checkpoint in checkpoints)
+        if lines:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with open(self.path, "a", encoding="ascii") as file:
+                file.write(lines)
+                file.flush()
+                os.fsync(file.fileno())
+
+    def read(self, stream: str | None = None) -> Iterator[dict[str, Any]]:
+        """The checkpoints written so far, of one stream if wanted."""
+        if self.path.exists():
+            with open(self.path, encoding="ascii") as file:
+                for line in file:
+                    checkpoint = loads(line)
+                    if stream in (None, checkpoint["stream"]):
+                        yield checkpoint

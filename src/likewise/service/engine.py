@@ -1,0 +1,418 @@
+"""The engine: everything that can be asked of the service, in Python. Routes and pages only translate.
+
+Every method answers with plain JSON values, or raises an error that knows its HTTP status
+(:func:`likewise.service.problems.status_of`). What was asked is durable when a method returns.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from likewise.errors import require, require_number
+from likewise.policies import thresholds_of
+from likewise.service import commands, views
+from likewise.service.chain import CheckpointFile, Signer
+from likewise.service.events import Aside, stamp
+from likewise.service.export import export
+from likewise.service.problems import Conflict, Unknown
+from likewise.service.settings import Settings, plain_text
+from likewise.service.standing import standing
+from likewise.service.state import OpenRound, State
+from likewise.service.store import Idempotency, Store
+from likewise.service.store.leases import Leases
+from likewise.service.streams import Live, Outcome, Streams, Task
+
+KEYS_KEPT = 86_400.0
+"""Seconds for which an idempotency key is remembered, at least."""
+NOTE_LIMIT = 2000
+"""The longest reason or note of an auditor."""
+
+
+class Engine:
+    """Streams behind a store.
+
+    Parameters
+    ----------
+    store
+        Where the logs are; migrated.
+    signer
+        Signs receipts and checkpoints.
+    checkpoints
+        The file that checkpoints go to, if any.
+    clock
+        Seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        signer: Signer,
+        checkpoints: CheckpointFile | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.store = store
+        self.signer = signer
+        self.checkpoints = checkpoints
+        self.clock = clock
+        self.ready = False
+        """Whether every log was read up to its head."""
+        self.streams = Streams(store)
+        self.leases = Leases(store)
+        self._secrets: dict[str, bytes] = {}
+        self._signed: dict[str, int] = {}
+
+    def start(self) -> None:
+        """Read every log up to its head."""
+        for name in self.streams.names():
+            self.streams.get(name)
+        self.ready = True
+
+    def close(self) -> None:
+        """Sign and save where every stream stands, and let go of the store."""
+        self.sign_heads()
+        for live in self.streams.loaded():
+            live.save(always=True)
+        self.store.close()
+
+    # What deciders ask --------------------------------------------------------------------------------------------
+
+    def create(self, settings: Settings, by: str, key: Idempotency | None = None) -> dict[str, Any]:
+        """Begin a stream: {stream, settings, receipt}."""
+        secret = secrets.token_bytes(32)
+        digest = hashlib.sha256(secret).hexdigest()
+        return self._do(
+            self.streams.get(settings.name, create=True),
+            lambda state: commands.CreateStream(settings, by, digest),
+            lambda outcome: {"stream": settings.name, "settings": settings.to_dict()},
+            key,
+            lambda: {"secret": secret.hex()},
+        )
+
+    def decide(
+        self, stream: str, people: Sequence[Mapping[str, Any]], by: str, key: Idempotency | None = None
+    ) -> dict[str, Any]:
+        """Open a round for ``people``, each {id, features}: {round, policy_version, decisions, receipt}."""
+        live = self.streams.get(stream)
+        settings = live.latest.state.stream.settings
+        ids = [_id(person) for person in people]
+        drawn = [
+            Aside(_reference(), "person", 0, secrets.token_hex(32), {"id": name, "features": settings.person(features)})
+            for name, features in zip(ids, (person.get("features") for person in people), strict=True)
+        ]
+        thresholds = thresholds_of(ids, self._secret(stream)) if ids else np.empty(0)
+
+        def command(state: State) -> commands.RequestDecisions:
+            return commands.RequestDecisions([replace(one, round=state.opened + 1) for one in drawn], thresholds, by)
+
+        def reply(outcome: Outcome) -> dict[str, Any]:
+            data = outcome.sealed[0].event.data
+            decisions = [
+                {"id": name, "probability": person["probability"], "decision": person["decision"]}
+                for name, person in zip(ids, data["people"], strict=True)
+            ]
+            return {"round": data["round"], "policy_version": data["version"], "decisions": decisions}
+
+        return self._do(live, command, reply, key)
+
+    def label(
+        self, stream: str, t: int, labels: Mapping[str, int], by: str, key: Idempotency | None = None
+    ) -> dict[str, Any]:
+        """Labels by person: {round, disposition}.
+
+        ``joined``: with these the round has all its labels. ``pending``: taken, others are missing. ``duplicate``:
+        nothing new. ``late``: the round was settled without them; they are recorded and will not be learned.
+        """
+        live = self.streams.get(stream)
+
+        def command(state: State) -> commands.ReceiveLabels:
+            asked = commands.ReceiveLabels(t, labels, by)
+            past = self._past(live, state, t)
+            return asked if past is None else replace(asked, ids=past.ids, known=past.labels.tolist())
+
+        return self._do(live, command, lambda outcome: {"round": t, "disposition": _disposition(outcome, t)}, key)
+
+    # What auditors ask --------------------------------------------------------------------------------------------
+
+    def claim(self, stream: str, auditor: str, seconds: float = 600.0) -> dict[str, Any] | None:
+        """The oldest round that waits for an audit, leased to ``auditor``; None if there is none.
+
+        An auditor who holds a lease gets the same round again, with the lease renewed.
+        """
+        require_number(seconds, "seconds", 0, open_at="low")
+        live, now = self.streams.get(stream), self.clock()
+        state = live.current()
+        taken = self.leases.current(stream, now)
+        mine = (t for t, lease in taken.items() if lease.holder == auditor and t in state.rounds)
+        free = (t for t in state.rounds if t not in taken)
+        for one in (state.rounds[t] for t in itertools.chain(mine, free)):
+            waits = one.verdict is None and one.audit_due(state.waits) > now
+            if waits and self.leases.take(stream, one.t, auditor, now, now + seconds):
+                return self.audit_view(stream, one) | {"until": stamp(now + seconds)}
+        return None
+
+    def renew(self, stream: str, t: int, auditor: str, seconds: float = 600.0) -> dict[str, Any]:
+        """Keep a leased round for longer: {round, until}."""
+        require_number(seconds, "seconds", 0, open_at="low")
+        now = self.clock()
+        if t not in self.streams.get(stream).current().rounds:
+            raise Conflict(f"Round {t} is closed.")
+        if not self.leases.take(stream, t, auditor, now, now + seconds):
+            raise Conflict(f"Round {t} is in front of another auditor.")
+        return {"round": t, "until": stamp(now + seconds)}
+
+    def audit_view(self, stream: str, one: OpenRound) -> dict[str, Any]:
+        """A round as its auditor sees it: features that are shown, and probabilities; no decisions, no weights."""
+        settings = self.streams.get(stream).latest.state.stream.settings
+        shown = [feature.name for feature in settings.features if feature.shown]
+        found = {aside.ref: aside.content for aside in self.store.asides(stream, round=one.t)}
+        people = [
+            {
+                "id": found[ref]["id"],
+                "features": {name: found[ref]["features"][name] for name in shown},
+                "probability": float(probability),
+            }
+            for ref, probability in zip(one.refs, one.probabilities, strict=True)
+            if ref in found
+        ]
+        return {"round": one.t, "opened_at": stamp(one.opened_at), "level": settings.level, "people": people}
+
+    def audit(
+        self,
+        stream: str,
+        t: int,
+        verdict: str,
+        by: str,
+        *,
+        pair: Sequence[str] = (),
+        reason: str = "",
+        note: str = "",
+        key: Idempotency | None = None,
+    ) -> dict[str, Any]:
+        """A verdict, "pair", "none" or "skip": {round, verdict, pair, gap, final_at}; favoured first in the pair."""
+        live, now = self.streams.get(stream), self.clock()
+        lease = self.leases.current(stream, now).get(t)
+        if lease is not None and lease.holder != by:
+            raise Conflict(f"Round {t} is in front of another auditor.")
+        remark = _remark(t, reason, note)
+
+        def reply(outcome: Outcome) -> dict[str, Any]:
+            data = outcome.sealed[0].event.data
+            ids = outcome.before.rounds[t].ids
+            chosen = [ids[position] for position in data.get("pair", ())]
+            final = stamp(now + outcome.before.waits.grace)
+            return {"round": t, "verdict": data["verdict"], "pair": chosen, "gap": data.get("gap"), "final_at": final}
+
+        return self._do(live, lambda state: commands.Audit(t, verdict, by, pair, remark), reply, key)
+
+    def retract(self, stream: str, t: int, by: str, key: Idempotency | None = None) -> dict[str, Any]:
+        """Take back a verdict before its round is closed: {round}. The learner never hears of it."""
+        live = self.streams.get(stream)
+        return self._do(live, lambda state: commands.RetractAudit(t, by), lambda outcome: {"round": t}, key)
+
+    def correct(
+        self,
+        stream: str,
+        t: int,
+        verdict: str,
+        by: str,
+        *,
+        pair: Sequence[str] = (),
+        reason: str = "",
+        note: str = "",
+        key: Idempotency | None = None,
+    ) -> dict[str, Any]:
+        """Say of a closed round what its audit should have been: {round, verdict}. Recorded, never unlearned."""
+        live = self.streams.get(stream)
+        remark = _remark(t, reason, note)
+
+        def command(state: State) -> commands.CorrectAudit:
+            asked = commands.CorrectAudit(t, verdict, by, pair, remark)
+            past = self._past(live, state, t)
+            return asked if past is None else replace(asked, ids=past.ids, probabilities=past.probabilities.tolist())
+
+        return self._do(live, command, lambda o: {"round": t, "verdict": o.sealed[0].event.data["verdict"]}, key)
+
+    # What administrators ask --------------------------------------------------------------------------------------
+
+    def change_waits(
+        self, stream: str, changes: Mapping[str, Any], by: str, key: Idempotency | None = None
+    ) -> dict[str, Any]:
+        """Change how long rounds wait and what happens then: {stream, waits}."""
+        live = self.streams.get(stream)
+        return self._do(
+            live,
+            lambda state: commands.ChangeWaits(changes, by),
+            lambda o: {"stream": stream, "waits": o.after.stream.settings.to_dict()["waits"]},
+            key,
+        )
+
+    def stop(self, stream: str, reason: str, by: str, key: Idempotency | None = None) -> dict[str, Any]:
+        """No decisions from now on: {stream, stopped}."""
+        live, why = self.streams.get(stream), _words(reason, "reason") or "no reason was given"
+        reply = {"stream": stream, "stopped": why}
+        return self._do(live, lambda state: commands.Stop(why, by), lambda outcome: dict(reply), key)
+
+    def resume(self, stream: str, by: str, key: Idempotency | None = None) -> dict[str, Any]:
+        """Decide again: {stream, stopped: None}."""
+        live = self.streams.get(stream)
+        reply = {"stream": stream, "stopped": None}
+        return self._do(live, lambda state: commands.Resume(by), lambda outcome: dict(reply), key)
+
+    def erase(self, stream: str, person: str, by: str, key: Idempotency | None = None) -> dict[str, Any]:
+        """Erase a person: {stream, rounds}. Their features, id and every remark about their rounds are gone."""
+        live = self.streams.get(stream)
+        refs: list[str] = []
+        rounds: list[int] = []
+
+        def command(state: State) -> commands.Erase:
+            live.settle()
+            mine = self.store.asides(stream, person=person)
+            rounds[:] = sorted({aside.round for aside in mine})
+            remarks = [a for t in rounds for a in self.store.asides(stream, round=t) if a.kind == "remark"]
+            refs[:] = [aside.ref for aside in [*mine, *remarks]]
+            return commands.Erase(refs, rounds, by)
+
+        def extra() -> dict[str, Any]:
+            return {"erase": list(refs), "erase_rounds": list(rounds)}
+
+        done = self._do(live, command, lambda outcome: {"stream": stream, "rounds": list(rounds)}, key, extra)
+        self.store.scrub()
+        return done
+
+    # What anybody with the right to may read ----------------------------------------------------------------------
+
+    def stream(self, stream: str) -> dict[str, Any]:
+        """Settings, counts, delay, and what can be said of regret."""
+        return standing(self.streams.get(stream).current())
+
+    def round(self, stream: str, t: int) -> dict[str, Any]:
+        """Everything that is known of a round, open or closed."""
+        self.streams.get(stream)
+        sealed = self.store.events(stream, round=t, asides=True)
+        if not sealed:
+            raise Unknown(f"There is no round {t} in the stream {stream!r}.")
+        return views.round_view(sealed)
+
+    def person(self, stream: str, person: str) -> dict[str, Any]:
+        """One person's decision record: every round they were in."""
+        self.streams.get(stream)
+        mine = self.store.asides(stream, person=person)
+        if not mine:
+            raise Unknown(f"There is no such person in the stream {stream!r}.")
+        rounds = (self.store.events(stream, round=aside.round, asides=True) for aside in mine)
+        return {"id": person, "rounds": [views.person_view(sealed, person) for sealed in rounds]}
+
+    def events(self, stream: str, after: int = 0, limit: int = 1000) -> list[dict[str, Any]]:
+        """Up to ``limit`` events after number ``after``, as exported."""
+        self.streams.get(stream)
+        return [sealed.to_dict() for sealed in self.store.events(stream, after, limit)]
+
+    def export(self, stream: str, *, people: bool = True) -> Iterator[dict[str, Any]]:
+        """The lines of an export, which ``likewise verify`` checks."""
+        self.streams.get(stream)
+        return export(self.store, stream, self.signer, self.checkpoints, stamp(self.clock()), people=people)
+
+    # Time ---------------------------------------------------------------------------------------------------------
+
+    def tick(self) -> int:
+        """Do what time has made due in every stream, sign heads, take snapshots; how many rounds it moved."""
+        now, moved = self.clock(), 0
+        for name in self.streams.names():
+            live = self.streams.get(name)
+            live.current()
+            for t in live.due(now):
+                self._do(live, lambda state, t=t: commands.Advance(t), lambda outcome: {})  # type: ignore[misc]
+                moved += 1
+            live.save()
+        self.sign_heads()
+        return moved
+
+    def sweep(self) -> None:
+        """Forget leases and idempotency keys that are too old to matter."""
+        now = self.clock()
+        self.leases.sweep(now)
+        self.store.forget_responses(now - KEYS_KEPT)
+
+    def sign_heads(self) -> None:
+        """Write a signed checkpoint of every stream that has moved since the last one."""
+        if self.checkpoints is None:
+            return
+        moved = [live for live in self.streams.loaded() if live.durable.seq > self._signed.get(live.name, 0)]
+        heads = [(live.name, live.durable.seq, live.durable.hash) for live in moved]
+        at = stamp(self.clock())
+        self.checkpoints.write(self.signer.sign(name, seq, hash, at) for name, seq, hash in heads)
+        self._signed |= {name: seq for name, seq, _ in heads}
+
+    # How ----------------------------------------------------------------------------------------------------------
+
+    def _do(
+        self,
+        live: Live,
+        command: Callable[[State], commands.Command],
+        reply: Callable[[Outcome], dict[str, Any]],
+        key: Idempotency | None = None,
+        extra: Callable[[], dict[str, Any]] = dict,
+    ) -> dict[str, Any]:
+        def with_receipt(outcome: Outcome) -> dict[str, Any]:
+            last = outcome.sealed[-1] if outcome.sealed else None
+            return reply(outcome) | {"receipt": None if last is None else self.signer.receipt(last)}
+
+        return live.do(Task(command, with_receipt, key, extra), self.clock())
+
+    def _secret(self, stream: str) -> bytes:
+        if stream not in self._secrets:
+            found = self.store.secret(stream)
+            if found is None:
+                raise Unknown(f"There is no stream named {stream!r}.")
+            self._secrets[stream] = found
+        return self._secrets[stream]
+
+    def _past(self, live: Live, state: State, t: int) -> OpenRound | None:
+        """A round that has left the state, as its events tell it; None if it is there, or never was."""
+        if t in state.rounds or not 1 <= t <= state.opened:
+            return None
+        live.settle()
+        return views.past_round(self.store.events(live.name, round=t, asides=True), state)
+
+
+def _id(person: Any) -> str:
+    require(isinstance(person, Mapping), "people", "be objects with id and features", type(person).__name__)
+    return plain_text(person.get("id"), "id")
+
+
+def _reference() -> str:
+    return secrets.token_hex(16)
+
+
+def _remark(t: int, reason: str, note: str) -> Aside | None:
+    words = {"reason": _words(reason, "reason"), "note": _words(note, "note")}
+    return Aside(_reference(), "remark", t, secrets.token_hex(32), words) if any(words.values()) else None
+
+
+def _words(text: Any, name: str) -> str:
+    """Free words: no NUL, which PostgreSQL refuses, and no half characters, which UTF-8 does."""
+    whole = isinstance(text, str) and len(text) <= NOTE_LIMIT and "\0" not in text and not _broken(text)
+    require(whole, name, f"be a text of at most {NOTE_LIMIT} characters", type(text).__name__)
+    return str(text).strip()
+
+
+def _broken(text: str) -> bool:
+    return any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def _disposition(outcome: Outcome, t: int) -> str:
+    kinds = {sealed.event.kind for sealed in outcome.sealed}
+    if not kinds:
+        return "duplicate"
+    if "labels_late" in kinds:
+        return "late"
+    one = outcome.after.rounds.get(t)
+    return "joined" if one is None or one.missing == 0 else "pending"

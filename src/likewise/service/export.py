@@ -1,0 +1,59 @@
+"""An export: everything an outsider needs to check a stream, one JSON object per line.
+
+First a header with the public key; then every event, in order; then what is kept beside the log, so that commitments
+can be opened; then the signed checkpoints, the last one at the head. Without people, the log can still be checked, but
+its commitments can't be opened and the learner can't be run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from likewise.service.chain import CheckpointFile, Signer
+from likewise.service.events import Aside
+from likewise.service.store import Store
+
+FORMAT = 1
+PAGE = 1000
+
+
+def export(
+    store: Store,
+    stream: str,
+    signer: Signer,
+    checkpoints: CheckpointFile | None,
+    at: str,
+    *,
+    people: bool = True,
+) -> Iterator[dict[str, Any]]:
+    """The lines of an export, as the log stands at its first line."""
+    last, hash = store.head(stream)
+    yield {"line": "header", "format": FORMAT, "stream": stream, "at": at, "public_key": signer.public_key}
+    after = 0
+    beside: list[str] = []
+    while after < last:
+        page = store.events(stream, after, min(PAGE, last - after))
+        for sealed in page:
+            yield {"line": "event"} | sealed.to_dict()
+            beside += sealed.event.refs
+        after = page[-1].seq
+    if people:
+        for aside in store.asides_of(beside):
+            yield _line(aside)
+    for checkpoint in checkpoints.read(stream) if checkpoints is not None else ():
+        if checkpoint["seq"] <= last:
+            yield {"line": "checkpoint"} | checkpoint
+    if last:
+        yield {"line": "checkpoint"} | signer.sign(stream, last, hash, at)
+
+
+def _line(aside: Aside) -> dict[str, Any]:
+    return {
+        "line": "aside",
+        "ref": aside.ref,
+        "kind": aside.kind,
+        "round": aside.round,
+        "salt": aside.salt,
+        "content": aside.content,
+    }

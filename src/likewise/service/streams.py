@@ -1,0 +1,314 @@
+"""Live streams: the state of each log in memory, and the one way to add to it.
+
+A command is decided and its events are numbered under the stream's lock, where nothing waits for a disk; the state
+moves on at once, and the caller is answered when the events are durable. So commands of one stream share the sync of
+one transaction, and the learner never computes while anybody holds the database. If another process was faster, the
+database refuses; then the state goes back to what is durable, reads on, and the command is decided again.
+"""
+
+from __future__ import annotations
+
+import heapq
+import logging
+import math
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from likewise.errors import LikewiseError
+from likewise.service import snapshot
+from likewise.service.commands import Command
+from likewise.service.events import Sealed, seal
+from likewise.service.problems import KeyReused, SequenceConflict, Unavailable, Unknown
+from likewise.service.rounds import decide, evolve
+from likewise.service.state import State
+from likewise.service.store import Append, Idempotency, KeyTaken, Store
+from likewise.service.store.snapshots import Snapshots
+from likewise.service.verify_standalone import GENESIS
+
+log = logging.getLogger(__name__)
+ATTEMPTS = 200
+"""How often a command is decided again when other processes keep being faster."""
+SNAPSHOT_EVERY = 2000
+"""Events between two snapshots."""
+PAGE = 1000
+"""Events read at once."""
+
+
+class Position(NamedTuple):
+    """A state, and the place in the log that it belongs to."""
+
+    state: State
+    seq: int
+    hash: str
+
+
+START = Position(State(), 0, GENESIS)
+
+
+class Outcome(NamedTuple):
+    """What a command led to: the states before and after, and the events, already in their places."""
+
+    before: State
+    after: State
+    sealed: Sequence[Sealed]
+
+
+class Attempt(NamedTuple):
+    """Events on their way to the disk, and the answer to give once they are there."""
+
+    sealed: Sequence[Sealed]
+    reply: dict[str, Any]
+    after: Position
+    generation: int
+    future: Future[None] | None
+
+
+@dataclass(frozen=True)
+class Task:
+    """A command to be decided when its turn comes.
+
+    Attributes
+    ----------
+    command
+        From the state of that moment to the command.
+    reply
+        From its outcome to plain JSON values, for the caller and for whoever sends the same key again.
+    key
+        The idempotency key, if one was given.
+    extra
+        What else belongs into the :class:`~likewise.service.store.Append`; asked after ``command``.
+    """
+
+    command: Callable[[State], Command]
+    reply: Callable[[Outcome], dict[str, Any]]
+    key: Idempotency | None = None
+    extra: Callable[[], dict[str, Any]] = field(default=dict)
+
+
+class Live:
+    """One stream in memory. ``latest`` may be ahead of the disk by what is on its way there; ``durable`` is not."""
+
+    def __init__(self, name: str, store: Store) -> None:
+        self.name = name
+        self.lock = threading.RLock()
+        self.latest = START
+        self.durable = START
+        self._store = store
+        self._generation = 0
+        self._under_way: dict[tuple[str, str], Future[None]] = {}
+        self._last: Future[None] | None = None
+        self._due: list[tuple[float, int]] = []
+        self._marking = threading.Lock()
+        self._saved = 0
+        self._loaded = False
+
+    # Reading ------------------------------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """Read the log, once: from the newest snapshot on, or from the start."""
+        with self.lock:
+            if self._loaded:
+                return
+            found = Snapshots(self._store).latest(self.name, snapshot.FORMAT)
+            if found is not None:
+                seq, hash, data = found
+                self.durable = self.latest = Position(snapshot.load(data), seq, hash)
+                self._saved = seq
+            self._schedule_all()
+            self.catch_up()
+            self._loaded = True
+
+    def catch_up(self) -> bool:
+        """Read what other processes wrote; whether there was anything."""
+        with self.lock:
+            start = self.latest.seq
+            while page := self._store.events(self.name, self.latest.seq, PAGE, asides=True):
+                if page[0].prev != self.latest.hash:
+                    self._go_back()
+                    continue
+                self.latest = self._followed(self.latest, page)
+                with self._marking:
+                    self.durable = self.latest
+            return self.latest.seq > start
+
+    def settle(self) -> None:
+        """Wait until everything on its way is durable, or has failed."""
+        with self.lock:
+            last = self._last
+        if last is not None:
+            last.exception()
+
+    def current(self) -> State:
+        """The durable state, with what other processes wrote."""
+        with self.lock:
+            if self.latest.seq == self.durable.seq:
+                self.catch_up()
+            return self.durable.state
+
+    # Writing ------------------------------------------------------------------------------------------------------
+
+    def do(self, task: Task, now: float) -> dict[str, Any]:
+        """Decide a command, make its events durable, and answer; an error, and no event, if it is refused."""
+        for _ in range(ATTEMPTS):
+            if task.key is not None and (known := self._answered(task.key)) is not None:
+                return known
+            generation = self._generation
+            try:
+                attempt = self._decided(task, now)
+            except LikewiseError:
+                # The refusal may rest on events that never became durable, or miss some of another process.
+                self.settle()
+                with self.lock:
+                    if generation == self._generation and not self.catch_up():
+                        raise
+                continue
+            if attempt.future is None or self._became_durable(attempt, task.key):
+                return attempt.reply
+        raise Unavailable(f"Too many others are writing to the stream {self.name!r}; try again.")
+
+    def _answered(self, key: Idempotency) -> dict[str, Any] | None:
+        """What was answered under this key, waiting for an answer that is on its way."""
+        with self.lock:
+            future = self._under_way.get(key[:2])
+        if future is not None:
+            future.exception()
+        found = self._store.response(key.scope, key.key)
+        if found is None:
+            return None
+        request, response = found
+        if request != key.request:
+            raise KeyReused(f"The idempotency key {key.key!r} was used for a different request.")
+        if response is None:
+            raise Unknown(f"What was answered under the key {key.key!r} has been erased.")
+        return dict(response)
+
+    def _decided(self, task: Task, now: float) -> Attempt:
+        """Decide, and hand the events to the writer, in the order of the log."""
+        with self.lock:
+            before = self.latest
+            sealed = seal(self.name, before.seq, before.hash, decide(before.state, task.command(before.state), now))
+            after = self._followed(before, sealed)
+            reply = task.reply(Outcome(before.state, after.state, sealed))
+            if not sealed:
+                return Attempt(sealed, reply, after, self._generation, None)
+            future = self._store.submit(Append(sealed, now, task.key, reply, **task.extra()))
+            self.latest, self._last = after, future
+            if task.key is not None:
+                self._under_way[task.key[:2]] = future
+            return Attempt(sealed, reply, after, self._generation, future)
+
+    def _became_durable(self, attempt: Attempt, key: Idempotency | None) -> bool:
+        """Wait for the disk; False if the events were refused and the command has to be decided again."""
+        assert attempt.future is not None
+        try:
+            attempt.future.result()
+        except (SequenceConflict, KeyTaken):
+            self._failed(attempt)
+            # A commit whose answer was lost looks like a conflict with ourselves.
+            first = attempt.sealed[0]
+            there = self._store.events(self.name, first.seq - 1, 1)
+            return bool(there) and there[0].hash == first.hash
+        except LikewiseError:
+            self._failed(attempt)
+            raise
+        finally:
+            if key is not None:
+                self._under_way.pop(key[:2], None)
+        with self._marking:
+            if attempt.after.seq > self.durable.seq:
+                self.durable = attempt.after
+        return True
+
+    def _failed(self, attempt: Attempt) -> None:
+        """Go back, once, for all that was decided on top of events that were refused; then read on."""
+        with self.lock:
+            if attempt.generation == self._generation:
+                self._go_back()
+                self.catch_up()
+
+    def _go_back(self) -> None:
+        """Forget what did not become durable."""
+        self._generation += 1
+        self.latest = self.durable
+
+    def _followed(self, position: Position, sealed: Sequence[Sealed]) -> Position:
+        state = position.state
+        for one in sealed:
+            state = evolve(state, one.event)
+            self._schedule(state, one)
+        return Position(state, sealed[-1].seq, sealed[-1].hash) if sealed else position
+
+    # Time ---------------------------------------------------------------------------------------------------------
+
+    def _schedule(self, state: State, sealed: Sealed) -> None:
+        """Remember when time alone will change a round that an event was about."""
+        if sealed.event.kind == "settings_changed":
+            self._schedule_all(state)
+        for t in sealed.event.data.get("rounds", [sealed.event.round]):
+            self._push(state, t)
+
+    def _push(self, state: State, t: int | None) -> None:
+        one = state.rounds.get(t) if t is not None else None
+        if one is not None and math.isfinite(due := one.due(state.waits)):
+            heapq.heappush(self._due, (due, one.t))
+
+    def _schedule_all(self, state: State | None = None) -> None:
+        state = self.latest.state if state is None else state
+        self._due = []
+        for t in state.rounds:
+            self._push(state, t)
+
+    def due(self, now: float) -> list[int]:
+        """The rounds that time has changed something about, those due first in front."""
+        with self.lock:
+            found: list[int] = []
+            while self._due and self._due[0][0] <= now:
+                _, t = heapq.heappop(self._due)
+                one = self.latest.state.rounds.get(t)
+                if one is not None and t not in found:
+                    if one.due(self.latest.state.waits) <= now:
+                        found.append(t)
+                    else:
+                        self._push(self.latest.state, t)
+            return found
+
+    def save(self, *, always: bool = False) -> bool:
+        """Take a snapshot if the last one is far behind; whether one was taken."""
+        state, seq, hash = self.durable
+        if state.learner is None or seq == self._saved or not (always or seq - self._saved >= SNAPSHOT_EVERY):
+            return False
+        Snapshots(self._store).save(self.name, seq, hash, snapshot.FORMAT, snapshot.dump(state))
+        self._saved = seq
+        return True
+
+
+class Streams:
+    """The live streams of a store, each read when it is first asked for."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._live: dict[str, Live] = {}
+
+    def names(self) -> list[str]:
+        """The streams there are."""
+        return self._store.streams()
+
+    def loaded(self) -> list[Live]:
+        """The streams that were asked for so far."""
+        with self._lock:
+            return list(self._live.values())
+
+    def get(self, name: str, *, create: bool = False) -> Live:
+        """A stream, read up to the head of its log; a new one only if ``create``."""
+        with self._lock:
+            live = self._live.setdefault(name, Live(name, self._store))
+        live.load()
+        if not create and live.latest.seq == 0 and not live.catch_up():
+            with self._lock:
+                self._live.pop(name, None)
+            raise Unknown(f"There is no stream named {name!r}.")
+        return live
