@@ -10,7 +10,7 @@ from scipy import integrate, stats
 from sklearn.tree import DecisionTreeClassifier
 
 import likewise as lw
-from games import Town
+from games import Town, alike, best_fair_error
 from likewise.errors import InvalidParameter, NotSupported
 from likewise.learners.ftpl import sum_of_laplaces_cdf
 from likewise.reduction import literal
@@ -148,6 +148,33 @@ def test_growing_noise_multiplies_its_scale_and_its_penalty_at_each_report():
     before = t.reported.cumsum() - t.reported
     assert t.reported.any()
     assert t.penalties == pytest.approx(first * (1 + c**2 / (8 * 3 * M)) ** before)
+
+
+# Bounds that say something ------------------------------------------------------------------------------------
+
+ONE_CUT = lw.Thresholds([[0.5]])
+CONSTANTS = lw.Thresholds([[]])
+LONG = {"T": 5000, "draws": 5000}
+
+# noise: (learner, the labels of a round), small enough for √T to be less than T
+LEARNING = {
+    "scalar": (lw.ContextFTPL(ONE_CUT, k=4, alpha=0.9, **LONG), [1, 0, 1, 0]),
+    "growing": (lw.ContextFTPL(ONE_CUT, k=4, alpha=0.9, noise="growing", **LONG), [1, 0, 1, 0]),
+    "paper": (lw.ContextFTPL(CONSTANTS, k=10, penalty=1, noise="paper", **LONG), [1] * 10),
+}
+
+
+@pytest.mark.parametrize("noise", LEARNING)
+def test_error_regret_stays_under_a_bound_that_a_tossed_coin_would_break(noise):
+    learner, labels = LEARNING[noise]
+    X = np.arange(1, learner.k + 1)[:, None] % 2.0  # two kinds of people, who should be treated the same
+    people = lw.Adversary(lambda moment: (X, np.array(labels, dtype=float)), k=learner.k, sees_policy=False)
+    t = lw.play(learner, people, lw.MetricAuditor(alike, 0.9))
+    bound, answers = learner.bound(0.9), learner.hypotheses.predict_rows(t.rows)
+    fair = best_fair_error(t, answers, alike, 0.9 - bound.epsilon)
+    assert t.reported.any() or learner.F is CONSTANTS
+    assert t.errors.sum() - fair <= bound.error_regret
+    assert bound.error_regret < learner.k * learner.T / 2 - fair
 
 
 # Cells play the law of a draw itself --------------------------------------------------------------------------

@@ -14,6 +14,9 @@ from scipy.special import logsumexp
 import likewise as lw
 from likewise import kernels
 from likewise.game import compiled
+from likewise.hypotheses import EnumerableClass
+from likewise.hypotheses.thresholds import BUSY
+from likewise.learners.ftpl import sum_of_laplaces_cdf
 from likewise.reduction import signed_weights
 
 rng = np.random.default_rng(11)
@@ -252,11 +255,111 @@ def test_the_people_of_a_block_are_those_of_its_rounds():
 
 # Perturbed leaders ------------------------------------------------------------------------------------------
 
+LOW = np.uint64(0xFFFFFFFF)
+
+
+def philox(counter, key):
+    """Philox4x32-10 by its definition, on arrays of counters."""
+    c = [np.asarray(word, dtype=np.uint64) for word in counter]
+    for i in range(10):
+        p0, p1 = c[0] * np.uint64(0xD2511F53), c[2] * np.uint64(0xCD9E8D57)
+        k0, k1 = (
+            np.uint64((word + i * step) % 2**32) for word, step in zip(key, (0x9E3779B9, 0xBB67AE85), strict=True)
+        )
+        c = [(p1 >> np.uint64(32)) ^ c[1] ^ k0, p1 & LOW, (p0 >> np.uint64(32)) ^ c[3] ^ k1, p0 & LOW]
+    return c
+
+
+def words_of(block, draws, seed, t):
+    """The block of each draw in round t."""
+    draw = np.arange(draws)
+    halves = [number >> 32 for number in (t, seed)], [number % 2**32 for number in (t, seed)]
+    (t_high, seed_high), (t_low, seed_low) = halves
+    return philox((np.full(draws, block), draw, np.full(draws, t_low), np.full(draws, t_high)), (seed_low, seed_high))
+
+
+def rotated(x, k):
+    return ((x << np.uint64(k)) | (x >> np.uint64(32 - k))) & LOW
+
+
+def laplace_twin(points, draws, seed, t):
+    """xoshiro128++ from Philox's words, one stream per draw, and −ln u with a sign, in double precision."""
+    a, b, c, d = words_of(0, draws, seed, t)
+    noise = []
+    for _ in range(points):
+        word = (rotated((a + d) & LOW, 7) + a) & LOW
+        noise.append(-np.log(units(word)) * np.where(word % 2, -1, 1))
+        shifted = (b << np.uint64(9)) & LOW
+        c, d = c ^ a, d ^ b
+        b, a = b ^ c, a ^ d
+        c, d = c ^ shifted, rotated(d, 11)
+    return np.array(noise[::-1])
+
+
+def units(words):
+    return ((words >> np.uint64(1)) | np.uint64(1)) / 2.0**31
+
+
+def sums_of_laplaces_twin(count, draws, seed, t):
+    """√(2 Gamma) · normal: Box and Muller's normals, and Marsaglia and Tsang's Gamma, in double precision."""
+    out = np.full(draws, np.nan)
+    d = count - 1 / 3 + (count < 1)
+    for block in range(1, 100):
+        a, b, c, e = words_of(block, draws, seed, t)
+        angle = (b >> np.uint64(2)) * (np.pi / 2**31)
+        radius = np.sqrt(-2 * np.log(units(a)))
+        x, y = radius * np.cos(angle) * np.where(b & 1, 1, -1), radius * np.sin(angle) * np.where(b & 2, 1, -1)
+        v = np.maximum(1 + x / np.sqrt(9 * d), 1e-90) ** 3
+        accepted = np.isnan(out) & (np.log(units(c)) < x**2 / 2 + d * (1 - v + np.log(v)))
+        boost = units(e) ** (1 / count) if count < 1 else 1.0
+        out[accepted] = (np.sqrt(2 * d * v * boost) * y)[accepted]
+        if not np.isnan(out).any():
+            return out
+    raise AssertionError("no Gamma variable accepted")
+
+
+PI = [0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344, 0xA4093822, 0x299F31D0]
+KNOWN = [  # (counter, key, words), from the tests of Salmon et al.'s Random123
+    ([0] * 4, [0] * 2, [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]),
+    ([2**32 - 1] * 4, [2**32 - 1] * 2, [0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD]),
+    (PI[:4], PI[4:], [0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1]),
+]
+
+
+@pytest.mark.parametrize(("counter", "key", "words"), KNOWN, ids=["zeros", "ones", "pi"])
+def test_the_random_words_are_those_of_philox(counter, key, words):
+    assert [int(word) for word in philox(counter, key)] == words
+
+
+@pytest.mark.parametrize(("seed", "t"), [(0, 1), (2**63 + 5, 9), (2**33, 2**40 + 1)])
+def test_the_noise_is_the_twins_to_single_precision(seed, t):
+    noise = kernels.laplace_noise(50, 300, np.uint64(seed), t)
+    np.testing.assert_allclose(noise, laplace_twin(50, 300, seed, t), rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("count", [0.3, 1.0, 2.5, 800.0, 1e5])
+def test_the_padding_is_the_twins_to_single_precision(count):
+    padding = kernels.padding_noise(count, 3000, np.uint64(2**35 + 1), 6)
+    twin = sums_of_laplaces_twin(count, 3000, 2**35 + 1, 6)
+    np.testing.assert_allclose(padding / np.sqrt(2 * count), twin / np.sqrt(2 * count), rtol=1e-5, atol=1e-5)
+
 
 def test_the_noise_is_laplace():
-    noise = kernels.laplace_noise(50, 4000, np.uint64(2**63 + 5), 9)
+    noise = kernels.laplace_noise(50, 20_000, np.uint64(2**63 + 5), 9)
     assert stats.kstest(noise.ravel(), "laplace").pvalue > 1e-3
-    assert abs(np.corrcoef(noise[:, :200])[np.triu_indices(50, 1)]).max() < 0.35
+    assert abs(np.corrcoef(noise)[np.triu_indices(50, 1)]).max() < 5 / np.sqrt(20_000)
+    assert abs(np.corrcoef(np.abs(noise))[np.triu_indices(50, 1)]).max() < 5 / np.sqrt(20_000)
+
+
+@pytest.mark.parametrize("count", [1, 2, 40, 800])
+def test_the_padding_is_a_sum_of_so_many_laplace_variables(count):
+    padding = np.sort(kernels.padding_noise(float(count), 50_000, np.uint64(8), 3))
+    # The closed form is slow for many variables, so it is asked at every 500th of the sorted numbers.
+    law = [sum_of_laplaces_cdf(float(x), count) for x in padding[::500]]
+    assert np.abs(law - np.arange(0, 50_000, 500) / 50_000).max() < stats.kstwobign.isf(1e-3) / np.sqrt(50_000)
+    first = kernels.laplace_noise(3, 50_000, np.uint64(8), 3)
+    unsorted = kernels.padding_noise(float(count), 50_000, np.uint64(8), 3)
+    assert abs(np.corrcoef([unsorted, *first])[0, 1:]).max() < 5 / np.sqrt(50_000)
 
 
 def test_noise_of_other_rounds_seeds_and_draws_is_other_noise():
@@ -266,19 +369,33 @@ def test_noise_of_other_rounds_seeds_and_draws_is_other_noise():
     assert len(np.unique(first)) == first.size
 
 
+@pytest.mark.parametrize("padding", [0.0, 800.0])
 @pytest.mark.parametrize("cls", [F, UNEVEN], ids=["even", "uneven"])
-def test_perturbed_leaders_minimise_the_perturbed_losses(cls):
-    losses = rng.normal(size=cls.size) * 5
-    key, E = lw.Key(3, lw.Role.LEARNER, 4), 300
-    padding = rng.normal(size=E).astype(np.float32)
+def test_perturbed_leaders_minimise_the_perturbed_losses(cls, padding):
+    losses = rng.normal(size=cls.size) * 5 + 1e6
+    key, E = lw.Key(3, lw.Role.LEARNER, 4), 3000
     noise = kernels.laplace_noise(len(cls.separator), E, np.uint64(3), 4).T.astype(float)
-    noise[:, 0] += padding
+    if padding > 0:
+        noise[:, 0] += kernels.padding_noise(padding, E, np.uint64(3), 4)
     found = cls.perturbed_leaders(losses, 2.5, E, key, padding)
-    values = losses + 2.5 * noise @ cls.predict_rows(cls.separator).T
-    assert np.allclose(values[np.arange(E), found], values.min(axis=1), atol=1e-4)
+    values = losses / 2.5 + noise @ cls.predict_rows(cls.separator).T
+    assert np.abs(values[np.arange(E), found] - values.min(axis=1)).max() < (5e-5 if padding else 5e-6)
+    assert len(np.unique(found)) > 5
+
+
+@pytest.mark.parametrize("padding", [0.0, 0.4, 800.0])
+def test_perturbed_leaders_have_the_law_that_numpy_draws(padding):
+    losses, key, E = rng.normal(size=F.size) * 3, lw.Key(3, lw.Role.LEARNER, 4), 100_000
+    ours = np.bincount(F.perturbed_leaders(losses, 2.0, E, key, padding), minlength=F.size)
+    plain = EnumerableClass.perturbed_leaders(F, losses, 2.0, E, key, padding)
+    both = np.array([ours, np.bincount(plain, minlength=F.size)])
+    seen = both[:, both.sum(axis=0) > 10]
+    assert len(seen.T) > 20
+    assert stats.chi2_contingency(seen).pvalue > 1e-3
 
 
 def test_the_number_of_threads_changes_nothing():
-    losses, key = rng.normal(size=F.size), lw.Key(1, lw.Role.LEARNER, 2)
-    alone, many = (F.perturbed_leaders(losses, 3.0, 5000, key, np.empty(0), threads) for threads in (1, 3))
+    losses, key, E = rng.normal(size=F.size), lw.Key(1, lw.Role.LEARNER, 2), 15_000
+    assert E * len(F.separator) > BUSY  # or there would be one thread in any case
+    alone, many = (F.perturbed_leaders(losses, 3.0, E, key, 70.0, threads) for threads in (1, 3))
     assert np.array_equal(alone, many)

@@ -122,11 +122,11 @@ class EnumerableClass(ABC):
         return np.concatenate(parts)
 
     def perturbed_leaders(
-        self, losses: Floats, scale: float, E: int, key: Key, padding: Floats, threads: int | None = None
+        self, losses: Floats, scale: float, E: int, key: Key, padding: float, threads: int | None = None
     ) -> NDArray[Any]:
         """Minimisers of losses + scale · Σ_{x ∈ S} ξ_x f(x), S the class's separator, for E draws of Laplace noise ξ.
 
-        ``padding`` is more noise for the first person of S, one number per draw, or none.
+        ``padding`` is how many more Laplace variables the first person of S bears.
         """
         points = self.separator
         if points is None:
@@ -142,10 +142,13 @@ class EnumerableClass(ABC):
             )
 
 
-def laplace_noise(key: Key, E: int, n: int, padding: Floats) -> Floats:
-    """(E, n) independent Laplace variables, with ``padding`` added on the first of each row."""
+def laplace_noise(key: Key, E: int, n: int, padding: float) -> Floats:
+    """(E, n) independent Laplace variables, with a sum of ``padding`` more on the first of each row."""
     noise = key.generator().laplace(size=(E, n))
-    noise[: len(padding), 0] += padding
+    if padding > 0:
+        rng = key.stream(1)
+        # A Laplace variable is √(2 · exponential) · normal, so a sum of them is √(2 · Gamma) · normal.
+        noise[:, 0] += np.sqrt(2 * rng.gamma(padding, size=E)) * rng.standard_normal(E)
     return noise
 
 

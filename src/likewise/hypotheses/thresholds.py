@@ -24,7 +24,7 @@ from likewise.hypotheses.fingerprint import check_models, fingerprint
 from likewise.hypotheses.geometry import Simplex, kernels
 from likewise.protocol import Floats, Key, Rows
 
-BUSY = 50_000
+BUSY = 400_000
 """Random numbers in a round from which on threads pay."""
 FEW = 64
 """Up to so many people a batch goes through the compiled loops, which sort it by hand."""
@@ -142,24 +142,28 @@ class Thresholds(EnumerableClass):
         return float(kernels().threshold_mix_gap(weights, losses, rows, s, probabilities, eta, self.first))
 
     def perturbed_leaders(
-        self, losses: Floats, scale: float, E: int, key: Key, padding: Floats, threads: int | None = None
+        self, losses: Floats, scale: float, E: int, key: Key, padding: float, threads: int | None = None
     ) -> NDArray[np.intp]:
-        """Minimisers of E draws of Laplace noise on the class's own separator, compiled and on several threads."""
-        leaders = np.empty(E, dtype=np.intp)
-        seed, extra = np.uint64(key.seed), padding.astype(np.float32)
+        """Minimisers of E draws of Laplace noise on the class's own separator, compiled and on several threads.
+
+        The noise is in single precision: hypotheses whose perturbed losses are within 10^−5 noise scales of each other
+        may change places.
+        """
+        leaders, lanes = np.empty(E, dtype=np.intp), kernels().LANES
         threads = (os.cpu_count() or 1) if threads is None else threads
         if E * len(self._real) < BUSY:
             threads = 1
-        width = 64 * math.ceil(E / threads / 64)
-        parts = [(start, leaders[start : start + width]) for start in range(0, E, width)]
+        width = lanes * math.ceil(E / threads / lanes)
 
-        def draw(part: tuple[int, NDArray[np.intp]]) -> None:
-            kernels().threshold_perturbed_leaders(losses, scale, seed, key.t, extra, self.first, *part)
+        def draw(start: int) -> None:
+            kernels().threshold_perturbed_leaders(
+                losses, scale, np.uint64(key.seed), key.t, padding, self.first, start, leaders[start : start + width]
+            )
 
-        if len(parts) == 1:
-            draw(parts[0])
-        else:
-            list(_pool(threads).map(draw, parts))
+        others = [_pool(threads).submit(draw, start) for start in range(width, E, width)]
+        draw(0)  # this thread does its share: it would only wait
+        for other in others:
+            other.result()
         return leaders
 
     def losses(self, rows: Rows, s: Floats) -> Floats:

@@ -225,11 +225,10 @@ class ContextFTPL(BaseLearner):
             return Mixture(self.F, self.F.geometry.leader(state.losses))
         if self.exact:
             return Mixture(self.F, self._law(state.losses / scale))
-        padding = self._pad(key)
         if self.separator is None:
-            leaders = self.F.perturbed_leaders(state.losses, scale, self.E, key, padding, self.threads)
+            leaders = self.F.perturbed_leaders(state.losses, scale, self.E, key, self._padding, self.threads)
         else:
-            noise = scale * laplace_noise(key, self.E, self.n, padding)
+            noise = scale * laplace_noise(key, self.E, self.n, self._padding)
             leaders = self.F.minimisers(state.losses, self.points, noise)
         return Mixture(self.F, self.F.geometry.mixture(leaders))
 
@@ -265,14 +264,6 @@ class ContextFTPL(BaseLearner):
         """Every parameter, with the separator by its size and what was derived."""
         derived = {"separator": self.n, "C": self.C, "E": None if self.exact else self.E, "scale": self.scale}
         return super().parameters() | derived
-
-    def _pad(self, key: Key) -> Floats:
-        """The noise that the padded contexts put on f(v), v the first of S: a sum of Laplace variables, in O(1)."""
-        if self._padding == 0:
-            return np.empty(0)
-        rng = key.stream(1)
-        # A Laplace variable is √(2 · exponential) · normal, so a sum of them is √(2 · Gamma) · normal.
-        return np.sqrt(2 * rng.gamma(self._padding, size=self.E)) * rng.standard_normal(self.E)
 
     def _law(self, losses: Floats) -> Floats:
         """Pr[cell says 1] = Pr[S_c/W + ξ_c < 0], cell by cell; cells without a point of S just lead."""
