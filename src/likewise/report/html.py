@@ -35,8 +35,14 @@ tr.bad td { background: #ffe5e0; }
 nav li { margin: .1rem 0; }
 a { color: #005a8c; }
 .note { font-size: .95rem; color: #333; }
+.status { white-space: nowrap; font-weight: bold; } .status.kept { color: #00664b; } .status.broken { color: #b30000; }
+.status.unchecked { color: #6b5200; }
+dl { max-width: 48rem; } dt { font-weight: bold; } dd { margin: 0 0 .4rem 1.2rem; }
+pre { background: #f4f4f4; padding: .6rem .8rem; white-space: pre-wrap; overflow-wrap: anywhere; }
+td, p, li, figcaption, h1 { overflow-wrap: anywhere; }
 details summary { cursor: pointer; font-size: .95rem; }
-@media print { body { font-size: 11pt; max-width: none; margin: 0; } h2 { break-before: page; }
+@media print { body { font-size: 11pt; max-width: none; margin: 0; } h2:not(.flow) { break-before: page; }
+  h2, h3 { break-after: avoid; } tr { break-inside: avoid; }
   .wide { overflow: visible; } table { font-size: .7rem; } }
 """
 
@@ -51,11 +57,12 @@ def document(title: str, *parts: str) -> str:
     return "\n".join([head, *parts, "</body></html>"])
 
 
-def picture(svg: bytes, caption: str) -> str:
-    """A figure as an image inside the page: several SVGs in one document would share their ids."""
+def picture(svg: bytes, caption: str, rem: float | None = None) -> str:
+    """A figure as an image in the page, at most ``rem`` wide; several bare SVGs in one page would share their ids."""
     source = base64.b64encode(svg).decode()
+    width = "" if rem is None else f' style="max-width:{rem:g}rem"'
     return (
-        f'<figure><img alt="{escape(caption, quote=True)}" src="data:image/svg+xml;base64,{source}">'
+        f'<figure><img{width} alt="{escape(caption, quote=True)}" src="data:image/svg+xml;base64,{source}">'
         f"<figcaption>{typeset(caption)}</figcaption></figure>"
     )
 

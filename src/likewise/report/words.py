@@ -2,30 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from likewise.certificates.rounding import at_most
 from likewise.game import Transcript
 from likewise.hypotheses import Cells, EstimatorClass, Thresholds
+from likewise.theory import Bound
 
 REVIEWERS = {
     "MetricAuditor": "The reviewer was simulated: a program with a written measure of how unlike two people are, which "
     "the learner was never shown.",
     "DriftingAuditor": "The reviewer was simulated: a program with a written measure of how unlike two people are, "
     "which changed from round to round and which the learner was never shown.",
-    "Panel": "The reviewer was a panel of {members} simulated members with a rule for when they report together.",
-    "NoisyAuditor": "The reviewer was simulated, with noise: it overlooked a pair with chance {misses:g} and made one "
-    "up with chance {false_reports:g}.",
+    "Panel": "The reviewer was a panel of {members} members, with a rule for when they report together.",
+    "NoisyAuditor": "The reviewer was simulated, with mistakes: a pair was overlooked with a chance of {misses:g} and "
+    "made up with a chance of {false_reports:g}.",
     "ScriptedAuditor": "The reviewer's answers were recorded beforehand and read from a list.",
     "AskAuditor": "The reviewer was a person at the terminal, who saw each round's people with their probabilities.",
 }
 SOURCES = {
     "IID": "In every round they were drawn anew, at random, from the same {population:,} people.",
-    "Stream": "They came one batch after another, in the order of their source.",
+    "Stream": "They came one round after another, in the order of their source.",
     "Adversary": "They were chosen round by round by a program that may want the learner to fail.",
 }
+LIMITS = (
+    "It speaks of likeness as this reviewer sees it. Another reviewer may see other pairs.",
+    "It doesn't compare groups of people, and treating similar people alike doesn't make groups equal.",
+    "An error is a difference from the label on record. If labels carry past unfairness, so does this count.",
+    "A certificate is a statement about numbers under assumptions. It is no verdict that a decision is fair or lawful.",
+)
+WORDS = {
+    "round": "a few people who are decided about together",
+    "rule, or hypothesis": "says yes or no to any person",
+    "policy": "a mixture of rules: gives each person a probability, the weight of the rules that say yes",
+    "distance": "how unlike two people are in the reviewer's eyes: 0 is alike, 1 or more is not comparable",
+    "report": "the reviewer points at two people of a round who were treated too differently",
+    "violation": "two people whose probabilities are further apart than their distance plus the tolerance α",
+    "regret": "how much more it cost than the best fixed choice that somebody could have made in hindsight",
+    "penalty, C": "what a report counts in the learner's eyes, in errors, for a pair treated as differently as can be",
+    "certificate": "what is proved of a play, from what was observed, with what the proof assumes",
+}
+
+
+class Part(NamedTuple):
+    """A quarter of the play."""
+
+    rounds: str
+    people: int
+    error: float
+    reports: int
+    violations: int
+    unreviewed: int
 
 
 def counted(number: int, thing: str, things: str = "") -> str:
@@ -39,13 +69,13 @@ def counted(number: int, thing: str, things: str = "") -> str:
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
 
 
-def reviewer(facts: dict[str, Any]) -> str:
+def reviewer(facts: Mapping[str, Any]) -> str:
     """Who audited."""
     words = REVIEWERS.get(facts["name"])
     return words.format(**facts) if words else f"The reviewer was {facts['name']}."
 
 
-def source(facts: dict[str, Any]) -> str:
+def source(facts: Mapping[str, Any]) -> str:
     """Where the people came from."""
     words = SOURCES.get(facts["name"])
     return words.format(**facts) if words else f"They came from {facts['name']}."
@@ -54,33 +84,47 @@ def source(facts: dict[str, Any]) -> str:
 def rules(hypotheses: Any) -> str:
     """What a policy is made of."""
     if isinstance(hypotheses, EstimatorClass):
-        return f"yes-or-no rules that a {type(hypotheses.estimator).__name__} can be fitted to"
+        return f"yes-or-no rules, each a fitted {type(hypotheses.estimator).__name__}"
     if isinstance(hypotheses, Cells):
         cells = hypotheses.geometry.dim
-        return f"the 2^{cells} ways to answer yes or no for each of {counted(cells, 'group')} of people"
+        return f"the 2^{cells} ways to say yes or no to each of {counted(cells, 'group')} of people"
     kind = (
-        ", each of which compares one number about a person with a cut-off"
-        if isinstance(hypotheses, Thresholds)
-        else ""
+        ", most of which compare one number about a person with a cut-off" if isinstance(hypotheses, Thresholds) else ""
     )
     return f"{counted(hypotheses.size, 'yes-or-no rule')}{kind}"
+
+
+def learning(t: Transcript) -> str:
+    """How the policies came about, and what a report weighed."""
+    start = (
+        f"Every policy was a mixture of {rules(t.hypotheses)}. After each round the learner, "
+        f"{t.facts['learner']['name']}, moved weight away from rules that erred and from rules that set the reported "
+        "pair apart."
+    )
+    weights = t.penalties[t.reported] if t.reported.any() else t.penalties
+    low, high = float(weights.min()), float(weights.max())
+    if high == 0:
+        return f"{start} Reports weighed nothing: this learner never hears the reviewer."
+    each = f"{high:,.3g}" if f"{low:.3g}" == f"{high:.3g}" else f"between {low:,.3g} and {high:,.3g}"
+    return f"{start} A report weighed as much as {each} errors."
 
 
 def violation(t: Transcript) -> str:
     """What counts as a violation in this play."""
     margin = float(t.facts["margin"])
     early = (
-        f" The reviewer was asked to point at a pair already from {t.alpha - margin:g} beyond the difference on, so "
-        f"some reports are no violations; those count from {t.alpha:g} on."
+        f" To learn from early signs, the reviewer reported already from {t.alpha - margin:g} on; a report between the "
+        "two is no violation."
         if margin > 0
         else ""
     )
     unknown = bool((t.violates[t.reported] < 0).any())
-    word = " Nobody can check a person's sense of likeness, so each report is taken at its word." if unknown else ""
+    trust = " Nobody can check a person's sense of likeness, so each report is taken at its word." if unknown else ""
     return (
         "Two people of one round are treated too differently if their probabilities are further apart than the two "
-        f"people are, in the reviewer's eyes, by more than a tolerance of α = {t.alpha:g}. A round in which the "
-        f"reviewer points at such a pair is a round with a violation.{early}{word}"
+        f"people themselves, in the reviewer's eyes, by more than a tolerance of α = {t.alpha:g}. The reviewer may "
+        "point at one such pair in a round: a report. If it is right, the round counts as one with a violation."
+        f"{early}{trust}"
     )
 
 
@@ -89,32 +133,49 @@ def unit(t: Transcript) -> str:
     return "errors per person" if t.costs == (1.0, 1.0) else "cost of errors per person"
 
 
-def quarters(t: Transcript) -> list[tuple[str, int, float, int, int, int]]:
-    """Rounds, people, error per person, reports, violations and unreviewed rounds, quarter by quarter."""
-    first, lines = int(t.facts["first"]), []
+def quarters(t: Transcript) -> list[Part]:
+    """The play, quarter by quarter; a play of fewer than four rounds, round by round."""
+    first, parts = int(t.facts["first"]), []
     for part in np.array_split(np.arange(t.rounds), min(4, t.rounds)):
         people = slice(int(t.starts[part[0]]), int(t.starts[part[-1] + 1]))
         labelled = int(np.isfinite(t.y[people]).sum())
         error = float(t.errors[part].sum() / labelled) if labelled else float("nan")
         counts = (int(t.reported[part].sum()), int(t.violations[part].sum()), int((~t.reviewed[part]).sum()))
         name = f"{first + part[0]:,}" if len(part) == 1 else f"{first + part[0]:,} to {first + part[-1]:,}"
-        lines.append((name, people.stop - people.start, error, *counts))
-    return lines
+        parts.append(Part(name, people.stop - people.start, error, *counts))
+    return parts
 
 
 def summary(t: Transcript, decision: str = "") -> str:
-    """The play in three sentences."""
-    lines, people = quarters(t), counted(int(t.starts[-1]), "person", "people")
-    late = f", {lines[0][4]:,} in the first quarter and {lines[-1][4]:,} in the last" if len(lines) == 4 else ""
-    known = int(np.isfinite(t.y).sum())
-    errors = (
-        f"The policies made {t.error_per_person:.3f} {unit(t)}." if known else "No label is known, so errors are not."
-    )
+    """The play in a few sentences."""
+    parts, labelled, unseen = quarters(t), np.isfinite(t.y).any(), int((~t.reviewed).sum())
+    when = ""
+    if len(parts) == 4:
+        when = f": {parts[0].violations:,} in the first quarter, {parts[-1].violations:,} in the last"
+    errors = f"The policies made {t.error_per_person:.3f} {unit(t)}." if labelled else "No label is known."
+    blind = f" Nobody reviewed {counted(unseen, 'round')}." if unseen else ""
     return (
-        f"In {counted(t.rounds, 'round')} each of {people} was given a probability of {decision or 'a yes'}. "
-        f"A reviewer pointed at two people treated too differently in {counted(int(t.reported.sum()), 'round')}; "
-        f"{counted(int(t.violations.sum()), 'round')} count as violations{late}. {errors}"
+        f"In {counted(t.rounds, 'round')} a policy gave each person a probability of {decision or 'a yes'}, "
+        f"{int(t.starts[-1]):,} in all. A reviewer, who looked at the people of a round side by side, pointed at two "
+        f"who were treated too differently in {counted(int(t.reported.sum()), 'round')}; "
+        f"{int(t.violations.sum()):,} of them count as violations{when}.{blind} {errors}"
     )
+
+
+def promise(bound: Bound | None, T: int, people: int) -> str:
+    """What was promised before the first round, and on which assumptions."""
+    if bound is None:
+        return "Before the first round no theorem promised anything, for this learner and a play of this length."
+    theorem, *assumed = bound.theorem.split("; ")
+    said = []
+    if bound.violations < T:
+        said.append(f"at most {at_most(bound.violations)} rounds with a violation")
+    if bound.error_regret < people:
+        fair = "α" if bound.epsilon == 0 else f"α − {bound.epsilon:.3g}"
+        said.append(f"at most {at_most(bound.error_regret)} errors more than any fixed policy that is fair at {fair}")
+    promised = " and ".join(said) or f"nothing that means something for a play of only {counted(T, 'round')}"
+    terms = f" Its terms: {'; '.join(assumed)} (V are the violations)." if assumed and said else ""
+    return f"Before the first round its theorem ({theorem}) promised {promised}.{terms}"
 
 
 def flattened(values: Any, name: str = "") -> list[tuple[str, str]]:
@@ -125,7 +186,7 @@ def flattened(values: Any, name: str = "") -> list[tuple[str, str]]:
     >>> flattened({"T": 10, "learner": {"k": 2, "costs": [1, 1]}})
     [('T', '10'), ('learner.k', '2'), ('learner.costs', '1, 1')]
     """
-    if isinstance(values, dict):
+    if isinstance(values, Mapping):
         parts = [flattened(value, f"{name}.{key}" if name else str(key)) for key, value in values.items()]
         return [line for part in parts for line in part]
     if isinstance(values, Sequence) and not isinstance(values, str):

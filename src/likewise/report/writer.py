@@ -10,10 +10,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from likewise import figures, hindsight
-from likewise.certificates import Certificate, certify
+from likewise.certificates import Certificate, Status, certify
 from likewise.drawing import caption, svg
 from likewise.errors import require
+from likewise.figures.regret import promise
 from likewise.game import Transcript
 from likewise.hindsight import Frontier
 from likewise.hypotheses import EnumerableClass
@@ -23,6 +26,8 @@ from likewise.report.html import document, picture, table, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+MARKS = {Status.KEPT: "✓", Status.BROKEN: "✗", Status.UNCHECKED: "?"}
 
 
 @dataclass(frozen=True)
@@ -114,16 +119,18 @@ def _levels(alpha: float) -> list[float]:
 
 def page(told: Told) -> str:
     """The whole page."""
-    sections = (_opening, _decided, _happened, _round, _helped, _cost, _proved, _assumptions, _parameters)
+    sections = (
+        _opening, _decided, _happened, _round, _helped, _cost, _proved, _assumptions, _silent, _words, _parameters,
+    )  # fmt: skip
     return document(told.title, *(section(told) for section in sections))
 
 
-def _paragraphs(*texts: str) -> str:
-    return "".join(f"<p>{escape(text)}</p>" for text in texts if text)
+def _section(heading: str, *texts: str) -> str:
+    return f'<h2 class="flow">{escape(heading)}</h2>' + "".join(f"<p>{escape(text)}</p>" for text in texts if text)
 
 
 def _drawn(figure: Figure) -> str:
-    return picture(svg(figure), caption(figure))
+    return picture(svg(figure), caption(figure), 5.75 * figure.get_figwidth())
 
 
 def _opening(told: Told) -> str:
@@ -132,80 +139,128 @@ def _opening(told: Told) -> str:
 
 
 def _decided(told: Told) -> str:
-    t = told.t
-    columns = (
-        f"Only these columns count for likeness: {', '.join(map(str, told.compare_by))}." if told.compare_by else ""
-    )
-    return "<h2>What was decided, and who looked on</h2>" + _paragraphs(
-        told.data,
-        words.source(t.facts["environment"]),
-        f"Every policy is a mixture of {words.rules(t.hypotheses)}.",
-        words.reviewer(t.facts["auditor"]),
-        columns,
+    t, names = told.t, ", ".join(map(str, told.compare_by))
+    return _section(
+        "What was decided, and who looked on",
+        f"{told.data} {words.source(t.facts['environment'])}".strip(),
+        words.learning(t),
+        f"{words.reviewer(t.facts['auditor'])}{f' People were compared by: {names}.' if names else ''}",
         words.violation(t),
     )
 
 
 def _happened(told: Told) -> str:
-    headings = ("rounds", "people", words.unit(told.t), "reports", "violations", "not reviewed")
+    t = told.t
+    headings = ("rounds", "people", words.unit(t), "reports", "violations", "not reviewed")
     best = None
     if told.frontier is not None:
-        best = next((p for p in told.frontier.points if p.alpha == told.t.alpha), None)
-    drawn = figures.violations_and_regret(told.t, told.learner, hindsight=best)
-    return "<h2>What happened</h2>" + table(headings, words.quarters(told.t)) + _drawn(drawn)
+        best = next((point for point in told.frontier.points if point.alpha == t.alpha), None)
+    drawn = figures.violations_and_regret(t, told.learner, hindsight=best)
+    text = "The play in four parts. A learner that takes reports to heart has fewer violations later than early."
+    theorem = f"<p>{escape(_theorem(told))}</p>"
+    return _section("What happened", text) + table(headings, words.quarters(t)) + theorem + _drawn(drawn)
+
+
+def _theorem(told: Told) -> str:
+    t, learner = told.t, told.learner
+    if learner is None:
+        return "The learner was not given to this report, so no theorem's line is drawn."
+    if t.facts["first"] != 1:
+        return "This is the later part of a play, and the learner's theorem is about the whole of it: no line is drawn."
+    lines = (
+        "The dashed lines are proved for this learner, after every round, from what had been seen by then, for any "
+        "people in any order and any reports; the one on violations needs each reported gap to be above the level "
+        "reported at. "
+    )
+    promised = words.promise(promise(t, learner), t.rounds, len(t.y))
+    return promised if learner.observed_bound(t.state) is None else lines + promised
 
 
 def _round(told: Told) -> str:
-    return "<h2>One round, up close</h2>" + _drawn(figures.one_round(told.t))
+    text = "What the reviewer looks at: the people of one round and their probabilities. This round has the widest gap."
+    if not told.t.reported.any():
+        text = "What the reviewer looks at: the people of one round and their probabilities. This is the last round."
+    return _section("One round, up close", text) + _drawn(figures.one_round(told.t))
 
 
 def _helped(told: Told) -> str:
-    heading = "<h2>Did the reports help?</h2>"
+    heading = "Did the reports help?"
     if told.learner is None:
-        return heading + _paragraphs("The learner was not given to this report, so its later policies are not known.")
+        return _section(heading, "The learner was not given to this report, so its later policies are not known.")
     if told.t.facts["first"] != 1:
-        return heading + _paragraphs("This is the later part of a play, so its policies can't be computed again.")
-    return heading + _drawn(figures.did_reports_help(told.t, told.learner))
+        return _section(heading, "This is the later part of a play, so its policies can't be computed again.")
+    text = (
+        "Every reported pair, shown again to the policies that came after. A policy is one for everybody, so a report "
+        "also moves other pairs, and other reports and the labels may move a pair back."
+    )
+    return _section(heading, text) + _drawn(figures.did_reports_help(told.t, told.learner, distance=told.distance))
 
 
 def _cost(told: Told) -> str:
-    heading = "<h2>What fairness costs here</h2>"
+    heading = "What fairness costs here"
     if not isinstance(told.t.hypotheses, EnumerableClass):
-        return heading + _paragraphs(
+        why = (
             "The rules can be reached only by fitting, so the best fair policy in hindsight can't be computed exactly."
         )
+        return _section(heading, why)
     if told.frontier is None or told.distance is None:
-        return heading + _paragraphs(
+        why = (
             "The best fair policy in hindsight needs a written distance, and none was given: only the reviewer knows "
             "who is like whom. What is proved below needs none."
         )
+        return _section(heading, why)
+    text = (
+        "The reviewer's distance is written down here, so the play can be held against the best fixed policies that "
+        "somebody could have chosen afterwards, who knows every label and every distance. They are computed exactly."
+    )
     points = figures.frontier_points(told.frontier, told.t, told.distance)
-    return heading + _drawn(figures.plane({"this play": told.t}, points))
+    return _section(heading, text) + _drawn(figures.plane({"This play": told.t}, points))
 
 
 def _proved(told: Told) -> str:
     # The letter's last part lists the assumptions; here they have a table of their own.
     *letter, _ = str(told.certificate).split("\n\n")
-    return "<h2>What is proved</h2>" + _paragraphs(*letter) + _drawn(figures.certificate_curve(told.certificate))
+    parts = [part.replace("\n", " ").split(". ", 1) for part in letter]
+    text = "".join(f"<p><b>{escape(head)}.</b> {escape(rest)}</p>" for head, rest in parts)
+    return _section("What is proved") + text + _drawn(figures.certificate_curve(told.certificate))
 
 
 def _assumptions(told: Told) -> str:
-    head = "<th></th><th>assumption</th><th>needed for</th><th>how we know</th>"
+    text = (
+        "Every claim above holds only as far as what it assumes. A claim that rests on a broken assumption was left "
+        "out, or says so; what is not checkable, the reader has to vouch for."
+    )
+    head = "<th>status</th><th>assumption</th><th>needed for</th><th>how we know</th>"
     rows = []
     for a in told.certificate.assumptions:
-        kind = a.status.name.lower()
         needed = "; ".join(a.needed_for) or "the sharper limits on new people"
-        cells = "".join(f"<td>{escape(text)}</td>" for text in (a.name, needed, a.detail))
-        rows.append(f'<tr><td><span class="status {kind}">{a.status}</span></td>{cells}</tr>')
-    return "<h2>What this rests on</h2>" + wrapped(head, "".join(rows))
+        cells = "".join(f"<td>{escape(text)}</td>" for text in (a.name, needed, a.detail or "recorded by the play"))
+        mark = f'<span class="status {a.status.name.lower()}">{MARKS[a.status]} {a.status}</span>'
+        rows.append(f"<tr><td>{mark}</td>{cells}</tr>")
+    return _section("What this rests on", text) + wrapped(head, "".join(rows))
+
+
+def _silent(told: Told) -> str:
+    lines = "".join(f"<li>{escape(limit)}</li>" for limit in words.LIMITS)
+    return f"{_section('What this page can’t say')}<ul>{lines}</ul>"
+
+
+def _words(told: Told) -> str:
+    lines = "".join(f"<dt>{escape(word)}</dt><dd>{escape(meaning)}</dd>" for word, meaning in words.WORDS.items())
+    return f"{_section('Words on this page')}<dl>{lines}</dl>"
 
 
 def _parameters(told: Told) -> str:
-    lines = words.flattened(told.parameters) + words.flattened(told.t.facts)
-    rows = "".join(f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in lines)
-    made = f"Written by likewise {version('likewise')} with Python {platform.python_version()}."
-    command = f"<p>To repeat it:</p><pre>{escape(told.again)}</pre>" if told.again else ""
+    made = f"Written by likewise {version('likewise')}, Python {platform.python_version()}, NumPy {np.__version__}."
+    command = f"<p>This command repeats the play:</p><pre>{escape(told.again)}</pre>" if told.again else ""
+    seed = f"The seed {told.t.facts['seed']} names every random number of the play."
+    chosen = f"<h3>What was chosen</h3>{_listed(told.parameters)}" if told.parameters else ""
     return (
-        "<h2>Parameters, and how to repeat it</h2>"
-        f"{command}{wrapped('<th>parameter</th><th>value</th>', rows)}<p class='note'>{escape(made)}</p>"
+        f"{_section('Parameters, and how to repeat it', seed)}{command}{chosen}"
+        f"<h3>What the play recorded</h3>{_listed(told.t.facts)}<p class='note'>{escape(made)}</p>"
     )
+
+
+def _listed(values: Mapping[str, Any]) -> str:
+    lines = [f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in words.flattened(values)]
+    return wrapped("<th>parameter</th><th>value</th>", "".join(lines))
