@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 PEERS := $(VENV)/.peers
 CODE := src tests benchmarks examples
 
-.PHONY: help demo test test-all check bench bench-quick docs lock clean
+.PHONY: help demo test test-all check bench bench-quick docs pictures lock clean
 
 help:            ## This list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/make \1\t\2/' | expand -t 16
@@ -35,6 +35,9 @@ bench-quick: $(PEERS) ## The same table in about a minute, from smaller work
 
 docs: $(INSTALLED) ## Build the documentation into site/; a warning is an error
 	@$(BIN)/zensical build --clean --strict --config-file mkdocs.yml
+
+pictures: $(INSTALLED) ## Draw the pictures of the documentation anew
+	@$(BIN)/python docs/images/draw.py
 
 lock: $(INSTALLED) ## Renew requirements.lock from pyproject.toml
 	@$(BIN)/uv pip compile pyproject.toml --universal --all-extras --group dev --generate-hashes \
