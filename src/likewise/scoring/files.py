@@ -1,0 +1,278 @@
+"""Scoring a file of people, of any length, in bounded memory: batches in, batches out.
+
+A batch is read with the columns that the policy needs and those that name people, scored, and written before the next
+one is read. What is kept of a file of ten million rows is one batch.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from likewise.datasets.files import separator
+from likewise.errors import DataUnavailable, InvalidParameter, NotSupported, require
+from likewise.policies import thresholds_of
+from likewise.protocol import Floats
+from likewise.scoring.finished import FinishedPolicy
+
+ENTRIES, MOST_ROWS = 2_000_000, 50_000
+"""So many encoded numbers (16 MB) are in memory at once, and so many people at the most."""
+ENDINGS = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
+CSV_BLOCK = 1 << 20
+"""Bytes of a CSV file that are parsed at once; some forty such blocks are read ahead."""
+
+
+class Scored(NamedTuple):
+    """What scoring a file came to.
+
+    Attributes
+    ----------
+    path
+        Where the scores are.
+    rows
+        How many people were scored.
+    mean
+        Their mean probability.
+    yes
+        How many were decided with yes; None where nobody was decided.
+    seconds
+        How long it took.
+    """
+
+    path: Path
+    rows: int
+    mean: float
+    yes: int | None
+    seconds: float
+
+
+def score_file(
+    policy: FinishedPolicy,
+    source: str | Path,
+    destination: str | Path,
+    *,
+    ids: Sequence[str] = (),
+    secret: bytes | None = None,
+    progress: Callable[[int, int | None], None] | None = None,
+) -> Scored:
+    """Give everybody in a CSV or Parquet file their probability, in the order of the file.
+
+    Parameters
+    ----------
+    policy
+        The policy.
+    source, destination
+        Files that end in .parquet, .csv or .tsv (or .csv.gz, .tsv.gz); the second is written whole or not at all.
+    ids
+        Columns that name a person, copied beside the probability; without any, the row's number is written.
+    secret
+        At least 16 bytes: also write one stable decision per person, who must then be named by exactly one column.
+    progress
+        Called with the rows done and the rows in all (None where the file does not say).
+    """
+    _arrow()
+    source, destination = Path(source), Path(destination)
+    _check(policy, source, destination, ids, secret)
+    started, rows, total, yes = time.perf_counter(), 0, 0.0, 0
+    with _written(destination) as write:
+        for batch, expected in _read(source, policy, ids):
+            scores, chances = _scored(policy, batch, ids, secret, rows)
+            write(scores)
+            rows += len(chances)
+            total += float(chances.sum())
+            yes += 0 if secret is None else int(scores["decision"].sum())
+            if progress is not None:
+                progress(rows, expected)
+        require(rows > 0, "people", "hold at least one row", f"none in {str(source)!r}")
+    seconds = time.perf_counter() - started
+    return Scored(destination, rows, total / rows, None if secret is None else yes, seconds)
+
+
+def _arrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        raise DataUnavailable('Scoring files needs PyArrow: pip install "likewise[data]".') from None
+    return pyarrow
+
+
+def _check(policy: FinishedPolicy, source: Path, destination: Path, ids: Sequence[str], secret: bytes | None) -> None:
+    for name, path in (("people", source), ("out", destination)):
+        require(path.name.endswith(ENDINGS), name, f"end in {', '.join(ENDINGS)}", str(path))
+    require(source.is_file(), "people", "be a file", str(source))
+    require(source.resolve() != destination.resolve(), "out", "be another file than the people's", str(destination))
+    if policy.columns is None:
+        raise NotSupported(
+            "This policy does not say which columns of a table it needs: it was saved without an encoder, over a class "
+            "that numbers its columns or takes models. Save it with the encoder that its people were read by."
+        )
+    taken = sorted({"probability", "decision", "row"} & set(ids))
+    require(not taken, "ids", "be other columns than the ones that scoring writes", taken)
+    if secret is not None:
+        thresholds_of([], secret)  # refuses a short secret before the first row
+        require(len(ids) == 1, "ids", "name people by exactly one column to decide about them", list(ids))
+
+
+def _scored(
+    policy: FinishedPolicy, batch: Any, ids: Sequence[str], secret: bytes | None, before: int
+) -> tuple[dict[str, Any], Floats]:
+    """The columns to write for a batch, and its probabilities."""
+    people = batch.select(policy.columns)
+    # The encoder reads Arrow itself; a class without one takes a dataframe of numbers.
+    chances = policy.probability(people if policy.encoder is not None else people.to_pandas())
+    scores: dict[str, Any] = {name: batch.column(name) for name in ids}
+    if not ids:
+        scores["row"] = np.arange(before, before + len(chances))
+    for name in ids:
+        require(batch.column(name).null_count == 0, "ids", "name everybody", f"no {name!r} in some row after {before}")
+    scores["probability"] = chances
+    if secret is not None:
+        scores["decision"] = thresholds_of(batch.column(ids[0]).to_pylist(), secret) < chances
+    return scores, chances
+
+
+# Reading --------------------------------------------------------------------------------------------------------
+
+
+def _read(source: Path, policy: FinishedPolicy, ids: Sequence[str]) -> Iterator[tuple[Any, int | None]]:
+    """Batches of people as Arrow tables of the columns that count, each with the rows in all where that is known."""
+    pa = _arrow()
+    wanted = list(dict.fromkeys([*(policy.columns or ()), *ids]))
+    width = len(policy.encoder.names) if policy.encoder is not None else len(wanted)
+    rows = max(1, min(MOST_ROWS, ENTRIES // width))
+    is_parquet = source.name.endswith(".parquet")
+    batches = _parquet(source, wanted, rows) if is_parquet else _csv(source, wanted, rows, policy)
+    try:
+        yield from batches
+    except (pa.ArrowException, OSError) as error:
+        said = str(error).splitlines()[0]
+        raise InvalidParameter(f"`people` must be a whole CSV or Parquet file, got {str(source)!r}: {said}") from None
+
+
+def _parquet(source: Path, wanted: list[str], rows: int) -> Iterator[tuple[Any, int | None]]:
+    from pyarrow import Table, parquet
+
+    # Read through a small buffer: a row group of a whole file must not come into memory at once.
+    with parquet.ParquetFile(source, buffer_size=1 << 20, pre_buffer=False) as file:
+        _require_columns(file.schema_arrow.names, wanted)
+        for batch in file.iter_batches(rows, columns=wanted):
+            yield Table.from_batches([batch]), file.metadata.num_rows
+
+
+def _csv(source: Path, wanted: list[str], rows: int, policy: FinishedPolicy) -> Iterator[tuple[Any, int | None]]:
+    from pyarrow import Table, csv, string
+
+    reading, fields = csv.ReadOptions(block_size=CSV_BLOCK), csv.ParseOptions(delimiter=separator(source))
+    with csv.open_csv(source, reading, fields) as header:
+        _require_columns(header.schema.names, wanted)
+    # All as text: a type that is guessed from the first block may not fit the last one.
+    missing = [*csv.ConvertOptions().null_values, "None", "<NA>"]
+    texts = csv.ConvertOptions(
+        include_columns=wanted,
+        column_types=dict.fromkeys(wanted, string()),
+        null_values=missing,
+        strings_can_be_null=True,
+    )
+    with csv.open_csv(source, reading, fields, texts) as blocks:
+        for block in blocks:
+            for start in range(0, block.num_rows, rows):
+                yield _typed(Table.from_batches([block.slice(start, rows)]), policy), None
+
+
+def _require_columns(found: Sequence[str], wanted: Sequence[str]) -> None:
+    absent = [name for name in wanted if name not in found]
+    require(not absent, "people", f"have the columns {list(wanted)}", f"no {absent}")
+
+
+def _typed(table: Any, policy: FinishedPolicy) -> Any:
+    """Text from a CSV file as what the policy learned from: numbers, and levels spelled as the encoder spells them."""
+    encoder = policy.encoder
+    numbers = policy.columns if encoder is None else [part.name for part in encoder.numbers]
+    levels = {} if encoder is None else {part.name: set(part.levels) for part in encoder.categories}
+    for place, name in enumerate(table.column_names):
+        if name in (numbers or ()):
+            table = table.set_column(place, name, _numbers(table.column(name), name))
+        elif name in levels:
+            table = table.set_column(place, name, _spelled(table.column(name), levels[name]))
+    return table
+
+
+def _numbers(texts: Any, name: str) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = pc.utf8_trim_whitespace(texts)
+    try:
+        return texts.cast(pa.float64())
+    except pa.ArrowInvalid:
+        pass
+    words = {"true": "1", "false": "0"}
+    texts = _mapped(texts, lambda text: words.get(text.lower(), text))
+    try:
+        return texts.cast(pa.float64())
+    except pa.ArrowInvalid as error:
+        raise InvalidParameter(f"`{name}` must be a column of numbers, got text: {error}.") from None
+
+
+def _spelled(texts: Any, levels: set[str]) -> Any:
+    """1 and 1.0 are one level of a column of numbers that was declared a category."""
+
+    def known(text: str) -> str:
+        try:
+            return text if text in levels else f"{float(text):.15g}"
+        except ValueError:
+            return text
+
+    return _mapped(texts, known)
+
+
+def _mapped(texts: Any, change: Callable[[str], str]) -> Any:
+    """Each text changed; a column has few different ones, so they are changed once each."""
+    import pyarrow as pa
+
+    coded = texts.combine_chunks().dictionary_encode()
+    changed = pa.array([change(text) for text in coded.dictionary.to_pylist()], pa.string())
+    return changed.take(coded.indices)
+
+
+# Writing --------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _written(destination: Path) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """A function that writes columns; the file gets its name when all of them are in it."""
+    import pyarrow as pa
+
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    draft = destination.with_name(f"unfinished-{destination.name}")
+    try:
+        with ExitStack() as opened:
+            writers: list[Any] = []
+
+            def write(columns: dict[str, Any]) -> None:
+                table = pa.table(columns)
+                if not writers:
+                    writers.append(_writer(draft, table.schema, opened))
+                writers[0].write_table(table)
+
+            yield write
+        draft.replace(destination)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _writer(path: Path, schema: Any, opened: ExitStack) -> Any:
+    from pyarrow import CompressedOutputStream, OSFile, csv, parquet
+
+    if path.name.endswith(".parquet"):
+        return opened.enter_context(parquet.ParquetWriter(path, schema, compression="zstd"))
+    file = opened.enter_context(OSFile(str(path), "wb"))
+    if path.name.endswith(".gz"):
+        file = opened.enter_context(CompressedOutputStream(file, "gzip"))
+    comma = "\t" if ".tsv" in path.suffixes else ","
+    return opened.enter_context(csv.CSVWriter(file, schema, write_options=csv.WriteOptions(delimiter=comma)))

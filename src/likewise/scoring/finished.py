@@ -1,0 +1,153 @@
+"""A finished policy: how to read people, the class of hypotheses and its weights, in one file.
+
+``policy.json`` holds plain JSON: no pickle, a format number, and a SHA-256 of its own content, so that a file which was
+changed by hand or cut short is refused. A class on models' scores names each model by its fingerprint, and takes the
+models again on loading.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from likewise.datasets import Encoder
+from likewise.errors import InvalidParameter, require
+from likewise.game import Transcript
+from likewise.policies import DeployablePolicy, Mixture
+from likewise.protocol import Floats
+
+if TYPE_CHECKING:
+    from likewise.scoring.classifier import PolicyClassifier
+
+FORMAT = 1
+
+
+class FinishedPolicy(DeployablePolicy):
+    """A policy that learns no more, with everything that it needs to meet people as they come.
+
+    Parameters
+    ----------
+    policy
+        The mixture.
+    encoder
+        From a table of people to the features that the class was built on; None where those are the table's columns.
+    facts
+        Where the policy comes from, in plain JSON values; kept and shown, never used.
+
+    Examples
+    --------
+    >>> from likewise import Thresholds
+    >>> policy = FinishedPolicy(Mixture(Thresholds([[0.5]], names=["income"]), np.array([0.0, 0.2, 0.8, 0.0])))
+    >>> policy.columns, policy.probability([[0.4], [0.6]]).tolist()
+    (['income'], [0.2, 1.0])
+    """
+
+    def __init__(self, policy: Mixture, encoder: Encoder | None = None, facts: dict[str, Any] | None = None) -> None:
+        require(isinstance(policy, Mixture), "policy", "be a Mixture over a class", type(policy).__name__)
+        self.policy = policy
+        self.hypotheses = policy.hypotheses
+        self.encoder = encoder
+        self.facts = dict(facts or {})
+
+    @classmethod
+    def from_transcript(cls, transcript: Transcript, encoder: Encoder | None = None) -> FinishedPolicy:
+        """The average policy of a play: the one that the theorems on people not yet seen are about."""
+        known = {name: transcript.facts[name] for name in ("learner", "alpha", "margin", "seed")}
+        facts = {"rounds": transcript.rounds, "people_seen": len(transcript.y)} | known
+        return cls(transcript.average_policy.mixture(), encoder, facts)
+
+    @property
+    def columns(self) -> list[str] | None:
+        """The columns that a table of people must have; None where only their number matters."""
+        if self.encoder is not None:
+            return list(self.encoder.columns)
+        names = getattr(self.hypotheses, "names", None)
+        named = names is not None and all(isinstance(name, str) for name in names) and not self._on_models
+        return list(names) if names is not None and named else None
+
+    @property
+    def _on_models(self) -> bool:
+        return getattr(self.hypotheses, "models", None) is not None
+
+    def at(self, rows: Any) -> Floats:
+        """π at encoded people."""
+        return self.policy.at(rows)
+
+    def probability(self, X: Any) -> Floats:
+        """π at people: a dataframe (pandas, Polars, PyArrow) with :attr:`columns`, or an array of them in order."""
+        return self.policy.probability(self._features(X))
+
+    def _features(self, X: Any) -> Any:
+        if self.encoder is None:
+            return X
+        return self.encoder.transform(X if hasattr(X, "columns") else _as_table(X, self.encoder.columns))
+
+    def classifier(self, threshold: float = 0.5) -> PolicyClassifier:
+        """The same policy for tools that expect a scikit-learn classifier."""
+        from likewise.scoring.classifier import PolicyClassifier
+
+        return PolicyClassifier(self, threshold)
+
+    # On disk ------------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """The policy as plain JSON values, with the fingerprint of the rest."""
+        content = {
+            "format": FORMAT,
+            "encoder": None if self.encoder is None else self.encoder.to_dict(),
+            "policy": self.policy.to_dict(),
+            "facts": self.facts,
+        }
+        return content | {"fingerprint": _fingerprint(content)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], models: Sequence[Any] | str | Path | None = None) -> FinishedPolicy:
+        """The policy again; one on models' scores takes them (or a skops file of them) and checks them."""
+        require(isinstance(data, dict) and "policy" in data, "policy", "be a saved policy", _kind(data))
+        require(data.get("format") == FORMAT, "policy", f"be a saved policy of format {FORMAT}", data.get("format"))
+        content = {name: value for name, value in data.items() if name != "fingerprint"}
+        if _fingerprint(content) != data.get("fingerprint"):
+            raise InvalidParameter("`policy` must be as it was saved, got content that its fingerprint does not fit.")
+        encoder = None if data["encoder"] is None else Encoder.from_dict(data["encoder"])
+        return cls(Mixture.from_dict(data["policy"], models), encoder, data["facts"])
+
+    def save(self, path: str | Path) -> Path:
+        """Write ``policy.json``, whole or not at all."""
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_name(f".{path.name}.unfinished")
+        draft.write_text(json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+        return draft.replace(path)
+
+    @classmethod
+    def load(cls, path: str | Path, models: Sequence[Any] | str | Path | None = None) -> FinishedPolicy:
+        """Read a policy written by :meth:`save`."""
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise InvalidParameter(f"`policy` must be a file of a saved policy, got {str(path)!r}: {error}.") from None
+        return cls.from_dict(data, models)
+
+
+def _fingerprint(content: dict[str, Any]) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _kind(data: Any) -> str:
+    return f"JSON with {sorted(data)[:4]}" if isinstance(data, dict) else type(data).__name__
+
+
+def _as_table(X: Any, columns: Sequence[str]) -> Any:
+    """An array as a table, its columns taken in order."""
+    import pandas as pd
+
+    values = np.asarray(X)
+    fits = values.ndim == 2 and values.shape[1] == len(columns)
+    require(fits, "X", f"have the {len(columns)} columns {list(columns)}", f"shape {values.shape}")
+    return pd.DataFrame(values, columns=list(columns)).infer_objects()
