@@ -19,6 +19,7 @@ import numpy as np
 from likewise.errors import require, require_number
 from likewise.policies import thresholds_of
 from likewise.service import commands, views
+from likewise.service.certificate import certificate
 from likewise.service.chain import CheckpointFile, Signer
 from likewise.service.events import Aside, stamp
 from likewise.service.export import export
@@ -309,6 +310,13 @@ class Engine:
             raise Unknown(f"There is no such person in the stream {stream!r}.")
         rounds = (self.store.events(stream, round=aside.round, asides=True) for aside in mine)
         return {"id": person, "rounds": [views.person_view(sealed, person) for sealed in rounds]}
+
+    def certificate(self, stream: str, delta: float = 0.05) -> dict[str, Any]:
+        """What is proved of the rounds so far, with the delay beside it."""
+        live = self.streams.get(stream)
+        live.current()
+        here = live.durable
+        return certificate(self.store, here.state, here.seq, delta)
 
     def events(self, stream: str, after: int = 0, limit: int = 1000) -> list[dict[str, Any]]:
         """Up to ``limit`` events after number ``after``, as exported."""

@@ -13,9 +13,10 @@ from typing import Any
 from likewise.service.chain import CheckpointFile, Signer
 from likewise.service.events import Aside
 from likewise.service.store import Store
+from likewise.service.verify_standalone import FORMAT
 
-FORMAT = 1
 PAGE = 1000
+"""Events read at once."""
 
 
 def export(
@@ -29,7 +30,8 @@ def export(
 ) -> Iterator[dict[str, Any]]:
     """The lines of an export, as the log stands at its first line."""
     last, hash = store.head(stream)
-    yield {"line": "header", "format": FORMAT, "stream": stream, "at": at, "public_key": signer.public_key}
+    header = {"format": FORMAT, "stream": stream, "public_key": signer.public_key, "events": last, "people": people}
+    yield {"line": "header"} | header
     after = 0
     beside: list[str] = []
     while after < last:

@@ -20,6 +20,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+FORMAT = 1
+"""Of exports."""
 GENESIS = "0" * 64
 """What the first event of a stream carries for the hash of the one before."""
 PURPOSE = b"likewise checkpoint 1\n"
@@ -50,119 +52,170 @@ def signed_bytes(checkpoint: dict[str, Any]) -> bytes:
     return PURPOSE + canonical({name: checkpoint[name] for name in ("stream", "seq", "hash", "at")})
 
 
-def commitments_of(event: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """(reference, commitment) of everything that an event keeps outside the log."""
-    found = [*event["data"].get("people", ()), event["data"].get("remark")]
-    return ((one["ref"], one["commitment"]) for one in found if isinstance(one, dict) and "commitment" in one)
+@dataclass(frozen=True)
+class Promise:
+    """What an event says of something that is kept beside the log."""
+
+    seq: int
+    round: int
+    kind: str
+    commitment: str
 
 
 @dataclass
 class Findings:
-    """What was checked, and everything that is wrong; the first problem is the one nearest the start."""
+    """What was checked, and everything that is wrong, as (event, sentence); event 0 is the file itself."""
 
     stream: str | None = None
     events: int = 0
     head: str = GENESIS
     checkpoints: int = 0
-    people: int = 0
+    asides: int = 0
     erased: int = 0
-    problems: list[str] = field(default_factory=list)
+    problems: list[tuple[int, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-
-def check(lines: Iterable[dict[str, Any]], more: Iterable[dict[str, Any]] = (), key: str | None = None) -> Findings:
-    """Check the lines of an export; ``more`` are checkpoints or receipts kept elsewhere, ``key`` the public key."""
-    found = Findings()
-    promised: dict[str, tuple[str, int]] = {}
-    gone: set[str] = set()
-    hashes: dict[int, str] = {}
-    asides: list[dict[str, Any]] = []
-    checkpoints: list[dict[str, Any]] = []
-    for line in lines:
-        kind = line.get("line")
-        if kind == "event":
-            event = {name: value for name, value in line.items() if name != "line"}
-            _check_event(event, found)
-            hashes[event["seq"]] = event["hash"]
-            promised |= {ref: (digest, event["seq"]) for ref, digest in commitments_of(event)}
-            gone |= set(event["data"].get("refs", ())) if event["kind"] == "person_erased" else set()
-        elif kind == "aside":
-            asides.append(line)
-        elif kind == "checkpoint":
-            checkpoints.append(line)
-        elif kind == "header":
-            key = _known_key(line, key, found)
-        else:
-            found.problems.append(f"A line of unknown kind {kind!r}.")
-    _check_asides(asides, promised, gone, found)
-    mine = [point for point in more if point.get("stream") == found.stream]
-    _check_checkpoints([*checkpoints, *mine], hashes, key, found)
-    return found
+    @property
+    def first(self) -> tuple[int, str] | None:
+        """The problem nearest the start of the log."""
+        return min(self.problems, default=None)
 
 
-def _known_key(header: dict[str, Any], key: str | None, found: Findings) -> str | None:
-    offered = header.get("public_key")
-    if key is None:
-        found.notes.append("The public key was taken from the export itself: give the one you know with --key.")
-        return offered
-    if offered is not None and offered != key:
-        found.problems.append(f"The export names the public key {offered}, not {key}.")
-    return key
+class Checker:
+    """Takes the lines of an export one by one, then says what is wrong with them."""
 
+    def __init__(self, key: str | None = None) -> None:
+        self.found = Findings()
+        self._key = key
+        self._header: dict[str, Any] = {}
+        self._hashes: dict[int, str] = {}
+        self._promises: dict[str, Promise] = {}
+        self._erased: set[str] = set()
+        self._asides: dict[str, dict[str, Any]] = {}
+        self._checkpoints: list[dict[str, Any]] = []
 
-def _check_event(event: dict[str, Any], found: Findings) -> None:
-    """The next link: the right number, the right stream, the hash of the one before, and its own hash."""
-    seq, expected = event.get("seq"), found.events + 1
-    if found.stream is None:
-        found.stream = event.get("stream")
-    if event.get("stream") != found.stream:
-        found.problems.append(f"Event {seq} belongs to stream {event.get('stream')!r}, not {found.stream!r}.")
-    if seq != expected:
-        found.problems.append(f"Event {expected} is missing: event {seq} stands in its place.")
-    if event.get("prev") != found.head:
-        found.problems.append(f"Event {seq} does not carry the hash of the event before it.")
-    if event_hash(event) != event.get("hash"):
-        found.problems.append(f"Event {seq} ({event.get('kind')}) does not have the hash it claims: it was changed.")
-    found.events, found.head = seq if isinstance(seq, int) else expected, str(event.get("hash"))
+    def take(self, line: dict[str, Any]) -> None:
+        """Look at one line."""
+        rest = {name: value for name, value in line.items() if name != "line"}
+        try:
+            if line["line"] == "event":
+                self._take_event(rest)
+            elif line["line"] == "aside":
+                self._asides[rest["ref"]] = rest
+            elif line["line"] == "checkpoint":
+                self._checkpoints.append(rest)
+            elif line["line"] == "header":
+                self._take_header(rest)
+            else:
+                self._wrong(0, f"{line['line']}.")
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            self._wrong(self.found.events + 1, f"A line after event {self.found.events} is malformed: {error!r}.")
 
+    def finish(self, elsewhere: Iterable[dict[str, Any]] = ()) -> Findings:
+        """The findings; ``elsewhere`` are checkpoints or receipts that were kept apart from the export."""
+        try:
+            self._check_asides()
+            self._check_checkpoints([*self._checkpoints, *self._mine(elsewhere)])
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            self._wrong(0, f"The lines after the events are malformed: {error!r}.")
+        if self._header.get("events") != self.found.events:
+            whole = self._header.get("events")
+            self._wrong(self.found.events + 1, f"The export should hold {whole} events and has {self.found.events}.")
+        return self.found
 
-def _check_asides(
-    asides: list[dict[str, Any]], promised: dict[str, tuple[str, int]], gone: set[str], found: Findings
-) -> None:
-    """Every person shown is the one committed to, and whoever isn't shown was erased by an event."""
-    shown = set()
-    for aside in asides:
-        digest, seq = promised.get(aside["ref"], (None, 0))
-        if digest is None:
-            found.problems.append(f"Reference {aside['ref']} is in no event.")
-        elif commitment(aside["salt"], aside["content"]) != digest:
-            found.problems.append(f"What is shown for {aside['ref']} is not what event {seq} committed to.")
-        shown.add(aside["ref"])
-    found.people, found.erased = len(shown), len(gone)
-    missing = sorted(seq for ref, (_, seq) in promised.items() if ref not in shown and ref not in gone)
-    if missing and asides:
-        found.problems.append(f"Event {missing[0]} names a person who is neither shown nor erased.")
-    elif missing:
-        found.notes.append("The export was made without people: their commitments were not checked.")
+    def _wrong(self, seq: int, sentence: str) -> None:
+        self.found.problems.append((seq, sentence))
 
+    def _take_header(self, header: dict[str, Any]) -> None:
+        self._header = header
+        self.found.stream = header["stream"]
+        if header["format"] != FORMAT or set(header) != {"format", "stream", "public_key", "events", "people"}:
+            self._wrong(0, f"The header is not that of an export of format {FORMAT}.")
+        if self._key is None:
+            self._key = header["public_key"]
+            self.found.notes.append("The public key came with the export itself: give the one that you know, as key.")
+        elif header["public_key"] != self._key:
+            self._wrong(0, f"The export names the public key {header['public_key']}, not {self._key}.")
 
-def _check_checkpoints(
-    checkpoints: list[dict[str, Any]], hashes: dict[int, str], key: str | None, found: Findings
-) -> None:
-    for point in checkpoints:
-        seq = point["seq"]
-        if key is None:
-            found.problems.append("There are checkpoints but no public key to check them with.")
+    def _take_event(self, event: dict[str, Any]) -> None:
+        """The next link: the right number, the right stream, the hash of the one before, and its own hash."""
+        seq, kind, data, found = event["seq"], event["kind"], event["data"], self.found
+        if event["stream"] != found.stream:
+            self._wrong(seq, f"Event {seq} belongs to the stream {event['stream']!r}, not to {found.stream!r}.")
+        if seq != found.events + 1:
+            self._wrong(found.events + 1, f"Event {found.events + 1} is missing: event {seq} stands in its place.")
+        if event["prev"] != found.head:
+            self._wrong(seq, f"Event {seq} does not carry the hash of the event before it.")
+        if event_hash(event) != event["hash"]:
+            self._wrong(seq, f"Event {seq} ({kind}) does not have the hash that it claims: it was changed.")
+        found.events, found.head = seq, event["hash"]
+        self._hashes[seq] = event["hash"]
+        beside = [(one, "person") for one in data.get("people", ())] + [(data.get("remark"), "remark")]
+        for one, what in beside:
+            if one:
+                self._promises[one["ref"]] = Promise(seq, data["round"], what, one["commitment"])
+        if kind == "person_erased":
+            self._erased |= set(data["refs"])
+
+    def _check_asides(self) -> None:
+        """Every person shown is the one committed to, and whoever isn't shown was erased by an event."""
+        for ref, aside in self._asides.items():
+            promise = self._promises.get(ref)
+            if promise is None:
+                self._wrong(0, f"The reference {ref} is in no event.")
+                continue
+            same = set(aside) == {"ref", "kind", "round", "salt", "content"}
+            same = same and (aside["kind"], aside["round"]) == (promise.kind, promise.round)
+            if not same or commitment(aside["salt"], aside["content"]) != promise.commitment:
+                self._wrong(promise.seq, f"What is shown for {ref} is not what event {promise.seq} committed to.")
+        self.found.asides, self.found.erased = len(self._asides), len(self._erased)
+        if not self._header.get("people"):
+            self.found.notes.append("The export was made without people: no commitment could be opened.")
             return
-        if not verify_signature(bytes.fromhex(key), bytes.fromhex(point["signature"]), signed_bytes(point)):
-            found.problems.append(f"The checkpoint of event {seq} is not signed with the key {key[:16]}….")
-        elif seq not in hashes:
-            found.problems.append(f"Event {seq} has a signed checkpoint, but the log ends at event {found.events}.")
-        elif hashes[seq] != point["hash"]:
-            found.problems.append(f"Event {seq} is not the one that its signed checkpoint saw.")
-        found.checkpoints += 1
-    if not checkpoints:
-        found.notes.append("No checkpoint was given: a chain recomputed from the start would not be noticed.")
+        hidden = {ref: one.seq for ref, one in self._promises.items() if ref not in self._asides}
+        for seq in sorted({seq for ref, seq in hidden.items() if ref not in self._erased}):
+            self._wrong(seq, f"Event {seq} commits to something that is neither shown nor erased.")
+
+    def _mine(self, elsewhere: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        return (point for point in elsewhere if point["stream"] == self.found.stream)
+
+    def _check_checkpoints(self, checkpoints: list[dict[str, Any]]) -> None:
+        for point in checkpoints:
+            seq, key = point["seq"], str(self._key)
+            signature = bytes.fromhex(point["signature"])
+            if point["key"] != key or not verify_signature(bytes.fromhex(key), signature, signed_bytes(point)):
+                self._wrong(seq, f"The checkpoint of event {seq} is not signed with the key {key}.")
+            elif point["stream"] != self.found.stream:
+                self._wrong(seq, f"A checkpoint is of the stream {point['stream']!r}.")
+            elif seq not in self._hashes:
+                self._wrong(seq, f"Event {seq} was signed, but the log ends at event {self.found.events}.")
+            elif self._hashes[seq] != point["hash"]:
+                self._wrong(seq, f"Event {seq} is not the one that was signed.")
+            self.found.checkpoints += 1
+        if not checkpoints:
+            self.found.notes.append("There is no checkpoint: a chain recomputed from its start would not be noticed.")
+
+
+def check(
+    lines: Iterable[dict[str, Any]], elsewhere: Iterable[dict[str, Any]] = (), key: str | None = None
+) -> Findings:
+    """Check the lines of an export; ``elsewhere`` are checkpoints or receipts kept apart, ``key`` the public key."""
+    checker = Checker(key)
+    for line in lines:
+        checker.take(line)
+    return checker.finish(elsewhere)
+
+
+def read_lines(path: str) -> Iterator[dict[str, Any]]:
+    """The JSON objects of a file, one per line; a line that is none, or is spelt differently, says so."""
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                value = json.loads(line)
+                spelt = isinstance(value, dict) and canonical(value) + b"\n" == line
+            except (ValueError, RecursionError):
+                value, spelt = None, False
+            yield value if spelt else {"line": f"Line {number} of {path} is not JSON as the service writes it"}
 
 
 # Ed25519 (RFC 8032), verification only, in plain integers -----------------------------------------------------
@@ -223,19 +276,6 @@ def verify_signature(key: bytes, signature: bytes, message: bytes) -> bool:
     return (left[0] * right[2] - right[0] * left[2]) % P == 0 and (left[1] * right[2] - right[1] * left[2]) % P == 0
 
 
-def read_lines(path: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects of a file, one per line."""
-    with open(path, encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            try:
-                value = json.loads(line)
-            except ValueError as error:
-                raise SystemExit(f"Line {number} of {path} is not JSON: {error}.") from None
-            if not isinstance(value, dict):
-                raise SystemExit(f"Line {number} of {path} is not a JSON object.")
-            yield value
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Print what was found; 0 if nothing is wrong, 1 otherwise."""
     parser = argparse.ArgumentParser(description="Check the log of a Likewise stream.")
@@ -246,8 +286,8 @@ def main(arguments: list[str] | None = None) -> int:
     found = check(read_lines(given.export), read_lines(given.checkpoints) if given.checkpoints else (), given.key)
     say = sys.stdout.write
     say(f"Stream {found.stream}: {found.events} events, {found.checkpoints} checkpoints, ")
-    say(f"{found.people} commitments opened, {found.erased} erased.\n")
-    for sentence in [*found.notes, *found.problems]:
+    say(f"{found.asides} commitments opened, {found.erased} erased.\n")
+    for sentence in [*found.notes, *(sentence for _, sentence in sorted(found.problems))]:
         say(sentence + "\n")
     say("Something is wrong.\n" if found.problems else "Nothing is wrong.\n")
     return 1 if found.problems else 0

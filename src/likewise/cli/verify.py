@@ -1,0 +1,46 @@
+"""``likewise verify``: check the export of a stream, and run its learner again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from likewise.cli.output import AsJson, console, print_json
+from likewise.errors import InvalidParameter
+
+EXAMPLES = "Example: `likewise verify export.jsonl --key 7f3a… --checkpoints checkpoints.jsonl`"
+
+
+def verify(
+    export: Annotated[Path | None, typer.Argument(help="The export, one JSON object per line.")] = None,
+    key: Annotated[
+        str | None, typer.Option(help="The public key that the service is known by: 64 hexadecimal digits.")
+    ] = None,
+    checkpoints: Annotated[
+        Path | None, typer.Option(help="Signed checkpoints or receipts that were kept apart from the export.")
+    ] = None,
+    replay: Annotated[bool, typer.Option(help="Run the learner again and compare.")] = True,
+    script: Annotated[
+        bool, typer.Option("--script", help="Print the stand-alone checker instead: one file, standard library only.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check the chain, checkpoints and commitments of a stream's export, and run its learner again."""
+    if script:
+        from importlib.resources import files
+
+        typer.echo(files("likewise.service").joinpath("verify_standalone.py").read_text(encoding="utf-8"), nl=False)
+        return
+    if export is None:
+        raise InvalidParameter("`export` must be the file to check, got None.")
+    from likewise.service import verify as checking
+
+    found = checking.verify(export, key=key, checkpoints=checkpoints, replay=replay)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        for sentence in checking.sentences(found):
+            console.print(sentence, markup=False, highlight=False, soft_wrap=True)
+    raise typer.Exit(1 if found.first else 0)

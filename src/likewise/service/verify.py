@@ -1,0 +1,251 @@
+"""``likewise verify``: check an export, and run the learner again over it.
+
+The chain, the checkpoints and the commitments are checked by :mod:`likewise.service.verify_standalone`. Then the events
+are folded once more with :func:`~likewise.service.rounds.evolve`, and every fact that follows from the ones before it
+(probabilities shown, policies deployed, penalties, delays, the order of a reported pair) is compared with what was
+logged. On the machine that wrote the log they agree bit by bit, on another one within 1e-9.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from likewise.errors import require
+from likewise.service.events import Aside, Event, unsealed
+from likewise.service.rounds import evolve
+from likewise.service.state import State
+from likewise.service.verify_standalone import Checker, Findings, read_lines
+
+TOLERANCE = 1e-9
+"""How far probabilities may be from those of another machine."""
+
+
+@dataclass
+class Replay:
+    """What running the learner again showed.
+
+    Attributes
+    ----------
+    rounds
+        Rounds that were learned again.
+    lost
+        Rounds that can't be: somebody in them was erased since. The learner goes on from its next checkpoint.
+    inexact
+        Policies that agree within the tolerance but not bit by bit: the log was written on another machine.
+    difference
+        The first event that differs from what follows from those before it, and how; None if there is none.
+    """
+
+    rounds: int = 0
+    lost: list[int] = field(default_factory=list)
+    inexact: int = 0
+    difference: tuple[int, str] | None = None
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What an export showed: its findings without the learner, and the replay."""
+
+    findings: Findings
+    replay: Replay | None
+
+    @property
+    def first(self) -> tuple[int, str] | None:
+        """The first event that differs, and how; None if nothing is wrong."""
+        replayed = self.replay.difference if self.replay is not None else None
+        wrong = [one for one in (self.findings.first, replayed) if one is not None]
+        return min(wrong, default=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        found, replay = self.findings, self.replay
+        return {
+            "stream": found.stream,
+            "events": found.events,
+            "checkpoints": found.checkpoints,
+            "commitments_opened": found.asides,
+            "erased": found.erased,
+            "replayed_rounds": None if replay is None else replay.rounds,
+            "lost_rounds": None if replay is None else replay.lost,
+            "inexact_policies": None if replay is None else replay.inexact,
+            "notes": found.notes,
+            "first_difference": None if self.first is None else {"event": self.first[0], "said": self.first[1]},
+        }
+
+
+def sentences(found: Verification) -> list[str]:
+    """What was found, in words; the last sentence is the verdict."""
+    plain, replay = found.findings, found.replay
+    said = [
+        f"Stream {plain.stream}: {plain.events} events, {plain.checkpoints} checkpoints, "
+        f"{plain.asides} commitments opened, {plain.erased} erased.",
+        *plain.notes,
+    ]
+    if replay is None:
+        said.append("The learner was not run again.")
+    else:
+        said.append(f"{replay.rounds} rounds were learned again.")
+        if replay.lost:
+            said.append(f"{len(replay.lost)} rounds can't be, since people were erased: {ranges(replay.lost)}.")
+        if replay.inexact:
+            said.append(f"{replay.inexact} policies agree within {TOLERANCE:g} but not bit by bit: another machine.")
+    wrong = found.first
+    return [*said, "Nothing is wrong." if wrong is None else f"The first event that differs: {wrong[1]}"]
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Numbers in few words.
+
+    Examples
+    --------
+    >>> ranges([1, 2, 3, 7, 9, 10])
+    '1-3, 7, 9-10'
+    """
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    return ", ".join("-".join(map(str, run)) for run in runs)
+
+
+def verify(
+    path: str | Path, *, key: str | None = None, checkpoints: str | Path | None = None, replay: bool = True
+) -> Verification:
+    """Check an export.
+
+    Parameters
+    ----------
+    path
+        The file that was exported.
+    key
+        The public key that the service is known by.
+    checkpoints
+        A file of checkpoints or receipts that was kept apart from the export.
+    replay
+        Whether to run the learner again.
+    """
+    for name, file in (("path", path), ("checkpoints", checkpoints)):
+        require(file is None or Path(file).is_file(), name, "be a file", str(file))
+    checker = Checker(key)
+    lines, asides = [], {}
+    for line in read_lines(str(path)):
+        checker.take(line)
+        if line["line"] == "event":
+            lines.append(line)
+        elif line["line"] == "aside":
+            asides[line.get("ref")] = line
+    found = checker.finish(read_lines(str(checkpoints)) if checkpoints is not None else ())
+    if not replay or not asides:
+        return Verification(found, None)
+    return Verification(found, run_again(lines, asides))
+
+
+def run_again(lines: Iterable[dict[str, Any]], asides: dict[Any, dict[str, Any]]) -> Replay:
+    """Fold the events of an export again, comparing what was logged with what follows."""
+    state, replay = State(), Replay()
+    for line in lines:
+        try:
+            sealed = unsealed(line)
+            event = sealed.beside({ref: _aside(asides[ref]) for ref in sealed.event.refs if ref in asides}).event
+            said = _CHECKS.get(event.kind, _nothing)(state, event, replay)
+            state = evolve(state, event)
+        except Exception as error:  # whatever a forged event makes of the code that reads it, it is named
+            said = f"can't follow from those before it ({type(error).__name__}: {error})"
+        if said:
+            replay.difference = int(line.get("seq", 0)), f"Event {line.get('seq')} ({line.get('kind')}) {said}."
+            return replay
+    return replay
+
+
+def _aside(line: dict[str, Any]) -> Aside:
+    return Aside(line["ref"], line["kind"], line["round"], line["salt"], line["content"])
+
+
+Check = Callable[[State, Event, Replay], str]
+
+
+def _nothing(state: State, event: Event, replay: Replay) -> str:
+    return ""
+
+
+def _opened(state: State, event: Event, replay: Replay) -> str:
+    data, policy = event.data, state.policy
+    if data["round"] != state.opened + 1 or data["outstanding"] != state.outstanding:
+        return f"should open round {state.opened + 1} with {state.outstanding} outstanding"
+    if policy is None:
+        return ""  # after somebody was erased; the next checkpoint says what was deployed
+    if data["version"] != policy.version:
+        return f"should deploy policy {policy.version}, not {data['version']}"
+    shown = {aside.ref: aside.content["features"] for aside in event.asides}
+    known = [person for person in data["people"] if person["ref"] in shown]
+    if known:
+        model = state.stream
+        rows = model.encode([model.settings.person(shown[person["ref"]]) for person in known])
+        logged = np.array([person["probability"] for person in known])
+        worst = float(np.abs(model.probabilities(policy, rows) - logged).max())
+        if not worst <= TOLERANCE:
+            return f"shows probabilities that differ from the policy's by {worst:.3g}"
+    replay.inexact += data["policy"] != policy.hash
+    return ""
+
+
+def _audited(state: State, event: Event, replay: Replay) -> str:
+    data, one = event.data, state.rounds[event.data["round"]]
+    if data["verdict"] != "reported":
+        return ""
+    favoured, disfavoured = data["pair"]
+    gap = float(one.probabilities[favoured] - one.probabilities[disfavoured])
+    if gap != data["gap"] or gap <= state.stream.settings.level:
+        return f"reports a gap of {data['gap']}, which was {gap}"
+    return ""
+
+
+def _closed(state: State, event: Event, replay: Replay) -> str:
+    data, one = event.data, state.rounds[event.data["round"]]
+    outcome = None if one.verdict is None else one.verdict.outcome
+    if (data["audit"], data["labels"]) != (outcome, one.labelled):
+        return f"should close a round that was {outcome} with labels {one.labelled}"
+    return ""
+
+
+def _learned(state: State, event: Event, replay: Replay) -> str:
+    data, one = event.data, state.rounds[event.data["round"]]
+    if not one.closed:
+        return "learns a round that is not closed"
+    if state.policy is None or one.lost:
+        replay.lost.append(one.t)
+        return ""
+    expected = {
+        "version": state.policy.version + 1,
+        "delay": state.policy.version - one.version,
+        "outstanding": state.outstanding - 1,
+        "penalty": float(state.stream.learner.penalty_at(state.learner)),
+    }
+    wrong = [name for name, value in expected.items() if not math.isclose(data[name], value, rel_tol=TOLERANCE)]
+    replay.rounds += 1
+    return f"should have {wrong[0]} = {expected[wrong[0]]}, not {data[wrong[0]]}" if wrong else ""
+
+
+def _checkpointed(state: State, event: Event, replay: Replay) -> str:
+    if state.learner is None:
+        return ""
+    logged, here = state.stream.load(event.data["learner"]), state.learner
+    same = all(np.allclose(a, b, rtol=TOLERANCE, atol=TOLERANCE) for a, b in zip(logged, here, strict=True))
+    return "" if same else "holds a state of the learner that is not the one reached"
+
+
+_CHECKS: dict[str, Check] = {
+    "round_opened": _opened,
+    "audited": _audited,
+    "round_closed": _closed,
+    "learned": _learned,
+    "learner_checkpointed": _checkpointed,
+}

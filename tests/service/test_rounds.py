@@ -1,0 +1,522 @@
+"""The life of a round, by the two pure functions alone."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from loans import Fold, far_apart, fingerprint, loans
+
+import likewise as lw
+from likewise.errors import InvalidParameter, ReportRefused
+from likewise.service import commands
+from likewise.service.commands import Audit, ChangeWaits, CorrectAudit, Erase, ReceiveLabels, RetractAudit
+from likewise.service.events import Aside
+from likewise.service.problems import Conflict, Stopped, Unknown
+from likewise.service.rounds import evolve, seen
+from likewise.service.settings import Waits
+from likewise.service.standing import observed_regret, regret, standing
+from likewise.service.state import State
+
+APART = np.array([[0.05, 0.5], [0.95, 0.5], [0.5, 0.05]])
+"""Three people whom a stream that has learned treats differently."""
+
+
+def learned_stream(**changes):
+    """A stream that has learned to prefer a high score, so that some gaps are wide."""
+    fold = Fold(loans(**changes))
+    for _ in range(40):
+        t, _ = fold.open(APART)
+        fold.label(t, [0, 1, 0])
+        fold.audit(t)
+        fold.clock.forward(fold.state.waits.grace)
+        fold.advance(t)
+    return fold
+
+
+class TestLife:
+    def test_a_round_closes_once_it_is_audited_and_labelled_in_either_order(self):
+        for order in itertools.permutations(["audit", "label"]):
+            fold = Fold()
+            t, _ = fold.open(APART)
+            steps = {"audit": Audit(t, "none", "ann"), "label": ReceiveLabels(t, {"0": 0, "1": 1, "2": 0}, "d")}
+            first, second = (fold.kinds(steps[step]) for step in order)
+            assert len(first) == 1
+            assert second[1:] == ["round_closed", "learned"]
+            assert fold.state.outstanding == 0
+            assert fold.state.totals.learned == 1
+
+    def test_labels_may_come_one_by_one(self):
+        fold = Fold()
+        t, _ = fold.open(APART)
+        fold.audit(t)
+        assert fold.kinds(ReceiveLabels(t, {"0": 0}, "d")) == ["labels_received"]
+        assert fold.kinds(ReceiveLabels(t, {"0": 0}, "d")) == []
+        assert fold.kinds(ReceiveLabels(t, {"1": 1, "2": 1}, "d"))[-1] == "learned"
+
+    def test_a_different_value_for_a_known_label_is_a_conflict(self):
+        fold = Fold()
+        t, _ = fold.open(APART)
+        fold.label(t, [1, np.nan, np.nan])
+        with pytest.raises(Conflict, match="known to be 1 and can't become 0"):
+            fold.label(t, [0, np.nan, np.nan])
+
+    @pytest.mark.parametrize("label", [2, -1, 0.5, True, None, "1"])
+    def test_a_label_is_0_or_1(self, label):
+        fold = Fold()
+        t, _ = fold.open(APART)
+        with pytest.raises(InvalidParameter, match="labels"):
+            fold.do(ReceiveLabels(t, {"0": label}, "d"))
+
+    def test_the_log_records_what_was_shown_and_decided_and_which_policy_did_it(self):
+        fold = learned_stream()
+        policy = fold.state.policy
+        t, chances = fold.open(APART)
+        data = fold.events[-1].data
+        assert data["policy"] == policy.hash
+        assert data["version"] == policy.version == 40
+        assert chances.tolist() == [person["probability"] for person in data["people"]]
+        assert [person["decision"] for person in data["people"]] == (chances > 0.5).astype(int).tolist()
+        fold.audit(t, by="ann")
+        assert fold.events[-1].data["by"] == "ann"
+        assert fold.events[-1].time == pytest.approx(fold.clock.now)
+
+    def test_the_log_names_nobody(self):
+        fold = Fold()
+        fold.open(APART)
+        assert set(fold.events[-1].data["people"][0]) == {"ref", "commitment", "probability", "decision"}
+
+    def test_what_is_unknown_is_said(self):
+        fold = Fold()
+        t, _ = fold.open(APART)
+        for command in (ReceiveLabels(9, {"0": 1}, "d"), Audit(9, "none", "ann"), Audit(0, "none", "ann")):
+            with pytest.raises(Unknown, match="There is no round"):
+                fold.do(command)
+        with pytest.raises(InvalidParameter, match="be for people of round 1"):
+            fold.do(ReceiveLabels(t, {"zoe": 1}, "d"))
+
+    def test_a_batch_has_one_to_k_different_people(self):
+        fold = Fold()
+        for X in (np.empty((0, 2)), np.zeros((5, 2))):
+            with pytest.raises(InvalidParameter, match="be 1 to 4 people"):
+                fold.open(X)
+        asides = [Aside(ref, "person", 1, "00", {"id": "same", "features": {}}) for ref in ("a", "b")]
+        with pytest.raises(InvalidParameter, match="different people"):
+            fold.do(commands.RequestDecisions(asides, np.zeros(2), "d"))
+
+    def test_a_stopped_stream_decides_nothing_but_still_hears_labels_and_audits(self):
+        fold = Fold()
+        t, _ = fold.open(APART)
+        fold.do(commands.Stop("a bug upstream", "root"))
+        with pytest.raises(Stopped, match="a bug upstream"):
+            fold.open(APART)
+        fold.label(t, [0, 1, 0])
+        assert fold.audit(t)[-1].kind == "learned"
+        fold.do(commands.Resume("root"))
+        fold.open(APART)
+
+
+class TestAudits:
+    def test_the_server_orders_the_pair_by_the_probabilities_shown(self):
+        fold = learned_stream()
+        t, chances = fold.open(APART)
+        high, low = far_apart(chances)
+        assert chances[high] - chances[low] > 0.1
+        for pair in ((high, low), (low, high)):
+            again = Fold(loans())
+            again.state = fold.state
+            (event,) = again.audit(t, pair)
+            assert event.data["pair"] == [high, low]
+            assert event.data["gap"] == chances[high] - chances[low]
+
+    @pytest.mark.parametrize(("margin", "refused"), [(0.0, True), (1e-9, False)])
+    def test_a_gap_up_to_alpha_less_the_margin_is_refused_with_the_reason(self, margin, refused):
+        def after_three_rounds(alpha, margin=0.0):
+            fold = Fold(loans(learner="hedge", penalty=1.0, alpha=alpha, margin=margin))
+            for _ in range(3):
+                t, _ = fold.open(APART)
+                fold.label(t, [0, 1, 0])
+                fold.audit(t)
+            return fold, *fold.open(APART)
+
+        _, _, chances = after_three_rounds(alpha=0.5)
+        high, low = far_apart(chances)
+        gap = float(chances[high] - chances[low])
+        fold, t, again = after_three_rounds(alpha=gap, margin=margin)
+        assert again.tolist() == chances.tolist()
+        if refused:
+            before = fold.state
+            with pytest.raises(ReportRefused, match=re.escape(f"α − margin = {gap:g} is allowed")):
+                fold.audit(t, (high, low))
+            assert fold.state is before
+        else:
+            assert fold.audit(t, (high, low))[0].data["verdict"] == "reported"
+
+    def test_equal_treatment_is_never_a_violation(self):
+        fold = Fold()
+        t, chances = fold.open(APART)
+        assert chances[0] == chances[1]
+        with pytest.raises(ReportRefused):
+            fold.audit(t, (0, 1))
+
+    @pytest.mark.parametrize("pair", [("0",), ("0", "0"), ("0", "zoe"), ()])
+    def test_a_report_names_two_people_of_the_round(self, pair):
+        fold = learned_stream()
+        t, _ = fold.open(APART)
+        with pytest.raises(InvalidParameter, match="pair"):
+            fold.do(Audit(t, "pair", "ann", pair))
+
+    def test_one_verdict_per_round(self):
+        fold = Fold()
+        t, _ = fold.open(APART)
+        fold.audit(t)
+        with pytest.raises(Conflict, match="cleared by ann; one verdict per round"):
+            fold.audit(t, by="bob")
+
+    def test_a_round_that_nobody_looked_at_is_not_a_round_without_violation(self):
+        reviewed = {}
+        for verdict in ("none", "skip", None):
+            fold = Fold(loans(waits=Waits(audit=60, grace=0)))
+            t, _ = fold.open(APART)
+            if verdict is None:
+                fold.clock.forward(61)
+                fold.advance(t)
+            else:
+                fold.do(Audit(t, verdict, "ann"))
+            reviewed[verdict] = seen(fold.state.rounds[t]).reviewed
+            fold.label(t, [0, 1, 0])
+            assert fold.state.totals.learned == 1
+            assert (fold.state.totals.cleared == 1) is (verdict == "none")
+        assert reviewed == {"none": True, "skip": False, None: False}
+
+    def test_a_verdict_taken_back_leaves_the_learner_as_if_it_had_never_been(self):
+        slip, straight = learned_stream(waits=Waits(grace=10)), learned_stream(waits=Waits(grace=10))
+        assert fingerprint(slip.state) == fingerprint(straight.state)
+        for fold in (slip, straight):
+            t, chances = fold.open(APART)
+            fold.label(t, [0, 1, 0])
+            if fold is slip:
+                fold.audit(t, far_apart(chances))
+                fold.clock.forward(9.9)
+                assert fold.advance(t) == []
+                fold.do(RetractAudit(t, "ann"))
+            fold.audit(t)
+            fold.clock.forward(10)
+            assert [event.kind for event in fold.advance(t)] == ["round_closed", "learned"]
+        for a, b in zip(slip.state.learner, straight.state.learner, strict=True):
+            np.testing.assert_array_equal(a, b)
+        assert slip.state.totals == straight.state.totals
+
+    def test_a_report_would_have_changed_the_learner(self):
+        """So the test above can fail."""
+        report, clear = learned_stream(), learned_stream()
+        for fold in (report, clear):
+            t, chances = fold.open(APART)
+            fold.label(t, [0, 1, 0])
+            fold.audit(t, far_apart(chances) if fold is report else None)
+        assert report.state.policy.hash != clear.state.policy.hash
+
+    def test_the_grace_time_passes_before_a_round_closes(self):
+        fold = Fold(loans(waits=Waits()))
+        assert fold.state.waits.grace == 10
+        t, _ = fold.open(APART)
+        fold.audit(t)
+        fold.clock.forward(4)
+        assert [event.kind for event in fold.label(t, [0, 1, 0])] == ["labels_received"]
+        assert fold.state.rounds[t].due(fold.state.waits) == pytest.approx(fold.clock.now + 6)
+        fold.clock.forward(6)
+        assert fold.advance(t)[-1].kind == "learned"
+
+    def test_a_correction_is_recorded_and_nothing_is_unlearned(self):
+        fold = learned_stream()
+        t, chances = fold.open(APART)
+        fold.label(t, [0, 1, 0])
+        fold.audit(t)
+        before = fold.state
+        with pytest.raises(Conflict, match="is closed"):
+            fold.do(RetractAudit(t, "ann"))
+        pair = [str(position) for position in far_apart(chances)]
+        said = CorrectAudit(t, "pair", "ann", pair, ids=("0", "1", "2"), probabilities=chances.tolist())
+        assert fold.kinds(said) == ["audit_corrected"]
+        assert fold.state.learner is before.learner
+        assert fold.state.totals.corrected == 1
+
+    def test_an_open_round_is_audited_not_corrected(self):
+        fold = Fold()
+        t, _ = fold.open(APART)
+        with pytest.raises(Conflict, match="still open"):
+            fold.do(CorrectAudit(t, "none", "ann"))
+
+
+class TestWaits:
+    def test_what_never_comes_expires_and_is_learned_from_without(self):
+        fold = Fold(loans(waits=Waits(audit=60, label=120, grace=10)))
+        t, _ = fold.open(APART)
+        fold.label(t, [1, np.nan, np.nan])
+        assert fold.state.rounds[t].due(fold.state.waits) == pytest.approx(fold.clock.now + 60)
+        fold.clock.forward(60)
+        (expired,) = fold.advance(t)
+        assert (expired.kind, expired.data["verdict"], expired.data["by"]) == ("audited", "expired", "clock")
+        fold.clock.forward(60)
+        events = fold.advance(t)
+        assert [event.kind for event in events] == ["labels_expired", "round_closed", "learned"]
+        assert events[0].data["outcome"] == "partial"
+        assert fold.state.totals.missing == 2
+
+    def test_labels_that_never_came_at_all_are_expired_not_partial(self):
+        fold = Fold(loans(waits=Waits(label=120, grace=0)))
+        t, _ = fold.open(APART)
+        fold.audit(t)
+        fold.clock.forward(120)
+        events = fold.advance(t)
+        assert events[0].data["outcome"] == events[1].data["labels"] == "expired"
+
+    def test_a_round_may_be_discarded_at_the_end_of_its_waits(self):
+        for waits in (Waits(audit=60, audit_end="discard", grace=0), Waits(label=60, label_end="discard", grace=0)):
+            fold = Fold(loans(waits=waits))
+            t, _ = fold.open(APART)
+            if waits.audit is None:
+                fold.audit(t)
+            else:
+                fold.label(t, [0, 1, 0])
+            learner = fold.state.learner
+            fold.clock.forward(60)
+            closed = fold.advance(t)[-1]
+            assert (closed.kind, closed.data["learns"]) == ("round_closed", False)
+            assert fold.state.learner is learner
+            assert (fold.state.totals.learned, fold.state.totals.discarded, fold.state.outstanding) == (0, 1, 0)
+
+    def test_without_waits_time_changes_nothing(self):
+        fold = Fold()
+        t, _ = fold.open(APART)
+        fold.clock.forward(1e9)
+        assert fold.advance(t) == []
+        assert fold.state.rounds[t].due(fold.state.waits) == np.inf
+
+    def test_waits_change_by_an_event_for_open_rounds_too(self):
+        fold = Fold()
+        t, _ = fold.open(APART)
+        (event,) = fold.do(ChangeWaits({"audit": 5.0, "label": 5.0, "grace": 1.0}, "root"))
+        assert event.kind == "settings_changed"
+        fold.clock.forward(5)
+        assert fold.advance(t)[-1].kind == "learned"
+        assert fold.state.stream.settings.waits == Waits(audit=5.0, label=5.0, grace=1.0)
+
+    @pytest.mark.parametrize("changes", [{}, {"alpha": 0.5}, {"audit": -1.0}, {"audit_end": "clear"}, {"grace": None}])
+    def test_other_settings_never_change(self, changes):
+        with pytest.raises(InvalidParameter):
+            Fold().do(ChangeWaits(changes, "root"))
+
+    def test_labels_after_the_end_are_late_recorded_and_not_learned(self):
+        fold = Fold(loans(waits=Waits(label=60, grace=0)))
+        t, _ = fold.open(APART)
+        fold.clock.forward(60)
+        fold.advance(t)
+        assert [event.kind for event in fold.label(t, [0, 1, 0])] == ["labels_late"]
+        fold.audit(t)
+        learner = fold.state.learner
+        late = ReceiveLabels(t, {"0": 1}, "d", ids=("0", "1", "2"), known=(np.nan,) * 3)
+        assert fold.kinds(late) == ["labels_late"]
+        assert fold.state.learner is learner
+        assert fold.state.totals.late == 4
+        assert fold.state.totals.missing == 3
+
+    def test_a_verdict_taken_back_after_the_wait_can_still_be_given_again(self):
+        fold = Fold(loans(waits=Waits(audit=60, grace=10)))
+        t, _ = fold.open(APART)
+        fold.clock.forward(59)
+        fold.audit(t)
+        fold.clock.forward(5)
+        fold.do(RetractAudit(t, "ann"))
+        assert fold.advance(t) == []
+        fold.clock.forward(9)
+        assert fold.audit(t)[0].kind == "audited"
+
+
+class TestOverlap:
+    def play(self, settings, order):
+        """Open three rounds, then settle them in an order; what is settled first is learned first."""
+        fold = Fold(settings)
+        for _ in range(3):
+            fold.open(APART)
+        for t in order:
+            fold.label(t, [0, 1, t % 2])
+            fold.audit(t)
+        return fold
+
+    def test_learning_happens_on_close_in_the_order_of_the_log(self):
+        fold = self.play(loans(), (2, 3, 1))
+        learned = [event.data for event in fold.events if event.kind == "learned"]
+        assert [data["round"] for data in learned] == [2, 3, 1]
+        assert [data["version"] for data in learned] == [1, 2, 3]
+
+    def test_delay_and_outstanding_rounds_are_recorded(self):
+        fold = self.play(loans(), (2, 3, 1))
+        learned = [event.data for event in fold.events if event.kind == "learned"]
+        opened = [event.data for event in fold.events if event.kind == "round_opened"]
+        assert [data["outstanding"] for data in opened] == [0, 1, 2]
+        assert [data["delay"] for data in learned] == [0, 1, 2]
+        assert [data["outstanding"] for data in learned] == [2, 1, 0]
+        assert standing(fold.state)["delay"] == {"largest": 2, "mean": 1.0}
+
+    @pytest.mark.parametrize("learner", [{}, {"learner": "hedge", "penalty": 5.0}])
+    @pytest.mark.parametrize("kind", ["thresholds", "cells"])
+    def test_a_loss_is_charged_to_the_weights_that_were_deployed(self, learner, kind):
+        """The observed regret, counted again from the probabilities shown, hypothesis by hypothesis."""
+        rng = np.random.default_rng(3)
+        cuts = {"score": (0.3, 0.6), "age": (0.5,)}
+        fold = Fold(loans(kind=kind, cuts=cuts, **learner))
+        model, shown, total, losses = fold.state.stream, {}, 0.0, 0.0
+        for i in range(60):
+            X = rng.random((3, 2))
+            t, chances = fold.open(X)
+            shown[t] = (X, chances)
+            if i % 5 == 4:  # five rounds are out at a time, and come back in any order
+                for t in rng.permutation(sorted(shown)).tolist():
+                    X, chances = shown.pop(t)
+                    y, pair = (X[:, 0] > 0.5).astype(float), far_apart(chances)
+                    report = pair if chances[pair[0]] - chances[pair[1]] > 0.1 else None
+                    C = model.learner.penalty_at(fold.state.learner)
+                    s = lw.reduction.signed_weights(y, None if report is None else lw.Report(*report), C)
+                    total += s @ chances
+                    losses = losses + model.hypotheses.predict(X).astype(float) @ s
+                    fold.label(t, y)
+                    fold.audit(t, report)
+        assert fold.state.totals.delay_max == 4
+        assert fold.state.totals.reported > 0
+        assert observed_regret(fold.state) == pytest.approx(total - losses.min(), abs=1e-9)
+
+    def test_delay_voids_what_is_promised_and_the_observed_regret_stands_in_its_place(self):
+        early, late = self.play(loans(), ()), self.play(loans(), (1, 2, 3))
+        assert regret(early.state)["said"] == "No round was learned yet."
+        found = regret(late.state)
+        assert found["promised"] is None
+        assert "up to 2 rounds late" in found["said"]
+        assert "observed regret stands in its place" in found["said"]
+        on_time = regret(learned_stream().state)
+        assert on_time["promised"]["lagrangian_regret"] >= on_time["proved"] >= on_time["observed"]
+        hedge = self.play(loans(learner="hedge", penalty=5.0), (1, 2, 3))
+        assert regret(hedge.state)["proved"] is None
+
+    @pytest.mark.parametrize("tau", [0, 1, 7, 40])
+    @pytest.mark.parametrize("kind", ["thresholds", "cells"])
+    @pytest.mark.parametrize("penalty", [None, 7.0])
+    def test_adahedge_proves_its_limit_from_what_was_observed_under_any_delay(self, tau, kind, penalty):
+        """The environment knows when nobody is learning: it repeats what the last policy got wrong."""
+        rng = np.random.default_rng(tau)
+        cuts = dict.fromkeys(("score", "age"), (0.25, 0.5, 0.75))
+        fold = Fold(loans(kind=kind, cuts=cuts, penalty=penalty))
+        waiting = []
+        for i in range(150):
+            X = rng.random((3, 2)) if i % (tau + 1) == 0 else X  # noqa: F821
+            t, chances = fold.open(X)
+            waiting.append((t, chances))
+            if len(waiting) > tau:
+                t, chances = waiting.pop(0)
+                pair = far_apart(chances)
+                wide = chances[pair[0]] - chances[pair[1]] > 0.1
+                fold.label(t, (chances < 0.5).astype(int) if i // (tau + 1) % 2 else [1, 1, 0])
+                fold.audit(t, pair if wide and rng.random() < 0.5 else None)
+        found = regret(fold.state)
+        assert 0 < found["observed"] <= found["proved"]
+        assert fold.state.totals.delay_max == tau
+
+
+class TestErasure:
+    def test_it_logs_the_learners_state_before_the_person_is_erased(self):
+        fold = learned_stream()
+        checkpoint, erased = fold.do(Erase(["3.1"], [3], "root"))
+        assert (checkpoint.kind, erased.kind) == ("learner_checkpointed", "person_erased")
+        again = fold.state.stream.load(checkpoint.data["learner"])
+        for a, b in zip(again, fold.state.learner, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+    def test_nothing_is_learned_of_a_person_erased_from_an_open_round(self):
+        """Neither their label nor a report about them; the others' labels are."""
+        fold, without = learned_stream(), learned_stream()
+        for one in (fold, without):
+            t, chances = one.open(APART)
+            high, low = far_apart(chances)
+            one.label(t, [0, 1, 0] if one is fold else [0 if i != high else np.nan for i in range(3)])
+        assert (high, low) == (1, 0)
+        fold.do(Erase([f"{t}.{high}"], [t], "root"))
+        assert fold.state.rounds[t].ids == ("0", None, "2")
+        assert not fold.state.rounds[t].rows[high].any()
+        without.do(ChangeWaits({"label": 0.0}, "root"))
+        without.advance(t)
+        without.do(Audit(t, "skip", "ann"))
+        with pytest.raises(InvalidParameter, match="name two people"):
+            fold.audit(t, (high, low))
+        fold.do(Audit(t, "skip", "ann"))
+        np.testing.assert_array_equal(fold.state.learner.losses, without.state.learner.losses)
+
+    def test_a_report_about_somebody_erased_since_is_dropped_and_the_event_says_so(self):
+        fold = learned_stream(waits=Waits(grace=10))
+        t, chances = fold.open(APART)
+        fold.label(t, [0, 1, 0])
+        fold.audit(t, far_apart(chances))
+        fold.do(Erase([f"{t}.{far_apart(chances)[0]}"], [t], "root"))
+        fold.clock.forward(10)
+        learned = fold.advance(t)[-1]
+        assert learned.kind == "learned"
+        assert learned.data["dropped"] is True
+        assert fold.state.totals.reported == 0
+
+    def test_a_log_without_the_erased_features_leads_to_the_same_state(self):
+        fold = learned_stream()
+        t, _ = fold.open(APART)
+        fold.do(Erase(["3.1", f"{t}.0"], [3, t], "root"))
+        fold.label(t, [np.nan, 1, 0])
+        fold.audit(t)
+        fold.open(APART)
+        state = State()
+        for event in fold.events:
+            kept = tuple(aside for aside in event.asides if aside.ref not in ("3.1", f"{t}.0"))
+            state = evolve(state, replace(event, asides=kept))
+        assert fingerprint(state) == fingerprint(fold.state)
+
+    def test_nobody_is_not_erased(self):
+        with pytest.raises(Unknown, match="no such person"):
+            Fold().do(Erase([], [], "root"))
+
+
+def test_the_state_does_not_grow_with_the_rounds_that_were_learned():
+    sizes = []
+    fold = Fold()
+    for i in range(300):
+        t, _ = fold.open(APART)
+        fold.label(t, [0, 1, 0])
+        fold.audit(t)
+        if i in (9, 299):
+            sizes.append(len(fingerprint(fold.state)))
+    assert sizes[1] < sizes[0] * 1.2
+
+
+def test_any_arrival_order_that_closes_rounds_in_the_same_order_gives_the_same_policy():
+    """Labels and audits of three overlapping rounds, shuffled; the last step of each round closes it, in turn."""
+    rng = np.random.default_rng(0)
+    batches = [rng.random((3, 2)) for _ in range(3)]
+    hashes, orders = set(), set()
+    for _ in range(60):
+        steps = [(t, step) for t in (1, 2, 3) for step in ("audit", 0, 1, 2)]
+        rng.shuffle(steps)
+        order = [(int(t), step) for t, step in steps]
+        closing = sorted((max(i for i, (u, _) in enumerate(order) if u == t), t) for t in (1, 2, 3))
+        if [t for _, t in closing] != [1, 2, 3]:
+            continue
+        fold = Fold()
+        for X in batches:
+            fold.open(X)
+        for t, step in order:
+            if step == "audit":
+                fold.audit(t)
+            else:
+                fold.label(t, [t % 2 if i == int(step) else np.nan for i in range(3)])
+        assert fold.state.outstanding == 0
+        hashes.add(fold.state.policy.hash)
+        orders.add(str(order))
+    assert len(orders) >= 5
+    assert len(hashes) == 1
