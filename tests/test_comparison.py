@@ -76,7 +76,9 @@ def test_one_interquartile_range_counts_one_share():
 
 
 @pytest.mark.parametrize(
-    ("values", "unit"), [([0] * 90 + [1] * 10, 1.0), ([0] * 99 + [8], 8.0), ([5] * 100, 1.0)], ids=["5%", "all", "flat"]
+    ("values", "unit"),
+    [([0] * 80 + [1] * 19 + [99], 1.0), ([0] * 99 + [8], 8.0), ([5] * 100, 1.0)],
+    ids=["5%", "all", "flat"],
 )
 def test_where_the_middle_half_is_one_point_a_wider_part_is_taken(values, unit):
     assert Comparison.fit(pd.DataFrame({"x": values}), ["x"]).parts[0].unit == pytest.approx(unit)

@@ -110,8 +110,6 @@ def numbers(values: Any, name: str) -> Floats:
     """A column's values as floats, NaN where missing; text that isn't a number is named."""
     import pyarrow as pa
 
-    if pa.types.is_boolean(values.type):
-        values = values.cast(pa.int8())
     try:
         found = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

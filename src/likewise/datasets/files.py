@@ -65,7 +65,7 @@ def _read(pandas: Any, path: Path, kind: str) -> pd.DataFrame:
         people = pandas.DataFrame(_objects(path))
     else:
         # Without chunks a column has one kind from the first row to the last; with them it may change half-way.
-        people = pandas.read_csv(path, sep=separator(path), encoding="utf-8-sig", low_memory=False)
+        people = pandas.read_csv(path, sep=separator(path), low_memory=False)
     return people
 
 

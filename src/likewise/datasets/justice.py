@@ -1,6 +1,7 @@
 """COMPAS: defendants of Broward County, Florida, and whether they were charged again within two years.
 
-The file holds names, dates of birth and case numbers. Only the columns listed here are ever read.
+The file holds names, dates of birth and case numbers. Only the columns listed here are ever read. OpenML has fewer of
+these people in other columns, so it is no source.
 """
 
 from __future__ import annotations

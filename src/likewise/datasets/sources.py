@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,6 +151,8 @@ def _fetched(number: int) -> pd.DataFrame:
 
     log.info("Asking OpenML for table %d.", number)
     kept = str(cache_folder() / "openml")
-    found = fetch_openml(data_id=number, as_frame=True, parser="auto", n_retries=1, data_home=kept)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns of every retry; what we say is whether it worked
+        found = fetch_openml(data_id=number, as_frame=True, parser="auto", n_retries=1, delay=0.0, data_home=kept)
     table: pd.DataFrame = found.frame
     return table
