@@ -11,9 +11,12 @@ from typing import Annotated
 
 import typer
 
+from likewise.cli.certify import certify
 from likewise.cli.data import data
 from likewise.cli.demo import demo
+from likewise.cli.frontier import frontier
 from likewise.cli.output import console, problems
+from likewise.cli.play import play
 from likewise.cli.reproduce import reproduce
 from likewise.errors import LikewiseError
 
@@ -42,8 +45,8 @@ def likewise(
     """Online decisions that learn individual fairness from a person who only points at unfair pairs."""
 
 
-for command in (data, demo, reproduce):
-    app.command()(command)
+for command in (certify, data, demo, frontier, play, reproduce):
+    app.command(epilog=getattr(sys.modules[command.__module__], "EXAMPLES", None))(command)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -55,8 +58,8 @@ def main(arguments: list[str] | None = None) -> None:
     debug = "--debug" in given
     try:
         app(args=[word for word in given if word != "--debug"], prog_name="likewise")
-    except LikewiseError as error:
+    except (LikewiseError, OSError) as error:
         if debug:
             raise
-        problems.print(f"[red]{error}[/]")
+        problems.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
         raise SystemExit(2) from None

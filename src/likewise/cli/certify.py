@@ -1,0 +1,73 @@
+"""``likewise certify``: what is proved of a run, as a letter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from likewise.cli.output import AsJson, print_json, words
+from likewise.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from likewise.game import Transcript
+
+EXAMPLES = """
+Examples:
+
+    likewise certify people-run
+
+    likewise certify people-run --delta 0.01 --json
+
+    likewise certify transcript.npz
+"""
+
+
+def certify(
+    source: Annotated[Path, typer.Argument(help="The folder of a run, or a transcript that was saved as a file.")],
+    delta: Annotated[
+        float, typer.Option(help="One minus the confidence of each claim about new people, between 0 and 1.")
+    ] = 0.05,
+    alpha: Annotated[
+        float | None, typer.Option(help="The level of the comparison with fair policies; the reviewer's by default.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what is proved of a run, from what was observed, with every assumption beside it.
+
+    Nothing here knows the reviewer's distance. A run that has not come to its end is certified as far as it went.
+    """
+    from likewise import certificates
+
+    with words(as_json).status("Certifying…"):
+        certificate = certificates.certify(_transcript(source), alpha, delta)
+    if as_json:
+        print_json(certificate.to_dict())
+    else:
+        words(as_json).print(str(certificate), markup=False, highlight=False, soft_wrap=True)
+
+
+def _transcript(source: Path) -> Transcript:
+    from likewise.experiments.runs import Run, RunFolder
+
+    if source.is_file():
+        return _loaded(source)
+    folder = RunFolder.open(source)
+    if folder.transcript_file.exists() and not folder.needs_models:
+        return _loaded(folder.transcript_file)
+    transcript = Run.resume(source).transcript()
+    if transcript is None:
+        raise InvalidParameter(f"`source` must be a run with at least one round, got {source}.")
+    return transcript
+
+
+def _loaded(path: Path) -> Transcript:
+    from zipfile import BadZipFile
+
+    from likewise.game import Transcript
+
+    try:
+        return Transcript.load(path)
+    except (ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise InvalidParameter(f"`source` must be a saved transcript, got {path}: {error}.") from None

@@ -1,0 +1,160 @@
+"""Options that several commands share: where the people are, which class plays, and how lists are written."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from likewise.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from likewise.experiments.runs import Settings
+
+PEOPLE, CLASS, PLAY = "The people", "The class of hypotheses", "The play"
+
+Label = Annotated[
+    str | None, typer.Option(rich_help_panel=PEOPLE, help="The column that holds the right answer, of two values.")
+]
+Positive = Annotated[
+    str | None, typer.Option(rich_help_panel=PEOPLE, help="The value of the label that counts as a yes.")
+]
+CompareBy = Annotated[
+    str, typer.Option(rich_help_panel=PEOPLE, help="Columns that may justify a difference: income,debt.")
+]
+Sensitive = Annotated[
+    str,
+    typer.Option(
+        rich_help_panel=PEOPLE,
+        help="Columns that must not. The class may still use them: name them in --drop instead if nobody may.",
+    ),
+]
+Drop = Annotated[str, typer.Option(rich_help_panel=PEOPLE, help="Columns that nobody may use.")]
+Categories = Annotated[
+    str, typer.Option(rich_help_panel=PEOPLE, help="Columns of numbers that are categories: postcode,branch.")
+]
+Units = Annotated[
+    str,
+    typer.Option(
+        rich_help_panel=PEOPLE,
+        help="How far apart in a number counts fully for the simulated distance: income=20000,debt=5. By default the "
+        "range of the middle half of the people.",
+    ),
+]
+Class = Annotated[
+    str,
+    typer.Option(
+        "--class",
+        rich_help_panel=CLASS,
+        help="What policies are mixtures of: thresholds (cut-offs on every column but the label and the dropped ones), "
+        "cells (all ways to label a grid) or models (cut-offs on the scores of six scikit-learn models).",
+    ),
+]
+Cuts = Annotated[int, typer.Option(min=1, rich_help_panel=CLASS, help="Cut-offs per column or model, at most.")]
+Bins = Annotated[int, typer.Option(min=1, rich_help_panel=CLASS, help="Intervals per column of the grid of cells.")]
+Features = Annotated[
+    str, typer.Option(rich_help_panel=CLASS, help="Columns of the grid of cells; those to compare by, by default.")
+]
+WarmUp = Annotated[
+    int,
+    typer.Option(
+        min=1, rich_help_panel=CLASS, help="People to fit models on, half of all at the most; the game won't see them."
+    ),
+]
+Alpha = Annotated[
+    float,
+    typer.Option(
+        min=0.0, max=1.0, rich_help_panel=PLAY, help="How much more than their distance two people may differ (α)."
+    ),
+]
+Rounds = Annotated[int | None, typer.Option(min=1, rich_help_panel=PLAY, help="How many rounds to play (T).")]
+People = Annotated[
+    int, typer.Option(min=2, rich_help_panel=PLAY, help="How many people to decide about in a round (k).")
+]
+Seed = Annotated[int, typer.Option(min=0, rich_help_panel=PLAY, help="Names every random number of the play.")]
+
+LISTS = ("compare_by", "sensitive", "drop", "categories", "features", "show")
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """Words with commas between.
+
+    Examples
+    --------
+    >>> listed("income, debt")
+    ('income', 'debt')
+    """
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def measured(text: str, name: str) -> dict[str, float]:
+    """Names and numbers.
+
+    Examples
+    --------
+    >>> measured("income=20000, debt=5", "units")
+    {'income': 20000.0, 'debt': 5.0}
+    """
+    pairs = [word.rpartition("=") for word in listed(text)]
+    try:
+        return {column.strip(): float(value) for column, _, value in pairs}
+    except ValueError:
+        raise InvalidParameter(f"`{name}` must look like income=20000,debt=5, got {text!r}.") from None
+
+
+def settings_from(given: dict[str, Any], source: str) -> Settings:
+    """The settings that a command line asks for; a name that is no file must be a built-in data set."""
+    from likewise.experiments import runs
+
+    names = {field.name for field in dataclasses.fields(runs.Settings)} & set(given)
+    chosen = {name: given[name] for name in names}
+    chosen |= {name: listed(given[name]) for name in LISTS if name in names}
+    chosen["units"] = measured(given["units"], "units")
+    chosen |= runs.located(source)
+    T = given["rounds"] or (runs.ROUNDS_ASKED if given.get("ask") else runs.ROUNDS)
+    part = runs.rounds_in_a_part(given.get("learner", "adahedge"), T)
+    return runs.Settings(**chosen, k=given["people"], T=T, part=part)
+
+
+def refuse_changes(context: typer.Context, allowed: set[str], why: str) -> None:
+    """Raise if an option was given that a run's folder has settled already."""
+    changed = [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if parameter.name not in allowed and _typed(context, parameter.name or "")
+    ]
+    if changed:
+        raise InvalidParameter(f"`{changed[0]}` must be left out with {why}: the folder's settings hold.")
+
+
+def _typed(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+@contextmanager
+def reading(console: Console) -> Iterator[None]:
+    """While people are read. What is left out of them is said by the command, once, and not by the log too."""
+    log = logging.getLogger("likewise.datasets")
+    before = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        with console.status("Reading the people…"):
+            yield
+    finally:
+        log.setLevel(before)
+
+
+def free_folder(name: str) -> Path:
+    """A folder that isn't there yet: name, name-2, name-3, …"""
+    path, number = Path(name), 2
+    while path.exists():
+        path, number = Path(f"{name}-{number}"), number + 1
+    return path

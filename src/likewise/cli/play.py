@@ -1,0 +1,336 @@
+"""``likewise play``: learn to decide about the people of a file, with a simulated reviewer or with you."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich import box
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from likewise.cli import options
+from likewise.cli.output import AsJson, print_json, words
+from likewise.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from likewise.experiments.runs import Run, Settings
+    from likewise.protocol import Auditor
+
+EXAMPLES = """
+Examples:
+
+    likewise play people.csv --label approved --compare-by income,debt
+
+    likewise play people.csv --label approved --positive yes --compare-by income,debt --drop name --ask
+
+    likewise play adult --rounds 5000 --class models --learner weights
+
+    likewise play --resume people-run
+
+    likewise play --again people-run
+"""
+REVIEWER, FOLDER = "The reviewer", "The run's folder"
+
+
+def play(
+    context: typer.Context,
+    source: Annotated[
+        str | None,
+        typer.Argument(help="A CSV, parquet or JSON-lines file, one person a row; or a built-in data set: adult, …"),
+    ] = None,
+    label: options.Label = None,
+    positive: options.Positive = None,
+    compare_by: options.CompareBy = "",
+    sensitive: options.Sensitive = "",
+    drop: options.Drop = "",
+    categories: options.Categories = "",
+    units: options.Units = "",
+    hypotheses: options.Class = "thresholds",
+    cuts: options.Cuts = 16,
+    bins: options.Bins = 4,
+    features: options.Features = "",
+    warm_up: options.WarmUp = 2000,
+    rounds: options.Rounds = None,
+    people: options.People = 6,
+    alpha: options.Alpha = 0.1,
+    seed: options.Seed = 0,
+    learner: Annotated[
+        str,
+        typer.Option(
+            rich_help_panel=options.PLAY,
+            help="adahedge, hedge, weights or ftpl (the paper's), leader, unconstrained.",
+        ),
+    ] = "adahedge",
+    penalty: Annotated[
+        float | None,
+        typer.Option(rich_help_panel=options.PLAY, help="What a report weighs (C); the learner's own by default."),
+    ] = None,
+    costs: Annotated[
+        str, typer.Option(rich_help_panel=options.PLAY, help="What a wrong yes and a wrong no cost.")
+    ] = "1,1",
+    ask: Annotated[
+        bool, typer.Option("--ask", rich_help_panel=REVIEWER, help="You are the reviewer, here in the terminal.")
+    ] = False,
+    show: Annotated[
+        str, typer.Option(rich_help_panel=REVIEWER, help="With --ask: show these columns too, beside those to compare.")
+    ] = "",
+    margin: Annotated[
+        float, typer.Option(min=0.0, rich_help_panel=REVIEWER, help="Point at pairs so much before they count.")
+    ] = 0.0,
+    choose: Annotated[
+        str,
+        typer.Option(rich_help_panel=REVIEWER, help="Which pair, if several: the worst, the first or a random one."),
+    ] = "worst",
+    misses: Annotated[
+        float, typer.Option(min=0.0, max=1.0, rich_help_panel=REVIEWER, help="The chance to overlook a pair.")
+    ] = 0.0,
+    false_reports: Annotated[
+        float, typer.Option(min=0.0, max=1.0, rich_help_panel=REVIEWER, help="The chance to make one up.")
+    ] = 0.0,
+    delta: Annotated[
+        float, typer.Option(rich_help_panel=options.PLAY, help="One minus the confidence of the certificate.")
+    ] = 0.05,
+    out: Annotated[
+        Path | None, typer.Option(rich_help_panel=FOLDER, help="A new folder for the run; people-run for people.csv.")
+    ] = None,
+    resume: Annotated[
+        Path | None, typer.Option(rich_help_panel=FOLDER, help="Go on with the run in this folder.")
+    ] = None,
+    again: Annotated[
+        Path | None,
+        typer.Option(rich_help_panel=FOLDER, help="Repeat the run in this folder, and check it bit for bit."),
+    ] = None,
+    pictures: Annotated[
+        bool, typer.Option(rich_help_panel=FOLDER, help="Draw the figures and write report.html; takes some seconds.")
+    ] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Learn to decide about the people of a file, round by round, from a reviewer who points at unfair pairs.
+
+    The reviewer is simulated (two people are alike if they are in the columns to compare by), or you, with `--ask`.
+    Everything goes into a folder: the transcript, a certificate, the policy for `likewise score`, figures and
+    `report.html`. Stop with Ctrl-C whenever you like; `--resume` goes on, and the result is the same.
+
+    Exit codes: 0 done, 1 the repeated run differs, 2 bad input, 130 stopped.
+    """
+    command = Command(words(as_json), as_json, pictures)
+    if again is not None:
+        options.refuse_changes(context, {"source", "again", "out", "pictures", "as_json"}, "--again")
+        command.again(again, out, source)
+    elif resume is not None:
+        options.refuse_changes(context, {"source", "resume", "pictures", "as_json"}, "--resume")
+        command.resume(resume, source)
+    else:
+        command.start(_settings(context.params), out)
+
+
+def _settings(given: dict[str, Any]) -> Settings:
+    if given["source"] is None:
+        raise InvalidParameter(
+            "`source` must be a file of people or a built-in data set, got nothing; try likewise play adult."
+        )
+    try:
+        costs = tuple(float(cost) for cost in options.listed(given["costs"]))
+    except ValueError:
+        raise InvalidParameter(f"`costs` must be two numbers like 1,5, got {given['costs']!r}.") from None
+    return options.settings_from(given | {"costs": costs}, given["source"])
+
+
+@dataclasses.dataclass(frozen=True)
+class Command:
+    """The three ways to play, and what they say."""
+
+    console: Console
+    as_json: bool
+    pictures: bool
+
+    def start(self, settings: Settings, out: Path | None) -> None:
+        """A new run."""
+        from likewise.experiments.runs import Run
+
+        path = options.free_folder(f"{Path(settings.source).stem}-run") if out is None else out
+        with self._stoppable(path):
+            with options.reading(self.console):
+                run = Run.start(settings, path, self._person(settings))
+            self._introduce(run)
+            self._show(run, self._finish(run))
+
+    def resume(self, path: Path, source: str | None) -> None:
+        """What is left of a run."""
+        from likewise.experiments.runs import Run, RunFolder, changed_versions, stored_settings
+
+        with self._stoppable(path):
+            folder = RunFolder.open(path)
+            for change in changed_versions(folder):
+                self.console.print(f"[yellow]Not as when this run was begun: {escape(change)}.[/]")
+            with options.reading(self.console):
+                run = Run.resume(path, self._person(stored_settings(folder, source)), source)
+            self._show(run, self._finish(run))
+
+    def again(self, path: Path, out: Path | None, source: str | None) -> None:
+        """A run once more, and whether it is the same."""
+        from likewise.experiments.runs import Run, difference
+
+        copy = options.free_folder(f"{path.resolve().name}-again") if out is None else out
+        with self._stoppable(copy):
+            with options.reading(self.console):
+                run = Run.again(path, copy, source)
+            first = dataclasses.replace(run, folder=run.folder.open(path)).transcript()
+            result = self._finish(run)
+            second = run.transcript()
+        found = difference(first, second) if first is not None and second is not None else None
+        self._show(run, result | {"identical": found is None, "difference": found and str(found)})
+        if found is not None:
+            self.console.print(f"[red]Not the same as {escape(str(path))}: {escape(str(found))}.[/]")
+            raise typer.Exit(1)
+        self.console.print(f"Identical with {path}, bit for bit.", markup=False)
+
+    def _finish(self, run: Run) -> dict[str, Any]:
+        """Play what is left, write everything, and return what came of it."""
+        from likewise.experiments.runs import write_outputs
+
+        finished = self._play(run)
+        if finished and run.folder.result_file.exists():
+            known = run.folder.read_json("result.json")
+            if known["finished"] and (not self.pictures or (run.folder.path / "report.html").exists()):
+                return known
+        transcript = run.transcript()
+        if transcript is None:
+            raise KeyboardInterrupt
+        with self.console.status("Certificate, figures, report…"):
+            return write_outputs(run, transcript, pictures=self.pictures)
+
+    def _play(self, run: Run) -> bool:
+        """Play to the end, or to where a person stops; Ctrl-C lets the part that is being played end first."""
+        from likewise.experiments.runs import Stopped
+
+        s = run.setup.settings
+        if s.ask:
+            try:
+                return run.play()
+            except Stopped:
+                return False
+        columns = SpinnerColumn(), TextColumn("Playing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+        with Progress(*columns, console=self.console) as bar, _asked_to_stop(self.console) as stop:
+            task = bar.add_task("", total=s.T)
+            if not run.play(stop=stop, progress=lambda done: bar.update(task, completed=done)):
+                raise KeyboardInterrupt
+        return True
+
+    def _person(self, settings: Settings) -> Auditor | None:
+        """Whoever sits at the terminal, if they are to be asked."""
+        from likewise.auditors import AskAuditor
+        from likewise.experiments.runs import Stopped
+
+        def ask(_: str) -> str:
+            try:
+                said = self.console.input("Treated too differently? Two numbers (like 1 4), Enter for none, "
+                                          "s to skip, q to stop for now: ")  # fmt: skip
+            except EOFError:
+                raise Stopped("There is nobody left to ask.") from None
+            if said.strip().lower() in ("q", "quit"):
+                raise Stopped("Enough for now.")
+            return said
+
+        return AskAuditor(settings.alpha, settings.margin, ask=ask, console=self.console) if settings.ask else None
+
+    @contextmanager
+    def _stoppable(self, path: Path) -> Iterator[None]:
+        """Ctrl-C ends with the sentence that says how to go on."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self._say_stopped(path)
+            raise typer.Exit(130) from None
+
+    def _say_stopped(self, path: Path) -> None:
+        from likewise.experiments.runs import RunFolder
+
+        begun = (path / "settings.json").exists()
+        rounds = RunFolder(path).rounds_kept() if begun else 0
+        go_on = f"likewise play --resume {shlex.quote(str(path))}" if begun else None
+        if self.as_json:
+            print_json({"folder": str(path), "finished": False, "rounds": rounds, "resume": go_on})
+        how = f"{rounds:,} rounds are safe in {path}; go on with: {go_on}" if begun else "Nothing had been played yet."
+        self.console.print(f"Stopped. {how}", markup=False, soft_wrap=True)
+
+    def _introduce(self, run: Run) -> None:
+        """Who is decided about, by what, and who looks on."""
+        data, s, F = run.setup.data, run.setup.settings, run.setup.hypotheses
+        self.console.print(f"[bold]{escape(data.name)}.[/] {escape(data.described)}")
+        for problem in data.datasheet.problems if s.sha256 else ():
+            self.console.print(f"Mind: {problem}", markup=False)
+        size = f"{F.size:,}" if F.size < 10**9 else f"2^{F.size.bit_length() - 1}"
+        self.console.print(
+            f"{s.T:,} rounds of {s.k} people; policies are mixtures of {size} hypotheses ({s.hypotheses}), learner "
+            f"{s.learner}, α = {s.alpha:g}, seed {s.seed}."
+        )
+        if s.ask:
+            self.console.print(
+                "You are the reviewer. People come with the probability of a yes, highest first. Point at two who are "
+                "alike in your eyes but are treated too differently; Enter if there are none.\n"
+            )
+        else:
+            self.console.print(f"The simulated reviewer's measure: {escape(data.distance_described)}\n")
+
+    def _show(self, run: Run, result: dict[str, Any]) -> None:
+        """What came of it."""
+        path = run.folder.path
+        if self.as_json:
+            print_json({"folder": str(path), **result})
+            return
+        self.console.print(_table(result, run.setup.settings.alpha))
+        for note in result["notes"]:
+            self.console.print(f"[yellow]{escape(note)}[/]")
+        report = path / "report.html"
+        self.console.print(f"Folder: {path}", markup=False, soft_wrap=True)
+        if report.exists():
+            self.console.print(f"Read:   {report}", markup=False, soft_wrap=True)
+        if not result["finished"]:
+            how = f"likewise play --resume {shlex.quote(str(path))}"
+            self.console.print(f"Stopped for now; go on with: {how}", markup=False, soft_wrap=True)
+
+
+def _table(result: dict[str, Any], alpha: float) -> Table:
+    table = Table(box=box.SIMPLE, show_header=False, pad_edge=False)
+    table.add_column()
+    table.add_column(justify="right")
+    lines = {
+        "errors per person in this run": result["error_per_person"],
+        f"… of the best fixed policy that is fair at α = {alpha:g}, in hindsight": result["best_fair_error_per_person"],
+        "… of the best hypothesis, fair or not": result["best_error_per_person"],
+    }
+    for name, value in lines.items():
+        if value is not None:
+            table.add_row(name, f"{value:.3f}")
+    table.add_row("rounds with a violation", f"{result['violations']:,} of {result['rounds']:,}")
+    table.add_row("… in the last quarter", f"{result['violations_in_the_last_quarter']:,}")
+    return table
+
+
+@contextmanager
+def _asked_to_stop(console: Console) -> Iterator[Callable[[], bool]]:
+    """Whether somebody has pressed Ctrl-C; a second time stops at once."""
+    pressed: list[int] = []
+
+    def handle(number: int, _: Any) -> None:
+        if pressed:
+            raise KeyboardInterrupt
+        pressed.append(number)
+        console.print("Stopping when this part is on disk (Ctrl-C again: at once) …")
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield lambda: bool(pressed)
+    finally:
+        signal.signal(signal.SIGINT, before)

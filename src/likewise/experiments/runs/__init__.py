@@ -1,0 +1,41 @@
+"""Runs: a play on somebody's own people, in a folder, that can be stopped, continued and repeated bit for bit."""
+
+from likewise.experiments.runs.compared import Difference, difference
+from likewise.experiments.runs.folder import RunFolder
+from likewise.experiments.runs.outputs import summary, tradeoff, write_outputs
+from likewise.experiments.runs.people import located
+from likewise.experiments.runs.run import Run, Stopped, changed_versions, stored_settings
+from likewise.experiments.runs.settings import (
+    CHOICES,
+    CLASSES,
+    LEARNERS,
+    ROUNDS,
+    ROUNDS_ASKED,
+    Settings,
+    rounds_in_a_part,
+)
+from likewise.experiments.runs.setup import Setup, assemble, prepare
+
+__all__ = [
+    "CHOICES",
+    "CLASSES",
+    "LEARNERS",
+    "ROUNDS",
+    "ROUNDS_ASKED",
+    "Difference",
+    "Run",
+    "RunFolder",
+    "Settings",
+    "Setup",
+    "Stopped",
+    "assemble",
+    "changed_versions",
+    "difference",
+    "located",
+    "prepare",
+    "rounds_in_a_part",
+    "stored_settings",
+    "summary",
+    "tradeoff",
+    "write_outputs",
+]

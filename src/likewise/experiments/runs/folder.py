@@ -1,0 +1,186 @@
+"""A run's folder: what was asked, what was played, and what came of it, on disk so that nothing is lost.
+
+    settings.json     every parameter, and the versions that it was played with
+    answers.jsonl     what a person at the terminal answered, one line each, written before the learner learns it
+    parts/            the rounds played so far, a part each, until the whole transcript is written
+    transcript.npz    all rounds
+    certificate.json, certificate.txt, policy.json, figures/, report.html
+    result.json       what the run came to; written last
+
+Files appear whole or not at all: each is written beside its place, flushed to the disk and renamed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from likewise.errors import InvalidParameter, require
+from likewise.game import Transcript
+from likewise.protocol import SKIPPED, Answer, Report
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Where a run lives."""
+
+    path: Path
+
+    @staticmethod
+    def require_new(path: Path) -> None:
+        """Raise unless a run may begin here."""
+        taken = path.exists() and (not path.is_dir() or any(path.iterdir()))
+        if taken and (path / "settings.json").exists():
+            raise InvalidParameter(
+                f"`out` must be a new folder, got {path}, which holds a run; go on with it by "
+                f"`likewise play --resume {path}`, or choose another folder."
+            )
+        require(not taken, "out", "be a new or an empty folder", str(path))
+
+    @classmethod
+    def create(cls, path: Path) -> RunFolder:
+        """A new run's folder."""
+        cls.require_new(path)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            must = "`out` must be a folder that can be written"
+            raise InvalidParameter(f"{must}, got {path}: {error.strerror}.") from None
+        return cls(path)
+
+    @classmethod
+    def open(cls, path: Path) -> RunFolder:
+        """A folder that holds a run."""
+        found = cls(path)
+        if not found.settings_file.is_file():
+            raise InvalidParameter(f"`folder` must be the folder of a run, got {path}, which has no settings.json.")
+        return found
+
+    @property
+    def settings_file(self) -> Path:
+        """Every parameter of the run."""
+        return self.path / "settings.json"
+
+    @property
+    def transcript_file(self) -> Path:
+        """All rounds; there when the last one has been played."""
+        return self.path / "transcript.npz"
+
+    @property
+    def result_file(self) -> Path:
+        """What the run came to; there when everything has been written."""
+        return self.path / "result.json"
+
+    @property
+    def needs_models(self) -> bool:
+        """Whether the run's class is made of fitted models, which its transcript only names."""
+        return bool(self.read_json("settings.json")["settings"]["hypotheses"] == "models")
+
+    def write(self, name: str, content: Callable[[Path], object]) -> Path:
+        """A file of the run, whole or not at all; ``content`` writes it to the path that it is given."""
+        final = self.path / name
+        final.parent.mkdir(parents=True, exist_ok=True)
+        # The ending stays, as writers of figures go by it.
+        draft = final.with_name(f"unfinished-{os.getpid()}-{final.name}")
+        try:
+            content(draft)
+            _flush(draft)
+            draft.replace(final)
+        finally:
+            draft.unlink(missing_ok=True)
+        if os.name == "posix":  # a rename is on the disk when its folder is
+            _flush(final.parent)
+        return final
+
+    def write_json(self, name: str, content: dict[str, Any]) -> Path:
+        """A JSON file of the run."""
+        text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return self.write(name, lambda path: path.write_text(text, encoding="utf-8"))
+
+    def read_json(self, name: str) -> dict[str, Any]:
+        """A JSON file of the run."""
+        try:
+            return dict(json.loads((self.path / name).read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError) as error:
+            raise InvalidParameter(f"`folder` must hold a readable {name}, got {self.path}: {error}.") from None
+
+    # Rounds -----------------------------------------------------------------------------------------------------
+
+    def add_part(self, part: Transcript) -> None:
+        """Keep some more rounds."""
+        self.write(f"parts/{part.facts['first']:09}.npz", part.save)
+
+    def parts(self, hypotheses: Any) -> list[Transcript]:
+        """The rounds kept so far, in order."""
+        return [Transcript.load(path, hypotheses=hypotheses) for path in self._part_files()]
+
+    def last_part(self, hypotheses: Any) -> Transcript | None:
+        """Where the play stopped."""
+        files = self._part_files()
+        return Transcript.load(files[-1], hypotheses=hypotheses) if files else None
+
+    def rounds_kept(self) -> int:
+        """How many rounds a stop, however sudden, leaves untouched."""
+        settings, files = self.read_json("settings.json")["settings"], self._part_files()
+        if self.transcript_file.exists():
+            return int(settings["T"])
+        in_parts = min(settings["T"], int(files[-1].stem) - 1 + settings["part"]) if files else 0
+        return max(in_parts, *self.answers(), 0)
+
+    def _part_files(self) -> list[Path]:
+        return sorted((self.path / "parts").glob("[0-9]*.npz"))
+
+    def keep_whole(self, transcript: Transcript) -> None:
+        """The whole transcript, in place of its parts."""
+        self.write("transcript.npz", transcript.save)
+        shutil.rmtree(self.path / "parts", ignore_errors=True)
+
+    # Answers of a person ----------------------------------------------------------------------------------------
+
+    @property
+    def answers_file(self) -> Path:
+        """A person's answers, in the order in which they were given."""
+        return self.path / "answers.jsonl"
+
+    def add_answer(self, t: int, answer: Answer) -> None:
+        """Keep one answer, on the disk before anything follows from it."""
+        pair = None if answer is None else "skipped" if answer is SKIPPED else [answer.favoured, answer.disfavoured]
+        with self.answers_file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"round": t, "answer": pair}) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def answers(self) -> dict[int, Answer]:
+        """All answers so far, by round. A last line that was cut off by a crash is no answer."""
+        if not self.answers_file.exists():
+            return {}
+        lines = [json.loads(line) for line in self._whole_lines().splitlines()]
+        return {line["round"]: _answer(line["answer"]) for line in lines}
+
+    def mend_answers(self) -> None:
+        """Take away a line that was cut off, so that the next answer begins one of its own."""
+        if self.answers_file.exists():
+            os.truncate(self.answers_file, len(self._whole_lines()))
+
+    def _whole_lines(self) -> bytes:
+        head, newline, _ = self.answers_file.read_bytes().rpartition(b"\n")
+        return head + newline
+
+
+def _answer(pair: Any) -> Answer:
+    if pair == "skipped":
+        return SKIPPED
+    return None if pair is None else Report(*pair)
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,123 @@
+"""What a run leaves behind for people to read: certificate, policy, figures, one page, and the numbers in short."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from likewise import certificates, figures, hindsight
+from likewise.certificates import Certificate
+from likewise.experiments.runs.run import Run
+from likewise.experiments.runs.setup import Setup
+from likewise.game import Transcript
+from likewise.hindsight import Frontier, Hindsight
+from likewise.report import write_report
+from likewise.scoring import FinishedPolicy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LEVELS = 6
+"""Levels α at which the trade-off is computed, from the strictest to twice the auditor's."""
+
+
+def write_outputs(run: Run, transcript: Transcript, *, pictures: bool = True) -> dict[str, Any]:
+    """Write everything that follows from the transcript; returns the numbers in short, which are written last."""
+    folder, setup, s = run.folder, run.setup, run.setup.settings
+    certificate = certificates.certify(transcript, delta=s.delta)
+    folder.write_json("certificate.json", certificate.to_dict())
+    folder.write("certificate.txt", lambda path: path.write_text(f"{certificate}\n", encoding="utf-8"))
+    folder.write("policy.json", FinishedPolicy.from_transcript(transcript, setup.data.encoder).save)
+    _keep_models(run)
+    trade_off = None if s.ask else tradeoff(setup, transcript)
+    result = {"finished": transcript.rounds == s.T} | summary(transcript, certificate, trade_off)
+    drawable = importlib.util.find_spec("matplotlib") is not None
+    if pictures and not drawable:
+        result["notes"].append('No pictures and no report.html: they need matplotlib, pip install "likewise[figures]".')
+    elif pictures:
+        for name, figure in _figures(run, transcript, certificate, trade_off):
+            folder.write(f"figures/{name}.png", partial(figures.save, figure))
+        folder.write("report.html", lambda path: _report(path, run, transcript, certificate, trade_off))
+    folder.write_json("result.json", result)
+    return result
+
+
+def tradeoff(setup: Setup, transcript: Transcript, alphas: Sequence[float] | None = None) -> Frontier:
+    """What fairness by the data set's distance costs on the people of a play, exactly."""
+    alpha = setup.settings.alpha
+    levels = [*np.linspace(0.0, min(1.0, 2 * alpha), LEVELS).tolist(), alpha] if alphas is None else alphas
+    return hindsight.frontier(setup.measured(transcript), setup.data.metric, sorted(set(levels)))
+
+
+def summary(t: Transcript, certificate: Certificate, trade_off: Frontier | None) -> dict[str, Any]:
+    """What the run came to, in short."""
+    people = max(1, int(np.isfinite(t.y).sum()))
+    fair = None if trade_off is None else _at(trade_off, t.alpha)
+    promised = certificate.fairness[0] if certificate.fairness and certificate.fairness[0].beta < 1 else None
+    return {
+        "rounds": t.rounds,
+        "people_per_round": int(t.sizes.max()),
+        "error_per_person": t.error_per_person,
+        "best_fair_error_per_person": None if fair is None else fair.error / people,
+        "best_error_per_person": t.unconstrained_error / people,
+        "reports": certificate.reports,
+        "violations": certificate.violations,
+        "violations_in_the_last_quarter": certificate.late_violations,
+        "not_reviewed": int((~t.reviewed).sum()),
+        "hypotheses": str(certificate.hypotheses),
+        "fair_to_new_people": None if promised is None else {"alpha": promised.alpha, "beta": promised.beta},
+        "error_on_new_people": certificate.error_on_new_people,
+        "delta": certificate.delta,
+        "notes": [],
+    }
+
+
+def _at(trade_off: Frontier, alpha: float) -> Hindsight | None:
+    return next((point for point in trade_off.points if point.alpha == alpha), None)
+
+
+def _keep_models(run: Run) -> None:
+    """Fitted models beside the policy that needs them, where skops is there to write them without pickle."""
+    models = getattr(run.setup.hypotheses, "models", None)
+    if models and importlib.util.find_spec("skops") is not None:
+        from skops.io import dump
+
+        run.folder.write("models.skops", partial(dump, list(models)))
+
+
+def _figures(
+    run: Run, t: Transcript, certificate: Certificate, trade_off: Frontier | None
+) -> Iterator[tuple[str, Figure]]:
+    learner = run.setup.learner
+    fair = None if trade_off is None else _at(trade_off, t.alpha)
+    yield "violations-and-regret", figures.violations_and_regret(t, learner, hindsight=fair)
+    yield "one-round", figures.one_round(t)
+    yield "did-reports-help", figures.did_reports_help(t, learner)
+    if trade_off is not None:
+        points = figures.frontier_points(trade_off, t, run.setup.data.metric)
+        yield "errors-and-violations", figures.plane({"this run": t}, points)
+        yield "frontier", trade_off.plot()
+    yield "certificate", figures.certificate_curve(certificate)
+
+
+def _report(path: Path, run: Run, t: Transcript, certificate: Certificate, trade_off: Frontier | None) -> Path:
+    data, s = run.setup.data, run.setup.settings
+    likeness = "" if s.ask else f" {data.distance_described}"
+    return write_report(
+        path,
+        t,
+        learner=run.setup.learner,
+        certificate=certificate,
+        title=f"{data.name}: a run of {t.rounds:,} rounds",
+        data=f"{data.described}{likeness}",
+        compare_by=data.compare_by,
+        parameters=s.to_dict(),
+        frontier=trade_off,
+        distance=None if s.ask else data.metric,
+        again=f"likewise play --again {run.folder.path}",
+    )

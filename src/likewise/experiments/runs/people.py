@@ -1,0 +1,105 @@
+"""The people of a run: a stranger's file, or a built-in data set. A wrong name gets a suggestion."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from likewise import datasets
+from likewise.datasets import Dataset, Encoder
+from likewise.errors import DataUnavailable, InvalidParameter, require
+from likewise.experiments.runs.settings import Settings
+
+YES = (("no", "yes"), ("n", "y"))
+"""Labels that say themselves which value counts as a yes (0 and 1, false and true do so as well)."""
+
+
+def located(source: str) -> dict[str, str]:
+    """Where the people are, and the digest of their file: a file, or else a built-in data set by name."""
+    path = Path(source)
+    if path.is_file():
+        return {"source": str(path.absolute()), "sha256": file_digest(path)}
+    if source in datasets.NAMES:
+        return {"source": source, "sha256": ""}
+    raise InvalidParameter(
+        f"`source` must be a file of people or one of {', '.join(datasets.NAMES)}, got {source!r}, which is neither."
+    )
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise DataUnavailable(f"`source` must be a file that can be read, got {path}: {error.strerror}.") from None
+
+
+def read(s: Settings) -> Dataset:
+    """Everybody, as the settings say."""
+    if not s.sha256:
+        return _built_in(s)
+    frame = datasets.read_people(s.source)
+    label = _label(frame, s)
+    require(len(s.compare_by) > 0, "compare-by", "name the columns that may justify a difference", "none")
+    return datasets.from_frame(
+        frame,
+        label=label,
+        positive=_positive(frame[label]) if s.positive is None else s.positive,
+        compare_by=list(s.compare_by),
+        sensitive=list(s.sensitive),
+        drop=list(s.drop),
+        categories=list(s.categories),
+        units=s.units or None,
+        name=Path(s.source).stem,
+    )
+
+
+def _label(frame: Any, s: Settings) -> str:
+    """The label, once every column that the settings name is known to be there."""
+    columns = [str(column) for column in frame.columns]
+    if s.label is None:
+        raise InvalidParameter(
+            f"`label` must name the column that holds the right answer, got none; the columns are {_some(columns)}."
+        )
+    named = {"label": (s.label,), "units": tuple(s.units)}
+    named |= {role: getattr(s, role) for role in ("compare_by", "sensitive", "drop", "categories", "features", "show")}
+    for role, names in named.items():
+        for name in names:
+            if name not in columns:
+                raise InvalidParameter(
+                    f"`{role.replace('_', '-')}` must be a column of {Path(s.source).name}, got {name!r}; "
+                    f"{_suggestion(name, columns)}"
+                )
+    return s.label
+
+
+def _suggestion(name: str, columns: Sequence[str]) -> str:
+    by_lower = {column.lower(): column for column in columns}
+    close = difflib.get_close_matches(name.lower(), by_lower, n=1)
+    return f"did you mean {by_lower[close[0]]!r}?" if close else f"the columns are {_some(columns)}."
+
+
+def _some(columns: Sequence[str], most: int = 15) -> str:
+    return ", ".join(columns[:most]) + (", …" if len(columns) > most else "")
+
+
+def _positive(column: Any) -> str | None:
+    """The value that obviously means a yes, if there is one."""
+    found = {str(value).lower(): str(value) for value in column.dropna().unique()[:3]}
+    return next((found[yes] for no, yes in YES if set(found) == {no, yes}), None)
+
+
+def _built_in(s: Settings) -> Dataset:
+    """A data set that brings its own label and comparison; columns may still be taken from the class."""
+    for name in ("label", "positive", "compare_by", "sensitive", "categories", "units"):
+        given = getattr(s, name)
+        require(not given, name.replace("_", "-"), "be left out with a built-in data set, which has its own", given)
+    data = datasets.load(s.source)
+    needed = [name for name in s.drop if name in data.compare_by]
+    require(not needed, "drop", "leave the columns to compare by", needed)
+    return dataclasses.replace(data, encoder=Encoder.fit(data.people, drop=s.drop)) if s.drop else data

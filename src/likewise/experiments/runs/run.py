@@ -1,0 +1,217 @@
+"""Playing a run: part by part onto the disk, so that it can be stopped at any moment, continued, and repeated.
+
+A play in parts of fixed length gives the same numbers wherever it was stopped: the state that a part starts from is the
+state that the part before it wrote, random numbers are named by their round, and sums are formed part by part.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from likewise.auditors import AskAuditor
+from likewise.auditors.people import Silent
+from likewise.errors import InvalidParameter, LikewiseError
+from likewise.experiments.runs.folder import RunFolder
+from likewise.experiments.runs.people import file_digest
+from likewise.experiments.runs.settings import FORMAT, Settings, versions
+from likewise.experiments.runs.setup import Setup, prepare
+from likewise.game import Transcript, play
+from likewise.protocol import Answer, Auditor, Batch, Floats, Key
+
+
+class Stopped(LikewiseError):
+    """The person who is asked has had enough for now."""
+
+
+class Remembered:
+    """Another auditor, whose answers are kept on disk and who is never asked twice."""
+
+    def __init__(self, auditor: Auditor, folder: RunFolder) -> None:
+        self.alpha, self.margin, self.facts = auditor.alpha, auditor.margin, auditor.facts
+        self._auditor, self._folder, self._answers = auditor, folder, folder.answers()
+
+    def audit(self, batch: Batch, probabilities: Floats, key: Key) -> Answer:
+        """The answer on disk, or the other auditor's, kept before anything follows from it."""
+        if key.t not in self._answers:
+            # Nobody is bothered with people whose probabilities are so close that no report could be true.
+            close = float(np.ptp(probabilities)) <= self.alpha - self.margin
+            answer = None if close else self._auditor.audit(batch, probabilities, key)
+            self._folder.add_answer(key.t, answer)
+            self._answers[key.t] = answer
+        return self._answers[key.t]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run: its folder, and the roles that play it."""
+
+    folder: RunFolder
+    setup: Setup
+    auditor: Auditor
+
+    @classmethod
+    def start(cls, settings: Settings, out: Path, person: Auditor | None = None) -> Run:
+        """A new run; its folder appears only if everything can be built.
+
+        ``person`` answers if the settings say that one is asked.
+        """
+        RunFolder.require_new(out)
+        setup = prepare(settings)
+        folder = RunFolder.create(out)
+        folder.write_json("settings.json", _noted(setup))
+        return cls._of(folder, setup, person)
+
+    @classmethod
+    def resume(cls, path: Path, person: Auditor | None = None, source: str | None = None) -> Run:
+        """A run that was stopped, on the same people; ``source`` says where their file is now."""
+        folder = RunFolder.open(path)
+        settings = stored_settings(folder, source)
+        setup = prepare(settings)
+        _require_same(setup, folder)
+        folder.mend_answers()
+        return cls._of(folder, setup, person)
+
+    @classmethod
+    def _of(cls, folder: RunFolder, setup: Setup, person: Auditor | None) -> Run:
+        if not setup.settings.ask:
+            return cls(folder, setup, setup.simulated())
+        return cls(folder, setup, Remembered(person or _nobody(setup.settings), folder))
+
+    @classmethod
+    def again(cls, path: Path, out: Path, source: str | None = None) -> Run:
+        """The same run once more in a folder of its own; a person's answers are taken from the first one."""
+        folder = RunFolder.open(path)
+        settings = stored_settings(folder, source)
+        if not (settings.ask or folder.transcript_file.exists()):
+            raise InvalidParameter(
+                f"`again` must be a run that has come to its end, got {path}; likewise play --resume {path} goes on "
+                "with it."
+            )
+        run = cls.start(settings, out)
+        if not settings.ask:
+            return run
+        if folder.answers_file.exists():
+            shutil.copyfile(folder.answers_file, run.folder.answers_file)
+        return cls._of(run.folder, run.setup, None)
+
+    def play(
+        self, *, stop: Callable[[], bool] = lambda: False, progress: Callable[[int], None] = lambda done: None
+    ) -> bool:
+        """Play what is left, or until ``stop`` says so between two parts; whether the run has come to its end."""
+        if self.folder.transcript_file.exists():
+            return True
+        s = self.setup.settings
+        last = self.folder.last_part(self.setup.hypotheses)
+        done = 0 if last is None else _rounds_up_to(last)
+        progress(done)
+        while done < s.T:
+            if stop():
+                return False
+            last = self._played(last, min(s.part, s.T - done))
+            self.folder.add_part(last)
+            done = _rounds_up_to(last)
+            progress(done)
+        self.folder.keep_whole(joined(self.folder.parts(self.setup.hypotheses)))
+        return True
+
+    def _played(self, last: Transcript | None, rounds: int) -> Transcript:
+        s = self.setup
+        return play(s.learner, s.people, self.auditor, rounds, seed=s.settings.seed, state=last)
+
+    def transcript(self) -> Transcript | None:
+        """All rounds so far, with those that a person answered since the last part; None before the first one."""
+        F = self.setup.hypotheses
+        if self.folder.transcript_file.exists():
+            return Transcript.load(self.folder.transcript_file, hypotheses=F)
+        parts = self.folder.parts(F)
+        last = parts[-1] if parts else None
+        answered = max(self.folder.answers(), default=0) - (0 if last is None else _rounds_up_to(last))
+        if answered > 0:
+            parts = [*parts, self._played(last, answered)]
+        return joined(parts) if parts else None
+
+
+def _nobody(settings: Settings) -> AskAuditor:
+    """Stands in for a person where only the answers on disk may be used."""
+
+    def ask(prompt: str) -> str:
+        raise Stopped("Nobody is there to answer.")
+
+    return AskAuditor(settings.alpha, settings.margin, ask=ask, console=Silent())
+
+
+def _rounds_up_to(part: Transcript) -> int:
+    return int(part.facts["first"]) - 1 + part.rounds
+
+
+def _noted(setup: Setup) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "settings": setup.settings.to_dict(),
+        "people": {"rows": len(setup.data), "sha256": setup.digest},
+        "class": {
+            "name": type(setup.hypotheses).__name__,
+            "size": str(setup.hypotheses.size),
+            "sha256": _class_digest(setup),
+        },
+        "learner": setup.learner.parameters(),
+        "versions": versions(),
+    }
+
+
+def _class_digest(setup: Setup) -> str:
+    """Of the class: its cuts, and the fingerprints of its models."""
+    return hashlib.sha256(json.dumps(setup.hypotheses.to_dict(), sort_keys=True).encode()).hexdigest()
+
+
+def _require_same(setup: Setup, folder: RunFolder) -> None:
+    """Raise unless the people and the class have come out as when the run was begun."""
+    noted = folder.read_json("settings.json")
+    for what, digest in (("people", setup.digest), ("class", _class_digest(setup))):
+        if digest != noted[what]["sha256"]:
+            raise InvalidParameter(
+                f"`folder` must be continued with the {what} that it was begun with, but {setup.settings.source} gives "
+                f"another {what} here, got {'; '.join(changed_versions(folder)) or 'the same versions of everything'}."
+            )
+
+
+def stored_settings(folder: RunFolder, source: str | None = None) -> Settings:
+    """The settings of a run, checked against the file that they name; ``source`` says where that file is now."""
+    settings = Settings.from_dict(folder.read_json("settings.json").get("settings", {}))
+    if not settings.sha256:
+        return settings
+    path = Path(settings.source if source is None else source).absolute()
+    if not path.is_file():
+        raise InvalidParameter(
+            f"`source` must be the file that the run was begun with, got nothing at {path}; if it has moved, "
+            f"name it: likewise play NEW_PLACE --resume {folder.path} (or --again)."
+        )
+    if file_digest(path) != settings.sha256:
+        raise InvalidParameter(
+            f"`source` must be the same file as when the run was begun, got {path} with another content "
+            f"(its SHA-256 is not {settings.sha256[:12]}…)."
+        )
+    return dataclasses.replace(settings, source=str(path))
+
+
+def changed_versions(folder: RunFolder) -> list[str]:
+    """What is installed in another version than a run was begun with."""
+    then, now = folder.read_json("settings.json")["versions"], versions()
+    return [f"{name} {then[name]} then, {now[name]} now" for name in now if then.get(name) != now[name]]
+
+
+def joined(parts: list[Transcript]) -> Transcript:
+    """Parts as one transcript, neighbours first, so that no round is copied more often than log₂ of the parts."""
+    while len(parts) > 1:
+        pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
+        parts = [pair[0] + pair[1] if len(pair) == 2 else pair[0] for pair in pairs]
+    return parts[0]

@@ -1,0 +1,134 @@
+"""Every parameter of a run, in one frozen object that is written to ``settings.json`` and read from there again."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.metadata
+import platform
+from dataclasses import dataclass, field
+from typing import Any
+
+from likewise.errors import InvalidParameter, require, require_number, require_whole
+from likewise.learners import AdaHedge, ContextFTPL, ExponentialWeights, FollowTheLeader, Hedge, Unconstrained
+
+LEARNERS: dict[str, Any] = {
+    "adahedge": AdaHedge,
+    "hedge": Hedge,
+    "weights": ExponentialWeights,
+    "ftpl": ContextFTPL,
+    "leader": FollowTheLeader,
+    "unconstrained": Unconstrained,
+}
+"""Learners by their name in the command; ``weights`` and ``ftpl`` are the paper's."""
+CLASSES = ("thresholds", "cells", "models")
+CHOICES = ("worst", "first", "random")
+ROUNDS, ROUNDS_ASKED = 2000, 30
+"""How many rounds a run has by default: with a simulated auditor, and with a person who has an evening to spare."""
+FORMAT = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What a run was asked to do; ``None`` and empty mean the default of the part they are handed to.
+
+    Attributes
+    ----------
+    source, sha256
+        The file of people and its digest, or the name of a built-in data set and no digest.
+    label, positive, compare_by, sensitive, drop, categories, units
+        As :func:`likewise.datasets.from_frame` takes them. Built-in data sets have their own.
+    hypotheses, cuts, bins, features, warm_up
+        The class: ``thresholds`` on the encoded columns, with so many ``cuts``; ``cells``, a grid over ``features``
+        (the columns to compare by, if none are named) with so many ``bins`` each; or ``models`` fitted on ``warm_up``
+        people that the game never sees.
+    learner, penalty, costs
+        Who learns, what a report weighs (C), and what a false positive and a false negative cost.
+    alpha, margin, choose, misses, false_reports
+        The simulated auditor: levels, which pair it points at, and its noise.
+    ask, show
+        Ask the person at the terminal instead, and show them these columns after the ones to compare by.
+    k, T, seed
+        People in a round, rounds, and the name of every random number.
+    delta
+        One minus the confidence of the certificate's claims about new people.
+    part
+        Rounds that are kept on disk together: the most that a crash can lose. Sums are formed part by part, so this
+        is a parameter like any other.
+    """
+
+    source: str
+    sha256: str = ""
+    label: str | None = None
+    positive: str | None = None
+    compare_by: tuple[str, ...] = ()
+    sensitive: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    units: dict[str, float] = field(default_factory=dict)
+    hypotheses: str = "thresholds"
+    cuts: int = 16
+    bins: int = 4
+    features: tuple[str, ...] = ()
+    warm_up: int = 2000
+    learner: str = "adahedge"
+    penalty: float | None = None
+    costs: tuple[float, float] = (1.0, 1.0)
+    alpha: float = 0.1
+    margin: float = 0.0
+    choose: str = "worst"
+    misses: float = 0.0
+    false_reports: float = 0.0
+    ask: bool = False
+    show: tuple[str, ...] = ()
+    k: int = 6
+    T: int = ROUNDS
+    seed: int = 0
+    delta: float = 0.05
+    part: int = 256
+
+    def __post_init__(self) -> None:
+        require(self.hypotheses in CLASSES, "class", f"be one of {CLASSES}", self.hypotheses)
+        require(self.learner in LEARNERS, "learner", f"be one of {tuple(LEARNERS)}", self.learner)
+        require(self.choose in CHOICES, "choose", f"be one of {CHOICES}", self.choose)
+        for name in ("cuts", "bins", "warm_up", "T", "part"):
+            require_whole(getattr(self, name), name)
+        require_whole(self.k, "k", 2)
+        require_whole(self.seed, "seed", 0)
+        require_number(self.alpha, "alpha", 0, 1, open_at="low")
+        require_number(self.margin, "margin", 0, self.alpha)
+        require_number(self.delta, "delta", 0, 1, open_at="low high")
+        require(len(self.costs) == 2, "costs", "be two numbers", self.costs)
+        noisy = self.misses > 0 or self.false_reports > 0
+        require(not (self.ask and noisy), "ask", "be left out with simulated noise (misses, false reports)", True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain JSON values."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Settings:
+        """The settings again; an unknown or missing name is an error, as the run would not be the same."""
+        names = {part.name for part in dataclasses.fields(cls)}
+        if set(data) != names:
+            odd = sorted(set(data) ^ names)
+            raise InvalidParameter(f"`settings` must hold {len(names)} parameters of this version, got {odd} amiss.")
+        values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}
+        return cls(**values)
+
+
+def rounds_in_a_part(learner: str, T: int) -> int:
+    """About a fortieth of the play, in whole blocks of draws; less for a learner whose rounds take their time.
+
+    Examples
+    --------
+    >>> rounds_in_a_part("adahedge", 2000), rounds_in_a_part("adahedge", 100_000), rounds_in_a_part("ftpl", 2000)
+    (256, 2560, 16)
+    """
+    return 16 if learner == "ftpl" else 256 * max(1, round(T / 40 / 256))
+
+
+def versions() -> dict[str, str]:
+    """What may change the last bit of a number."""
+    names = ("likewise", "numpy", "scipy", "numba", "scikit-learn", "highspy")
+    found = {name: importlib.metadata.version(name) for name in names}
+    return found | {"python": platform.python_version(), "machine": f"{platform.system()} {platform.machine()}"}

@@ -1,0 +1,107 @@
+"""From settings to the three roles: the people of a file, a class of hypotheses over them, a learner and an auditor."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from likewise import datasets
+from likewise.auditors import MetricAuditor, NoisyAuditor
+from likewise.datasets import Dataset
+from likewise.environments import IID
+from likewise.errors import require
+from likewise.experiments.runs import classes
+from likewise.experiments.runs.people import read
+from likewise.experiments.runs.settings import LEARNERS, Settings
+from likewise.game import Transcript
+from likewise.hypotheses import EnumerableClass
+from likewise.protocol import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A run that is ready to be played."""
+
+    settings: Settings
+    data: Dataset
+    learner: Any
+    people: IID
+    """The population, encoded for the learner's class."""
+    view: Floats
+    """The population as the data set's distance sees it, also where a person is shown something else."""
+    digest: str
+    """Of everybody as the game sees them: the same file may be read differently by another version."""
+
+    @property
+    def hypotheses(self) -> EnumerableClass:
+        """The class."""
+        return self.learner.hypotheses  # type: ignore[no-any-return]
+
+    def simulated(self) -> MetricAuditor | NoisyAuditor:
+        """An auditor who knows the data set's distance."""
+        s = self.settings
+        auditor = MetricAuditor(self.data.metric, s.alpha, s.choose, s.margin)
+        noisy = s.misses > 0 or s.false_reports > 0
+        return NoisyAuditor(auditor, s.misses, s.false_reports) if noisy else auditor
+
+    def measured(self, transcript: Transcript) -> Transcript:
+        """The same play, seen through the data set's distance."""
+        first = transcript.facts["first"]
+        drawn = self.people.draws(self.settings.seed, first, transcript.rounds)
+        return dataclasses.replace(transcript, view=self.view[drawn.ravel()])
+
+
+def prepare(settings: Settings) -> Setup:
+    """Read the people, build the class and the learner."""
+    return assemble(settings, read(settings))
+
+
+def assemble(s: Settings, data: Dataset) -> Setup:
+    """The roles of a run over these people."""
+    require(len(data) >= 2 * s.k, "data", f"hold at least 2 · k = {2 * s.k} people", len(data))
+    features, view = data.features, data.view
+    players = np.arange(len(data))
+    if s.hypotheses == "models":
+        warm, players = datasets.split(data, min(s.warm_up, len(data) // 2), s.seed)
+        F: EnumerableClass = classes.models(features[warm], data.y[warm], s.cuts)
+    elif s.hypotheses == "cells":
+        F = classes.cells(features, data.encoder, s.features or data.compare_by, s.bins)
+    else:
+        F = classes.thresholds(features, data.encoder, s.cuts)
+    shown = written(data.people[[*data.compare_by, *s.show]].iloc[players]) if s.ask else view[players]
+    people = IID(features[players], data.y[players], s.k, view=shown)
+    return Setup(s, data, _learner(s, F), people.encoded(F.encode), view[players], _digest(features, view, data.y))
+
+
+def written(people: pd.DataFrame) -> pd.DataFrame:
+    """People as one would write them down for a reviewer: numbers with their digits, a dash for what is missing."""
+
+    def word(value: Any) -> str:
+        if isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.bool_)):
+            return "–" if value != value else f"{value:,.10g}"
+        return "–" if value is None or value != value else str(value)
+
+    return people.astype(object).map(word).reset_index(drop=True)
+
+
+def _digest(*parts: Floats) -> str:
+    sha256 = hashlib.sha256()
+    for part in parts:
+        sha256.update(np.ascontiguousarray(part).tobytes())
+    return sha256.hexdigest()
+
+
+def _learner(s: Settings, F: EnumerableClass) -> Any:
+    options: dict[str, Any] = {"k": s.k, "T": s.T, "costs": s.costs}
+    if s.learner in ("adahedge", "ftpl"):
+        options["alpha"] = s.alpha
+    if s.penalty is not None:
+        options["penalty"] = s.penalty
+    return LEARNERS[s.learner](F, **options)
