@@ -219,9 +219,7 @@ class Certificate:
             left.axhline(0, color="#555555", linewidth=1)
             left.set(xlabel="ε: against policies fair at α − ε", title="Errors above the best, at most")
             for f, colour, line in zip(self.fairness, COLOURS, LINES, strict=False):
-                alphas, betas = self.curve(f)
-                inside = alphas < 1
-                right.plot(alphas[inside], betas[inside], color=colour, linestyle=line, label=f.theorem)
+                right.plot(*self.curve(f), color=colour, linestyle=line, label=f.theorem)
                 right.plot(f.alpha, f.beta, "o", color=colour)
             right.set(xlabel="α': allowed beyond the distance", title="Pairs beyond it, at most", ylim=(0, 1.02))
             for axes in (left, right):
@@ -229,6 +227,7 @@ class Certificate:
                     axes.legend(loc="upper left", bbox_to_anchor=(-0.1, -0.2), fontsize=11)  # below, over no line
                 else:
                     axes.text(0.5, 0.5, "nothing can be claimed", ha="center", transform=axes.transAxes)
+                    axes.set(xticks=[], yticks=[])
         return figure
 
 

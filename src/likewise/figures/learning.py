@@ -32,7 +32,9 @@ def learning_curves(plays: Mapping[str, Transcript], title: str = "") -> Figure:
             after = moments(t.rounds, POINTS)
             # The first few rounds average over too few people to mean anything.
             settled = after[after > min(20, t.rounds // 10)]
-            style = {"color": COLOURS[i % len(COLOURS)], "linestyle": LINES[i % len(LINES)], "label": name}
+            # From the seventh play on, colours come again with other lines.
+            line = LINES[(i + i // len(COLOURS)) % len(LINES)]
+            style = {"color": COLOURS[i % len(COLOURS)], "linestyle": line, "label": name}
             style |= {"marker": "o"} if t.rounds == 1 else {}
             left.plot(after, np.cumsum(t.violations)[after - 1], **style)
             right.plot(settled, _error_so_far(t)[settled - 1], **style)

@@ -117,7 +117,9 @@ def plane(
         for i, (name, point) in enumerate(points.items()):
             look: Any = {"color": COLOURS[i % len(COLOURS)], "fmt": MARKERS[(i + i // len(COLOURS)) % len(MARKERS)]}
             bars: Any = {"xerr": point.violations_spread or None, "yerr": point.error_spread or None}
-            axes.errorbar(point.violations, point.error, **look, **bars, markersize=9, label=name, zorder=3)
+            axes.errorbar(
+                point.violations, point.error, **look, **bars, markersize=9, mec="white", label=name, zorder=3
+            )
         _violations_axis(axes, [*points.values(), *frontier])
         axes.set(title=title or "Error per person", xlabel="share of rounds with a violation")
         axes.margins(y=0.12)
@@ -126,17 +128,17 @@ def plane(
 
 
 def _frontier(axes: Any, frontier: Sequence[Point]) -> None:
-    """The line, with its strictest point, its first without violations from the right, and its end named."""
+    """The line, with the most lenient of its policies that never violate, and its end, named."""
     x, y = [p.violations for p in frontier], [p.error for p in frontier]
     axes.plot(x, y, ".-", color="#222222", linewidth=1.4, markersize=8, label=BEST, zorder=2)
+    # Names lie over dots, on a pale ground, so that they can be read wherever the dots are.
+    style: Any = {"textcoords": "offset points", "fontsize": 10.5, "zorder": 4}
+    style["bbox"] = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.5}
     kept = [p for p in frontier if p.alpha is not None and p.violations == 0]
-    for point in {kept[0], kept[-1]} if kept else ():
-        axes.annotate(
-            f"fair at {point.alpha:g}", (0.0, point.error), (12, 1), textcoords="offset points", fontsize=10.5
-        )
+    if kept:
+        axes.annotate(f"fair at {kept[-1].alpha:g}", (0.0, kept[-1].error), (12, 2), **style)
     if frontier[-1].alpha is None:
-        end = (frontier[-1].violations, frontier[-1].error)
-        axes.annotate("fair or not", end, (-9, -3), textcoords="offset points", ha="right", fontsize=10.5)
+        axes.annotate("fair or not", (x[-1], y[-1]), (-9, -3), ha="right", **style)
 
 
 def _violations_axis(axes: Any, points: Sequence[Point]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.errors import require
+from likewise.errors import InvalidParameter, require
 from likewise.game import Transcript
 from likewise.protocol import Batch, Learner, Round
 
@@ -29,7 +29,9 @@ def states(transcript: Transcript, learner: Learner, after: Sequence[int] | NDAr
     t = transcript
     recorded, given = t.facts["learner"], learner.parameters()
     other = [name for name in recorded if recorded[name] != given.get(name)]
-    require(not other, "learner", f"be the play's own {recorded['name']}", f"one with another {' and '.join(other)}")
+    if other:
+        differs = " and ".join(other)
+        raise InvalidParameter(f"`learner` must be the play's own {recorded['name']}, got one with another {differs}.")
     require(t.facts["first"] == 1, "transcript", "start at round 1 to be replayed", f"round {t.facts['first']}")
     state, done = learner.init(), 0
     for moment in after:
