@@ -15,9 +15,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
+from typer.testing import CliRunner
 
 import likewise as lw
-from likewise import datasets
+from likewise import cli, datasets
 from likewise.errors import InvalidParameter, LikewiseError, ModelMismatch, NotSupported
 from likewise.scoring import FinishedPolicy, PolicyClassifier, files, score_file
 
@@ -347,3 +348,22 @@ def test_scoring_a_file_loads_no_scikit_learn(policy, tmp_path):
         "sys.exit('sklearn' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+
+
+# The command ----------------------------------------------------------------------------------------------------
+
+
+def test_the_command_scores_a_file(policy, tmp_path):
+    policy.save(tmp_path / "policy.json")
+    people = applicants(300)
+    source = written(people, tmp_path / "people.parquet")
+    (tmp_path / "key").write_bytes(SECRET)
+    options = ["--ids", "person", "--secret-file", str(tmp_path / "key")]
+    done = CliRunner().invoke(cli.app, ["score", str(tmp_path / "policy.json"), str(source), *options, "--json"])
+    assert done.exit_code == 0, done.output
+    said = json.loads(done.stdout)
+    found = scores(tmp_path / "people-scores.parquet")
+    assert said["rows"] == len(found) == 300
+    assert said["yes"] == found["decision"].sum()
+    assert said["path"] == str(tmp_path / "people-scores.parquet")
+    assert found["probability"].tolist() == policy.probability(people).tolist()

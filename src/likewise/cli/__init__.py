@@ -12,12 +12,14 @@ from typing import Annotated
 import typer
 
 from likewise.cli.certify import certify
+from likewise.cli.compare import compare
 from likewise.cli.data import data
 from likewise.cli.demo import demo
 from likewise.cli.frontier import frontier
 from likewise.cli.output import console, problems
 from likewise.cli.play import play
 from likewise.cli.reproduce import reproduce
+from likewise.cli.score import score
 from likewise.errors import LikewiseError
 
 app = typer.Typer(
@@ -45,7 +47,7 @@ def likewise(
     """Online decisions that learn individual fairness from a person who only points at unfair pairs."""
 
 
-for command in (certify, data, demo, frontier, play, reproduce):
+for command in (certify, compare, data, demo, frontier, play, reproduce, score):
     app.command(epilog=getattr(sys.modules[command.__module__], "EXAMPLES", None))(command)
 
 

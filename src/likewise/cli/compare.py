@@ -1,0 +1,216 @@
+"""``likewise compare``: a sweep over learners and everything that one can choose for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from likewise.cli import options
+from likewise.cli.output import AsJson, print_json, words
+from likewise.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from likewise.datasets import Dataset
+    from likewise.experiments.compare import Comparison, Line, Recipe, Sweep
+
+EXAMPLES = """
+Examples:
+
+    likewise compare synthetic --seeds 3
+
+    likewise compare adult --class models --learners adahedge --C default,7,21,70,210 --frontier
+
+    likewise compare people.csv --label approved --compare-by income,debt --alpha 0.05,0.1 --auditors worst,noisy:0.1
+
+    likewise compare adult --backend dask --address tcp://scheduler:8786
+"""
+WHERE = "Where it runs"
+NO_PICTURE = 'No picture: pip install "likewise[figures]".'
+
+
+def compare(
+    context: typer.Context,
+    source: Annotated[
+        str, typer.Argument(help="A CSV, parquet or JSON-lines file of people, or a built-in data set: adult, …")
+    ],
+    learners: Annotated[
+        str, typer.Option(help="adahedge, scheduled, tilted, hedge, weights, ftpl, leader, unconstrained.")
+    ] = "unconstrained,weights,hedge,adahedge",
+    penalties: Annotated[
+        str, typer.Option("--C", help="What a report weighs: default,10,100; default is the learner's own.")
+    ] = "default",
+    alpha: Annotated[str, typer.Option(help="How much more than their distance two people may differ.")] = "0.1",
+    margin: Annotated[str, typer.Option(help="Report pairs so much before they count.")] = "0",
+    auditors: Annotated[
+        str, typer.Option(help="worst, first, random, noisy:RATE, misses:RATE, false:RATE, panel:any|majority|all.")
+    ] = "worst",
+    seeds: Annotated[int, typer.Option(min=1, help="How many seeds; error bars are over them.")] = 5,
+    rounds: Annotated[int, typer.Option(min=1, help="How many rounds each play has (T).")] = 2000,
+    people: options.People = 6,
+    draws: Annotated[int, typer.Option(min=1, help="Draws a round of ftpl; its theorem wants more.")] = 300,
+    label: options.Label = None,
+    positive: options.Positive = None,
+    compare_by: options.CompareBy = "",
+    sensitive: options.Sensitive = "",
+    drop: options.Drop = "",
+    categories: options.Categories = "",
+    units: options.Units = "",
+    hypotheses: options.Class = "thresholds",
+    cuts: options.Cuts = 16,
+    bins: options.Bins = 4,
+    features: options.Features = "",
+    warm_up: options.WarmUp = 2000,
+    frontier: Annotated[
+        bool, typer.Option("--frontier", help="Also draw the exact best policies in hindsight, for the first seed.")
+    ] = False,
+    jobs: Annotated[int, typer.Option(rich_help_panel=WHERE, help="Processes here; -1 for all cores.")] = -1,
+    backend: Annotated[str, typer.Option(rich_help_panel=WHERE, help="loky (this machine), dask or ray.")] = "loky",
+    address: Annotated[
+        str | None, typer.Option(rich_help_panel=WHERE, help="Where the cluster's scheduler listens.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The folder of the results, people-compared for people.csv; a stopped sweep goes on in it."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Try learners, penalties, margins, levels, auditors and seeds on the same people.
+
+    Each line of the table is one combination, with its mean over seeds and the standard error of that mean. Results
+    are written as they come: stop with Ctrl-C whenever you like, the same command goes on where it was.
+    """
+    from likewise.experiments import compare as sweeps
+
+    console = words(as_json)
+    sweep, recipe = _asked(context.params)
+    with options.reading(console):
+        data = _people(context.params)
+    folder = out or Path(f"{Path(source).stem}-compared")
+    console.print(f"[bold]{escape(data.name)}.[/] {escape(data.described)} {escape(data.distance_described)}")
+    with _bar(console, as_json) as tell, _stoppable(console, folder):
+        done = sweeps.compare(sweep, data, folder, recipe=recipe, jobs=jobs, backend=backend, address=address,
+                              progress=tell)  # fmt: skip
+    table = sweeps.write_table(done.lines, folder / "table.csv")
+    with console.status("Drawing…"):
+        pictures = _drawn(done, data.name, frontier)
+    if as_json:
+        files = {"results": str(folder / "results.jsonl"), "table": str(table), "pictures": [str(p) for p in pictures]}
+        lines = [line.record() for line in done.lines]
+        print_json({"data": data.name, "trials": len(done.results), "played": done.played, "lines": lines} | files)
+        return
+    _show(console, done)
+    console.print(f"Results: {folder / 'results.jsonl'} and {table}", markup=False, soft_wrap=True)
+    drawn = f"Picture: {', '.join(map(str, pictures))}" if pictures else NO_PICTURE
+    console.print(drawn, markup=False, soft_wrap=True)
+
+
+def _asked(given: dict[str, Any]) -> tuple[Sweep, Recipe]:
+    from likewise.experiments.compare import Recipe, Sweep
+
+    sweep = Sweep(
+        learners=options.listed(given["learners"]),
+        penalties=_numbers(given["penalties"], "C", {"default": None}),
+        margins=_numbers(given["margin"], "margin"),
+        alphas=_numbers(given["alpha"], "alpha"),
+        auditors=options.listed(given["auditors"]),
+        seeds=tuple(range(given["seeds"])),
+        **{name: given[name] for name in ("rounds", "people", "draws")},
+    )
+    kind = {name: given[name] for name in ("hypotheses", "cuts", "bins", "warm_up")}
+    return sweep, Recipe(**kind, features=options.listed(given["features"]))
+
+
+def _numbers(text: str, name: str, words: dict[str, Any] | None = None) -> tuple[Any, ...]:
+    known = words or {}
+    try:
+        return tuple(known[word] if word in known else float(word) for word in options.listed(text))
+    except ValueError:
+        raise InvalidParameter(f"`{name}` must be numbers with commas between, got {text!r}.") from None
+
+
+def _people(given: dict[str, Any]) -> Dataset:
+    from likewise.experiments.runs.people import read
+
+    names = (
+        "label",
+        "positive",
+        "compare_by",
+        "sensitive",
+        "drop",
+        "categories",
+        "units",
+        "features",
+        "rounds",
+        "people",
+    )
+    return read(options.settings_from({name: given[name] for name in names}, given["source"]))
+
+
+def _drawn(done: Comparison, name: str, exact: bool) -> list[Path]:
+    from likewise.experiments.compare import draw
+
+    return draw(done, name, exact=exact) if find_spec("matplotlib") is not None else []
+
+
+@contextmanager
+def _bar(console: Console, hidden: bool) -> Iterator[Callable[[int, int], None]]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("Playing"), BarColumn(24), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=hidden) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+@contextmanager
+def _stoppable(console: Console, folder: Path) -> Iterator[None]:
+    """Ctrl-C ends with the sentence that says how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        said = f"Stopped. What was played is in {folder / 'results.jsonl'}; the same command goes on from there."
+        console.print(said, markup=False, soft_wrap=True)
+        raise typer.Exit(130) from None
+
+
+TRIED = {"learner": "learner", "C": "C", "alpha": "α", "margin": "margin", "auditor": "auditor"}
+
+
+def _show(console: Console, done: Comparison) -> None:
+    lines = done.lines
+    shown = [name for name in TRIED if name == "learner" or len({getattr(line, name) for line in lines}) > 1]
+    table = Table(box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
+    for name in shown:
+        table.add_column(TRIED[name], no_wrap=True, justify="left" if name in ("learner", "auditor") else "right")
+    for heading in ("error per\nperson", "rounds with\na violation", "reports", "Lagrangian\nregret"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for line in lines:
+        tried = [_said(line, name) for name in shown]
+        counts = line.violations.text(0), line.reports.text(0), line.regret.text(0)
+        table.add_row(*tried, line.error.text(3), *counts)
+    console.print(table)
+    seeds = f"Means over {lines[0].seeds} seeds ± their standard errors" if lines[0].seeds > 1 else "One seed"
+    console.print(
+        f"{seeds}; {lines[0].rounds:,} rounds a play. A violation counts in every round in which two people differ by "
+        "more than their distance + α, whether or not the auditor reports it. Seeds choose who comes; the class of "
+        "hypotheses is the same for all.\n"
+    )
+
+
+def _said(line: Line, name: str) -> str:
+    from likewise.experiments.compare import LEARNERS
+
+    value = getattr(line, name)
+    if value is None:
+        return "default" if LEARNERS[line.learner].has_penalty else "–"
+    return value if isinstance(value, str) else f"{value:g}"

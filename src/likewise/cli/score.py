@@ -1,0 +1,79 @@
+"""``likewise score``: a finished policy, and a file of people of any length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from likewise.cli.options import listed
+from likewise.cli.output import AsJson, print_json, words
+from likewise.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+EXAMPLES = """
+Examples:
+
+    likewise score people-run/policy.json people.parquet
+
+    likewise score policy.json people.csv --ids person --out scores.csv
+
+    likewise score policy.json people.csv --ids person --secret-file secret.key
+"""
+
+
+def score(
+    policy: Annotated[Path, typer.Argument(help="A policy: policy.json of a run's folder.")],
+    people: Annotated[Path, typer.Argument(help="A CSV or Parquet file, one person a row.")],
+    out: Annotated[Path | None, typer.Option(help="Where the scores go; people-scores.parquet by default.")] = None,
+    ids: Annotated[str, typer.Option(help="Columns that name a person, copied beside the probability.")] = "",
+    secret_file: Annotated[
+        Path | None,
+        typer.Option(help="A file of at least 16 secret bytes: also decide, the same way whenever a person is asked."),
+    ] = None,
+    models: Annotated[
+        Path | None,
+        typer.Option(help="The skops file of a policy on models' scores; models.skops beside the policy by default."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give everybody in a file their probability, in the order of the file and in bounded memory."""
+    from likewise.scoring import FinishedPolicy, score_file
+
+    beside = policy.with_name("models.skops")
+    found = FinishedPolicy.load(policy, models or (beside if beside.exists() else None))
+    destination = out or people.with_name(f"{people.name.split('.')[0]}-scores.parquet")
+    secret = None if secret_file is None else _secret(secret_file)
+    console = words(as_json)
+    with _bar(console, as_json) as progress:
+        scored = score_file(found, people, destination, ids=listed(ids), secret=secret, progress=progress)
+    if as_json:
+        print_json(scored._asdict() | {"path": str(scored.path)})
+        return
+    decided = "" if scored.yes is None else f" {scored.yes:,} are decided with yes."
+    console.print(
+        f"{scored.rows:,} people in {scored.seconds:.1f} s; their mean probability is {scored.mean:.3f}.{decided}"
+    )
+    console.print(f"Scores: {scored.path}", markup=False, soft_wrap=True)
+
+
+def _secret(path: Path) -> bytes:
+    try:
+        return path.read_bytes().strip()
+    except OSError as error:
+        raise InvalidParameter(f"`secret_file` must be a file that can be read, got {str(path)!r}: {error}.") from None
+
+
+@contextmanager
+def _bar(console: Console, hidden: bool) -> Iterator[Callable[[int, int | None], None]]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("Scoring"), BarColumn(24), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=hidden, transient=True) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)

@@ -1,0 +1,25 @@
+"""``likewise compare``: learners, penalties, margins, levels, auditors and seeds, tried on the same people."""
+
+from likewise.experiments.compare.arena import Arena, Recipe
+from likewise.experiments.compare.pictures import draw
+from likewise.experiments.compare.results import Results
+from likewise.experiments.compare.run import BACKENDS, Comparison, compare
+from likewise.experiments.compare.summary import Line, Mean, write_table
+from likewise.experiments.compare.trials import AUDITORS, LEARNERS, Sweep, Trial
+
+__all__ = [
+    "AUDITORS",
+    "BACKENDS",
+    "LEARNERS",
+    "Arena",
+    "Comparison",
+    "Line",
+    "Mean",
+    "Recipe",
+    "Results",
+    "Sweep",
+    "Trial",
+    "compare",
+    "draw",
+    "write_table",
+]

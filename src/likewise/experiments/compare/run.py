@@ -1,0 +1,192 @@
+"""Run a sweep: on this machine's cores, on a Dask or Ray cluster, or on any other backend that joblib knows."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from likewise.datasets import Dataset
+from likewise.errors import InvalidParameter, NotSupported, require
+from likewise.experiments.compare.arena import Arena, Recipe, try_out
+from likewise.experiments.compare.results import Results
+from likewise.experiments.compare.summary import Line, summarise
+from likewise.experiments.compare.trials import Sweep, Trial, make_learner
+
+BACKENDS = ("loky", "dask", "ray")
+PATIENCE = 10.0
+"""Seconds to wait for a scheduler to answer."""
+Progress = Callable[[int, int], None]
+"""Called with the trials done and their number."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What a sweep came to.
+
+    Attributes
+    ----------
+    results
+        One record per trial, in the order of the sweep.
+    lines
+        The table: one line for each learner, C, margin, α and auditor, averaged over seeds.
+    played
+        How many trials were played now; the others had been before.
+    folder
+        Where ``results.jsonl`` is.
+    arena
+        Gives the people, encoded; made only when somebody asks.
+    """
+
+    sweep: Sweep
+    results: list[dict[str, Any]]
+    lines: list[Line]
+    played: int
+    folder: Path
+    arena: Callable[[], Arena]
+
+
+def compare(
+    sweep: Sweep,
+    data: Dataset,
+    out: str | Path,
+    *,
+    recipe: Recipe | None = None,
+    jobs: int = -1,
+    backend: str | None = None,
+    address: str | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Play every trial that ``out/results.jsonl`` does not hold yet, and average over seeds.
+
+    Parameters
+    ----------
+    sweep
+        What to try.
+    data
+        On whom.
+    out
+        The folder of the results; the same one goes on with a sweep that was stopped.
+    recipe
+        How people become columns and a class.
+    jobs
+        Processes on this machine; −1 for all cores. A cluster uses what it has.
+    backend, address
+        ``"dask"`` or ``"ray"`` and where its scheduler listens. Without a backend, whatever joblib was told by
+        ``joblib.parallel_config``, or this machine's processes.
+    progress
+        Called with the trials done and their number.
+    """
+    from likewise import __version__
+
+    recipe, results = recipe or Recipe(), Results(Path(out) / "results.jsonl")
+    arena_print = recipe.fingerprint(data)
+    trials = {trial.key(arena_print, __version__): trial for trial in sweep.trials()}
+    known = results.read()
+    missing = [key for key in trials if key not in known]
+    arena = cache(lambda: recipe.prepare(data, sweep.people))
+    tell = progress or (lambda done, total: None)
+    tell(len(trials) - len(missing), len(trials))
+    if missing:
+        for trial in trials.values():
+            make_learner(arena().hypotheses, trial)  # what can't be played is refused before anything is
+        with cluster(backend, address, arena()):
+            found = _as_they_finish([(key, trials[key]) for key in missing], arena(), jobs)
+            for number, (key, measured) in enumerate(found, start=len(trials) - len(missing) + 1):
+                known[key] = {"key": key, "data": data.name} | dataclasses.asdict(trials[key]) | measured
+                _same_version(measured["version"], __version__)
+                results.add(known[key])
+                tell(number, len(trials))
+    records = [known[key] for key in trials]
+    return Comparison(sweep, records, summarise(records), len(missing), Path(out), arena)
+
+
+def _as_they_finish(
+    calls: Sequence[tuple[str, Trial]], arena: Arena, jobs: int
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Results in the order in which they come, or, where joblib's backend can't, a few at a time."""
+    from joblib import Parallel, delayed
+
+    work = [delayed(_named)(key, trial, arena) for key, trial in calls]
+    try:
+        parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+    except ValueError:
+        parallel = Parallel(n_jobs=jobs, batch_size=1)
+        step = 2 * max(1, parallel._effective_n_jobs())
+        for start in range(0, len(work), step):
+            yield from parallel(work[start : start + step])
+        return
+    yield from parallel(work)
+
+
+def _named(key: str, trial: Trial, arena: Arena) -> tuple[str, dict[str, Any]]:
+    return key, try_out(trial, arena)
+
+
+def _same_version(theirs: str, ours: str) -> None:
+    if theirs != ours:
+        raise NotSupported(f"The workers have Likewise {theirs} and this machine has {ours}; install the same on all.")
+
+
+# Clusters -------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def cluster(backend: str | None, address: str | None, arena: Any) -> Iterator[None]:
+    """joblib set up for a backend, for as long as the work lasts; the arena goes to every worker once."""
+    require(backend in (None, *BACKENDS), "backend", f"be one of {BACKENDS}", backend)
+    needs = backend in ("dask", "ray")
+    require(address is None or needs, "address", "be left out on this machine", address)
+    if not needs:
+        from joblib import parallel_config
+
+        with ExitStack() as stack:
+            if backend is not None:
+                stack.enter_context(parallel_config(backend=backend))
+            yield
+        return
+    with _dask(address, arena) if backend == "dask" else _ray(address):
+        yield
+
+
+@contextmanager
+def _dask(address: str | None, arena: Any) -> Iterator[None]:
+    distributed = _needed("distributed", "dask", "likewise[cluster]")
+    from joblib import parallel_config
+
+    require(address is not None, "address", "be given for Dask, like tcp://host:8786", address)
+    try:
+        client = distributed.Client(address, timeout=PATIENCE)
+    except (OSError, ValueError) as error:
+        raise InvalidParameter(f"`address` must be that of a Dask scheduler, got {address!r}: {error}") from None
+    # Sent once to every worker; otherwise each trial would carry all the people.
+    with client, parallel_config(backend="dask", scatter=[arena]):
+        yield
+
+
+@contextmanager
+def _ray(address: str | None) -> Iterator[None]:
+    ray, ray_joblib = _needed("ray", "ray", "ray"), _needed("ray.util.joblib", "ray", "ray")
+    from joblib import parallel_config
+
+    ray_joblib.register_ray()
+    ray.init(address=address)
+    try:
+        with parallel_config(backend="ray"):
+            yield
+    finally:
+        ray.shutdown()
+
+
+def _needed(module: str, backend: str, package: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError:
+        raise NotSupported(
+            f'The backend {backend} needs a package that is not here: pip install "{package}".'
+        ) from None
