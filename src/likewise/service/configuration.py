@@ -1,0 +1,75 @@
+"""How a service is set up: where its log is, who may reach it, and its limits.
+
+Values come from the command, else from environment variables (``LIKEWISE_DATABASE``, ``LIKEWISE_MAX_BATCH`` …), else
+from a TOML file, else from the defaults here.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+from likewise.errors import InvalidParameter
+
+
+class Configuration(BaseSettings):
+    """Everything that can be set about a service.
+
+    Examples
+    --------
+    >>> Configuration(max_batch=64).max_batch
+    64
+    """
+
+    model_config = SettingsConfigDict(env_prefix="LIKEWISE_", extra="forbid", frozen=True)
+
+    database: str = Field("likewise.db", description="A file for SQLite, or postgresql://… for several workers.")
+    key: Path = Field(Path("likewise.key"), description="The file of the key that signs checkpoints.")
+    checkpoints: Path = Field(Path("likewise.checkpoints"), description="The file that signed checkpoints go to.")
+    host: str = Field("127.0.0.1", description="The address to listen at.")
+    port: int = Field(8321, ge=0, le=65535, description="The port to listen at; 0 takes a free one.")
+    max_body: int = Field(2_000_000, ge=1024, description="Bytes in a request.")
+    max_batch: int = Field(256, ge=1, description="People in a round.")
+    max_features: int = Field(200, ge=1, description="Features of a stream.")
+    max_sample: int = Field(5000, ge=1, description="People in the sample from which cuts are taken.")
+    max_cuts: int = Field(100_000, ge=1, description="Hypotheses or cells of a stream.")
+    max_page: int = Field(1000, ge=1, description="Events on a page.")
+    max_rate: float = Field(6000, gt=0, description="Requests a minute for each token.")
+    max_anonymous_rate: float = Field(120, gt=0, description="Requests a minute without a token, from each address.")
+    lease: float = Field(600, gt=0, description="Seconds for which a claimed round stays with its auditor.")
+    tick: float = Field(0.5, gt=0, description="Seconds between two looks at what time has made due.")
+    threads: int = Field(40, ge=1, description="Requests that are worked on at once.")
+
+    @classmethod
+    def settings_customise_sources(
+        cls, settings_cls: type[BaseSettings], init_settings: Any, env_settings: Any, dotenv_settings: Any,
+        file_secret_settings: Any,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:  # fmt: skip
+        """The command before the environment before the file."""
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+
+def configured(file: str | Path | None = None, **given: Any) -> Configuration:
+    """The configuration from a file, the environment and what was given; None means not given.
+
+    Examples
+    --------
+    >>> configured(port=None, max_batch=64).max_batch
+    64
+    """
+    kind: Any = Configuration
+    if file is not None:
+        if not Path(file).is_file():
+            raise InvalidParameter(f"`config` must be a TOML file, got {str(file)!r}, which isn't there.")
+        settings = SettingsConfigDict(**{**Configuration.model_config, "toml_file": file})
+        kind = type("Configuration", (Configuration,), {"model_config": settings})
+    try:
+        found: Configuration = kind(**{name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise InvalidParameter(f"`{name}` is not right: {first['msg']}, got {first.get('input')!r}.") from None
+    return found
