@@ -66,7 +66,7 @@ def test_a_file_prints_what_its_columns_would_be_taken_for(file):
     assert done.exit_code == 0, done.output
     assert "300 people, 4 columns" in done.output
     assert "not used: it is free text or an id" in " ".join(done.output.split())
-    assert "Bonn, [red]" in done.output, "values are printed as they are, not read as colours"
+    assert "Bonn | [red]" in done.output, "values are printed as they are, not read as colours"
     assert "Person Number" not in done.output, "values of columns that may be names are not shown"
     assert f"{people['income'].isna().sum()}" in done.output
     assert "--label approved --compare-by income" in " ".join(done.output.split())
@@ -79,6 +79,11 @@ def test_a_file_as_json(file):
     assert found["possible_labels"] == ["town", "approved"]
     assert [row["kind"] for row in found["columns"]] == ["unusable", "number", "category", "number"]
     assert found["columns"][1]["missing"] == people["income"].isna().sum()
+
+
+def test_the_command_to_try_names_a_positive_value_where_one_is_needed(tmp_path):
+    (tmp_path / "two.csv").write_text("x,granted loan\n1,no\n2,yes\n5,no\n")
+    assert "--label 'granted loan' --positive yes --compare-by x" in " ".join(run(tmp_path / "two.csv").output.split())
 
 
 def test_a_file_without_a_column_of_two_values_says_what_to_do(tmp_path):

@@ -130,10 +130,10 @@ def test_the_name_of_the_metric_plays_the_same_game_as_the_comparison_itself():
 
 
 def test_the_words_name_every_column_once():
-    text = Comparison.fit(town(), BY, units={"income": 10, "debt": 0.5}).described
+    text = Comparison.fit(town(), BY, units={"income": 12_345, "debt": 0.5}).described
     assert text == (
-        "Two people are alike if they have about the same income and debt and the same town and job; 10 of income, 0.5 "
-        "of debt, another town or another job each count 0.25, and two people who are 1 apart may be treated entirely "
+        "Two people are alike if they have about the same income and debt and the same town and job; 12,345 of income, "
+        "0.5 of debt, another town or another job each count 1/4, and two people who are 1 apart may be treated entirely "
         "differently."
     )
     assert "1 of x counts" in Comparison.fit(pd.DataFrame({"x": [0, 1]}), ["x"], units={"x": 1}).described

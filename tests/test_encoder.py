@@ -200,11 +200,12 @@ def test_an_infinite_number_is_named_with_its_column(encoder, people):
 @pytest.mark.parametrize(
     ("frame", "got"),
     [
-        (np.eye(2), "got a numpy.ndarray"),
-        (pl.LazyFrame(PEOPLE), "got a polars.LazyFrame"),
-        (pd.DataFrame(np.eye(2), columns=["a", "a"]), r"whose columns \['a'\] come twice"),
+        (np.eye(2), "dataframe or a pyarrow table, got numpy.ndarray"),
+        (pl.LazyFrame(PEOPLE), "dataframe or a pyarrow table, got polars.LazyFrame"),
+        (pd.DataFrame(np.eye(2), columns=["a", "a"]), r"different names for its columns, got \['a'\]"),
+        (pa.Table.from_arrays([[1, 2], [3, 4]], names=["a", "a"]), r"different names for its columns, got \['a'\]"),
     ],
-    ids=["array", "lazy", "twice"],
+    ids=["array", "lazy", "twice", "arrow"],
 )
 def test_what_is_no_frame_is_refused(frame, got):
     with pytest.raises(InvalidParameter, match=got):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,6 +28,8 @@ Examples:
 
     likewise data people.parquet --json
 """
+ROOM = 60
+"""So many characters of levels are shown."""
 
 
 def data(
@@ -97,27 +101,35 @@ def _file(source: str, as_json: bool) -> None:
         raise InvalidParameter(f"`source` must be one of {', '.join(datasets.NAMES)}, or a file, got {source!r}.")
     people = datasets.read_people(source)
     columns = datasets.inspected(people)
-    labels = [column.name for column in columns if column.kind != "unusable" and column.different == 2]
+    labels = [column for column in columns if column.kind != "unusable" and column.different == 2]
     if as_json:
         found = {"file": source, "people": len(people), "columns": [column.to_dict() for column in columns]}
-        print_json(found | {"possible_labels": labels})
+        print_json(found | {"possible_labels": [column.name for column in labels]})
         return
     console = words(as_json)
     console.print(f"{Path(source).name}: {len(people):,} people, {len(columns)} columns.", highlight=False)
     console.print(_columns(columns, {}))
-    console.print(
-        _advice(source, labels, [c.name for c in columns if c.kind == "number"]), markup=False, soft_wrap=True
-    )
+    console.print(_advice(source, labels, columns), markup=False, soft_wrap=True)
 
 
 def _columns(columns: list[Column], roles: dict[str, str]) -> Table:
-    headings = ("column", "kind", "missing", "different", "values", "role")
-    table = _table(*headings if roles else headings[:-1], right=("missing", "different"))
+    headings = ("column", "kind", "missing", "values", "role")
+    table = _table(*headings if roles else headings[:-1], right=("missing",))
     for column in columns:
-        values = f"not used: {column.reason}" if column.reason else column.values
-        cells = [column.name, column.kind, f"{column.missing:,}", f"{column.different:,}", values]
+        levels = f" of {column.different:,}" if column.kind == "category" else ""
+        cells = [column.name, column.kind + levels, f"{column.missing:,}", _values(column)]
         table.add_row(*map(escape, [*cells, *([roles.get(column.name, "")] if roles else [])]))
     return table
+
+
+def _values(column: Column) -> str:
+    if column.kind == "unusable":
+        return f"not used: {column.reason}"
+    if column.kind == "number":
+        return " to ".join(column.values)
+    ends = itertools.accumulate(map(len, column.values))
+    shown = [level for end, level in zip(ends, column.values, strict=True) if end <= ROOM]
+    return " | ".join([*shown, *(["…"] if column.different > len(shown) else [])])
 
 
 def _table(*headings: str, right: tuple[str, ...] = ()) -> Table:
@@ -127,12 +139,16 @@ def _table(*headings: str, right: tuple[str, ...] = ()) -> Table:
     return table
 
 
-def _advice(source: str, labels: list[str], numbers: list[str]) -> str:
+def _advice(source: str, labels: list[Column], columns: list[Column]) -> str:
     """What to do next: the command, with the columns that fit; which are right, only its user can say."""
     if not labels:
-        return "No column has exactly two values, so say which value of the label counts as 1 (--positive)."
-    by = ",".join([name for name in numbers if name not in labels][:2]) or "…"
+        return "No column has exactly two values: --positive says which value of your label counts as 1."
+    label = labels[-1]
+    known = {value.lower() for value in label.values} in ({"0", "1"}, {"false", "true"})
+    positive = "" if known else f" --positive {shlex.quote(label.values[-1])}"
+    by = [column.name for column in columns if column.kind == "number" and column not in labels][:2]
     return (
-        f"Columns with two values, one of which may be the label: {', '.join(labels)}. To play, for example:\n"
-        f"likewise play {source} --label {labels[-1]} --compare-by {by}"
+        f"Columns with two values, one of which may be the label: {', '.join(column.name for column in labels)}.\n"
+        f"To play, for example: likewise play {shlex.quote(source)} --label {shlex.quote(label.name)}{positive} "
+        f"--compare-by {shlex.quote(','.join(by)) if by else '…'}"
     )

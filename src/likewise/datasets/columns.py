@@ -11,6 +11,7 @@ a person is encoded the same whatever holds them. Kinds:
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,8 @@ MANY = 200
 """Text with more different values than this is free text or an id, not a category."""
 FEW = 20
 """Text with so few different values is a category, even if every row has another one."""
+SHOWN = 6
+"""So many levels of a category are shown."""
 MISSING, UNSEEN = -1, -2
 """Codes of values that are missing, and of levels that were not there when the levels were learned."""
 
@@ -49,21 +52,22 @@ def opened(frame: Any, name: str = "frame") -> nw.DataFrame[Any]:
     """A dataframe of any kind, as narwhals sees it; its columns have different names, as text."""
     narwhals = needs("narwhals")
     needs("pyarrow")
-    must = "be a pandas or polars dataframe or a pyarrow table, each column under a name of its own"
+    twice = _twice(frame)
+    require(not twice, name, "have different names for its columns", twice)
     try:
         table: nw.DataFrame[Any] = narwhals.from_native(frame, eager_only=True)
-        columns = table.columns
-    except (TypeError, narwhals.exceptions.NarwhalsError):
-        raise InvalidParameter(f"`{name}` must {must}, got {_what(frame)}.") from None
+    except TypeError:
+        must, got = "be a pandas or polars dataframe or a pyarrow table", type(frame)
+        raise InvalidParameter(f"`{name}` must {must}, got {got.__module__.split('.')[0]}.{got.__name__}.") from None
+    columns = table.columns
     require(all(isinstance(column, str) for column in columns), name, "name its columns with text", columns)
     return table
 
 
-def _what(frame: Any) -> str:
-    kind = f"{type(frame).__module__.split('.')[0]}.{type(frame).__name__}"
-    columns = [str(column) for column in getattr(frame, "columns", ())] if hasattr(frame, "shape") else []
-    twice = sorted({column for column in columns if columns.count(column) > 1})
-    return f"a {kind}, whose columns {twice} come twice" if twice else f"a {kind}"
+def _twice(frame: Any) -> list[str]:
+    """Names that several columns of a pandas dataframe or a pyarrow table have; polars has none."""
+    names = getattr(frame, "column_names", None) or getattr(frame, "columns", []) if hasattr(frame, "shape") else []
+    return sorted({str(name) for name, times in Counter(names).items() if times > 1})
 
 
 def require_columns(table: nw.DataFrame[Any], columns: Sequence[str], name: str = "frame") -> None:
@@ -182,8 +186,8 @@ class Column:
     different
         How many different values there are.
     values
-        Some of them, in words: the levels of a category, the range of a number. Never those of an unusable column,
-        as they may be names.
+        The first levels of a category, or the smallest and the largest number. Never those of an unusable column, as
+        they may be names.
     reason
         Why it is unusable; empty otherwise.
     """
@@ -192,12 +196,12 @@ class Column:
     kind: str
     missing: int
     different: int
-    values: str
+    values: tuple[str, ...] = ()
     reason: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The column as plain JSON values."""
-        return asdict(self)
+        return asdict(self) | {"values": list(self.values)}
 
 
 def inspect(table: nw.DataFrame[Any], name: str, *, category: bool = False) -> Column:
@@ -210,9 +214,8 @@ def inspect(table: nw.DataFrame[Any], name: str, *, category: bool = False) -> C
     found, missing = levels(values), int(texts(values).null_count)
     reason = _no_category(found, len(values) - missing, forced=category)
     if reason:
-        return Column(name, "unusable", missing, len(found), "", reason)
-    shown = ", ".join(found[:6]) + (", …" if len(found) > 6 else "")
-    return Column(name, "category", missing, len(found), shown)
+        return Column(name, "unusable", missing, len(found), reason=reason)
+    return Column(name, "category", missing, len(found), found[:SHOWN])
 
 
 def _number(values: Any, name: str) -> Column:
@@ -229,8 +232,9 @@ def _number(values: Any, name: str) -> Column:
     elif unique and (known.max() - known.min() == different - 1 or _ID.search(name)):
         reason = "it is an id, another number in every row"
     if reason:
-        return Column(name, "unusable", missing, different, "", reason)
-    return Column(name, "number", missing, different, f"{known.min():g} to {known.max():g}")
+        return Column(name, "unusable", missing, different, reason=reason)
+    ends = tuple(f"{end:.0f}" if whole else f"{end:.4g}" for end in (known.min(), known.max()))
+    return Column(name, "number", missing, different, ends)
 
 
 def _no_category(found: tuple[str, ...], known: int, *, forced: bool) -> str:
@@ -245,7 +249,8 @@ def _no_category(found: tuple[str, ...], known: int, *, forced: bool) -> str:
         odd = [level for level in found if not _is_float(level)]
         if len(odd) < len(found) / 10:
             return f"it holds numbers as text, and {odd[0]!r} among them" if odd else "it holds numbers as text"
-        return f"it is free text or an id, with {len(found):,} different values in {known:,} rows"
+        much = f"with {len(found):,} different values in {known:,} rows"
+        return f"it is free text or an id, {much}; name it in `categories` if it is one all the same"
     return "it is the same for everybody" if len(found) == 1 and known > 1 else ""
 
 
@@ -258,4 +263,4 @@ def _other(values: Any, name: str) -> Column:
         reason = "it holds dates; turn them into numbers (an age, a number of days) to use them"
     else:
         reason = f"it holds {values.type}, neither numbers nor text"
-    return Column(name, "unusable", int(values.null_count), 0, "", reason)
+    return Column(name, "unusable", int(values.null_count), 0, reason=reason)

@@ -45,7 +45,7 @@ class ByNumber:
             out[:, 1] = self.weight * absent
 
     def __str__(self) -> str:
-        return f"{self.unit:.4g} of {self.name}"
+        return f"{self.unit:{',.0f' if self.unit >= 1000 else '.4g'}} of {self.name}"
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Comparison:
     [0.0, 0.75, 1.0, 0.75]
     >>> print(comparison.described)
     Two people are alike if they have about the same income and the same home; 20 of income or another home each count
-    0.5, and two people who are 1 apart may be treated entirely differently.
+    1/2, and two people who are 1 apart may be treated entirely differently.
     """
 
     parts: tuple[ByNumber | ByCategory, ...]
@@ -166,8 +166,10 @@ class Comparison:
         weights = {part.weight for part in self.parts}
         if len(weights) > 1:
             return _listed([f"{part} counts {part.weight:.4g}" for part in self.parts])
-        each = " each count" if len(self.parts) > 1 else " counts"
-        return f"{_listed([str(part) for part in self.parts], 'or')}{each} {weights.pop():.4g}"
+        (weight,) = weights
+        share = f"1/{len(self.parts)}" if weight * len(self.parts) == 1 < len(self.parts) else f"{weight:.4g}"
+        each = "each count" if len(self.parts) > 1 else "counts"
+        return f"{_listed([str(part) for part in self.parts], 'or')} {each} {share}"
 
     def transform(self, frame: Any) -> Floats:
         """The view of people: one row each, whose cityblock distances are the distances of the people."""
