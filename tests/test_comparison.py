@@ -133,8 +133,8 @@ def test_the_words_name_every_column_once():
     text = Comparison.fit(town(), BY, units={"income": 12_345, "debt": 0.5}).described
     assert text == (
         "Two people are alike if they have about the same income and debt and the same town and job; 12,345 of income, "
-        "0.5 of debt, another town or another job each count 1/4, and two people who are 1 apart may be treated entirely "
-        "differently."
+        "0.5 of debt, another town or another job each count 1/4, and two people who are 1 apart may be treated "
+        "entirely differently."
     )
     assert "1 of x counts" in Comparison.fit(pd.DataFrame({"x": [0, 1]}), ["x"], units={"x": 1}).described
 
