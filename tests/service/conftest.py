@@ -35,7 +35,7 @@ def postgres():
 
 @pytest.fixture
 def new_database(request, tmp_path):
-    """A function from "sqlite" or "postgresql" to the address of a new, empty database."""
+    """A function from "sqlite" or "postgresql" to the address of an empty database; there, a schema of its own."""
     made = []
 
     def make(kind):
@@ -43,13 +43,14 @@ def new_database(request, tmp_path):
         if kind == "sqlite":
             return str(tmp_path / f"{name}.db")
         server = request.getfixturevalue("postgres")
-        _administer(server, f"CREATE DATABASE {name}")
+        _administer(server, f"CREATE SCHEMA {name}")
         made.append((server, name))
-        return server.set(database=name).render_as_string(hide_password=False)
+        apart = server.update_query_dict({"options": f"-csearch_path={name}"})
+        return apart.render_as_string(hide_password=False)
 
     yield make
     for server, name in made:
-        _administer(server, f"DROP DATABASE {name} WITH (FORCE)")
+        _administer(server, f"DROP SCHEMA {name} CASCADE")
 
 
 def _administer(server, statement):

@@ -117,9 +117,9 @@ class Live:
                 seq, hash, data = found
                 self.durable = self.latest = Position(snapshot.load(data), seq, hash)
                 self._saved = seq
-            self._schedule_all()
             self.catch_up()
             self._loaded = True
+            self._schedule_all(self.latest.state)
 
     def catch_up(self) -> bool:
         """Read what other processes wrote; whether there was anything."""
@@ -238,7 +238,8 @@ class Live:
         state = position.state
         for one in sealed:
             state = evolve(state, one.event)
-            self._schedule(state, one)
+            if self._loaded:
+                self._schedule(state, one)
         return Position(state, sealed[-1].seq, sealed[-1].hash) if sealed else position
 
     # Time ---------------------------------------------------------------------------------------------------------
@@ -255,8 +256,7 @@ class Live:
         if one is not None and math.isfinite(due := one.due(state.waits)):
             heapq.heappush(self._due, (due, one.t))
 
-    def _schedule_all(self, state: State | None = None) -> None:
-        state = self.latest.state if state is None else state
+    def _schedule_all(self, state: State) -> None:
         self._due = []
         for t in state.rounds:
             self._push(state, t)

@@ -1,0 +1,190 @@
+"""The same rounds give the same policies: as `play`, from either database, in a fresh process."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from loans import Fold, far_apart, fingerprint, from_class, loans, people
+
+import likewise as lw
+from likewise.service.events import seal
+from likewise.service.store import Append
+from likewise.service.streams import Streams
+from likewise.service.verify_standalone import GENESIS
+
+COLUMNS = ("a", "b", "c")
+ROUNDS = 60
+
+
+def population():
+    rng = np.random.default_rng(5)
+    X = rng.random((200, 3))
+    return X, (X[:, 0] + 0.3 * rng.standard_normal(200) > 0.5).astype(float)
+
+
+def near(view):
+    """People are as far apart as in their second feature, halved."""
+    return np.abs(view[:, 1, None] - view[:, 1]) / 2
+
+
+def classes():
+    X, _ = population()
+    return {"thresholds": lw.Thresholds.quantiles(X, cuts=8), "cells": lw.Cells.grid(X, bins=3)}
+
+
+LEARNERS = {
+    "adahedge": ({"learner": "adahedge"}, lambda F: lw.AdaHedge(F, k=4, alpha=0.1)),
+    "adahedge, horizon": (
+        {"learner": "adahedge", "horizon": ROUNDS},
+        lambda F: lw.AdaHedge(F, k=4, alpha=0.1, T=ROUNDS),
+    ),
+    "adahedge, fixed": (
+        {"learner": "adahedge", "penalty": 9.0},
+        lambda F: lw.AdaHedge(F, k=4, alpha=0.1, penalty=9.0),
+    ),
+    "hedge": (
+        {"learner": "hedge", "horizon": ROUNDS, "penalty": 1.0},
+        lambda F: lw.Hedge(F, T=ROUNDS, k=4, penalty=1.0),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ["thresholds", "cells"])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_transcript_fed_through_the_service_gives_the_identical_policies(name, kind, new_database, start):
+    F, (X, y), (changes, learner) = classes()[kind], population(), LEARNERS[name]
+    auditor = lw.MetricAuditor(near, alpha=0.1)
+    play = lw.play(learner(F), lw.IID(X, y, k=4), auditor, T=ROUNDS, seed=2)
+    assert play.reported.any()
+    engine = start(new_database("sqlite"))
+    engine.create(from_class(F, COLUMNS, **changes), "root")
+    for i, seen in enumerate(play, 1):
+        found = engine.decide("loans", people(seen.batch.view, COLUMNS), "decider")
+        shown = [person["probability"] for person in found["decisions"]]
+        assert (found["round"], shown) == (i, seen.probabilities.tolist())
+        labels = {str(j): int(label) for j, label in enumerate(seen.batch.y)}
+        if seen.report is None:
+            engine.audit("loans", i, "none", "ann")
+        else:
+            pair = [str(seen.report.disfavoured), str(seen.report.favoured)]
+            assert engine.audit("loans", i, "pair", "ann", pair=pair)["pair"] == pair[::-1]
+        assert engine.label("loans", i, labels, "decider")["disposition"] == "joined"
+    state = engine.streams.get("loans").current()
+    for ours, theirs in zip(state.learner, play.state, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(state.average, play.average_policy.total)
+    assert engine.stream("loans")["regret"]["observed"] == pytest.approx(play.lagrangian_regret)
+
+
+def test_what_the_service_certifies_is_what_the_library_certifies(new_database, start):
+    """The same play, certified from the transcript and from the log."""
+    F, (X, y) = classes()["thresholds"], population()
+    play = lw.play(lw.AdaHedge(F, k=4, alpha=0.1), lw.IID(X, y, k=4), lw.MetricAuditor(near, 0.1), T=ROUNDS)
+    engine = start(new_database("sqlite"))
+    engine.create(from_class(F, COLUMNS), "root")
+    feed(engine, play)
+    ours, theirs = engine.certificate("loans"), lw.certify(play).to_dict()
+    for name in ("rounds", "people", "reports", "violations", "unseen", "alpha", "level", "error"):
+        assert ours[name] == pytest.approx(theirs[name]), name
+    for one, other in zip(ours["regret"], theirs["regret"], strict=True):
+        assert one == pytest.approx(other, abs=1e-6)
+    assert ours["delay"] == {"largest": 0, "mean": 0.0}
+    assert "Every round was learned before the next was opened" in ours["letter"]
+
+
+def feed(engine, play):
+    for i, seen in enumerate(play, 1):
+        engine.decide("loans", people(seen.batch.view, COLUMNS), "decider")
+        pair = () if seen.report is None else [str(seen.report.favoured), str(seen.report.disfavoured)]
+        engine.audit("loans", i, "pair" if pair else "none", "ann", pair=pair)
+        engine.label("loans", i, {str(j): int(label) for j, label in enumerate(seen.batch.y)}, "decider")
+
+
+def test_rounds_that_are_pending_or_erased_count_as_not_reviewed_in_the_certificate(new_database, start):
+    F, (X, y) = classes()["thresholds"], population()
+    play = lw.play(lw.AdaHedge(F, k=4, alpha=0.1), lw.IID(X, y, k=4), lw.MetricAuditor(near, 0.1), T=20)
+    engine = start(new_database("sqlite"))
+    engine.create(from_class(F, COLUMNS), "root")
+    feed(engine, play)
+    engine.decide("loans", people(X[:3], COLUMNS, prefix="late"), "decider")
+    engine.decide("loans", people(X[3:6], COLUMNS, prefix="gone"), "decider")
+    engine.label("loans", 22, {f"gone{j}": 1 for j in range(3)}, "decider")
+    engine.audit("loans", 22, "none", "ann")
+    engine.erase("loans", "gone1", "root")
+    found = engine.certificate("loans")
+    assert (found["rounds"], found["unseen"], found["outstanding"], found["erased"]) == (22, 2, 1, 1)
+    assert "1 people were erased" in found["letter"]
+
+
+@pytest.fixture(scope="module")
+def long_stream():
+    """Five thousand rounds, up to four of them open at a time, closed in any order."""
+    rng = np.random.default_rng(8)
+    fold, waiting = Fold(loans(largest_batch=2)), {}
+    for _ in range(5000):
+        X = rng.random((2, 2))
+        t, chances = fold.open(X)
+        waiting[t] = (X, chances)
+        for t in rng.permutation(sorted(waiting)).tolist() if len(waiting) == 4 else ():
+            X, chances = waiting.pop(t)
+            high, low = far_apart(chances)
+            fold.label(t, (X[:, 0] > rng.random(2)).astype(float))
+            fold.audit(t, (high, low) if chances[high] - chances[low] > 0.1 + abs(X[0, 1] - X[1, 1]) else None)
+    assert fold.state.totals.learned == 5000
+    assert fold.state.totals.reported > 100
+    return fold
+
+
+FRESH = """
+import hashlib, sys
+from loans import fingerprint
+from likewise.service.store import Store
+from likewise.service.streams import Streams
+with Store(sys.argv[1]) as store:
+    state = Streams(store).get("loans").current()
+    print(hashlib.sha256(fingerprint(state).encode()).hexdigest())
+"""
+
+
+def stored(store, fold):
+    """Put a folded log into a store, many events at once."""
+    lines = seal("loans", 0, GENESIS, fold.events)
+    for start in range(0, len(lines), 2000):
+        store.append(Append(lines[start : start + 2000]))
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_replay_of_5000_rounds_is_identical_from_each_database_and_in_a_fresh_process(
+    kind, long_stream, new_database, open_store, request
+):
+    database = new_database(kind)
+    store = open_store(database)
+    stored(store, long_stream)
+    expected = fingerprint(long_stream.state)
+    again = Streams(store).get("loans").current()
+    assert fingerprint(again) == expected
+    assert again.policy.hash == long_stream.state.policy.hash
+    if kind == "sqlite":
+        here = {"cwd": request.path.parent, "capture_output": True, "text": True}
+        said = subprocess.run([sys.executable, "-c", FRESH, database], check=True, **here)
+        assert said.stdout.strip() == hashlib.sha256(expected.encode()).hexdigest()
+
+
+def test_a_snapshot_and_the_events_after_it_lead_to_the_same_state(long_stream, new_database, open_store):
+    """Taken in the middle, with rounds open."""
+    store = open_store(new_database("sqlite"))
+    lines = seal("loans", 0, GENESIS, long_stream.events[:1500])
+    store.append(Append(lines[:700]))
+    first = Streams(store).get("loans")
+    assert first.current().outstanding > 0
+    assert first.save(always=True)
+    store.append(Append(lines[700:]))
+    second = Streams(store).get("loans")
+    assert second._saved == 700
+    assert second.latest.seq == 1500
+    assert first.catch_up()
+    assert fingerprint(second.current()) == fingerprint(first.current())

@@ -1,0 +1,354 @@
+"""The contract of the store: one class of tests, both databases."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import create_engine, func, select, text
+from sqlalchemy.exc import IntegrityError
+
+from likewise.errors import InvalidParameter
+from likewise.service.events import Aside, Event, seal, stamp
+from likewise.service.problems import SequenceConflict, Unavailable
+from likewise.service.store import Append, Idempotency, KeyTaken, Store, tables
+from likewise.service.store.leases import Leases
+from likewise.service.store.snapshots import Snapshots
+from likewise.service.verify_standalone import GENESIS
+
+
+def note(number=0, asides=()):
+    """Any event will do for the store."""
+    data = {"round": number, "people": [aside.promise() for aside in asides]} if asides else {"note": number}
+    return Event("noted", data, stamp(number), asides=tuple(asides))
+
+
+def person(ref, name="ada", round=1):
+    return Aside(ref, "person", round, "ab" * 32, {"id": name, "features": {"score": 0.1}})
+
+
+def sealed(store, stream="loans", *events):
+    """Events in the places after the head."""
+    return seal(stream, *store.head(stream), list(events) or [note()])
+
+
+class TestContract:
+    def test_what_is_appended_is_read_again(self, store):
+        written = sealed(store, "loans", note(1), note(2), note(3))
+        store.append(Append(written))
+        assert store.events("loans") == written
+        assert store.head("loans") == (3, written[-1].hash)
+        assert store.head("other") == (0, GENESIS)
+
+    def test_floats_survive_bit_by_bit(self, store):
+        values = [0.1, 1e-320, -0.0, 2**0.5, 1.7976931348623157e308, 3.0]
+        store.append(Append(sealed(store, "loans", Event("noted", {"values": values}, stamp(0)))))
+        (read,) = store.events("loans")
+        assert [value.hex() for value in read.event.data["values"]] == [value.hex() for value in values]
+
+    def test_text_of_every_kind_survives(self, store):
+        words = "naïve 审计 \N{ZERO WIDTH JOINER} 🙂 \\u0000 ' \" \n"
+        store.append(Append(sealed(store, "loans", Event("noted", {"words": words}, stamp(0)))))
+        assert store.events("loans")[0].event.data["words"] == words
+
+    def test_reading_goes_on_after_a_number(self, store):
+        store.append(Append(sealed(store, "loans", *(note(i) for i in range(10)))))
+        assert [one.seq for one in store.events("loans", after=4, limit=3)] == [5, 6, 7]
+
+    def test_two_events_never_share_a_place(self, store):
+        first, second = sealed(store, "loans", note(1)), sealed(store, "loans", note(2))
+        store.append(Append(first))
+        with pytest.raises(SequenceConflict, match="Event 1 of 'loans'"):
+            store.append(Append(second))
+        assert store.events("loans") == first
+
+    def test_a_gap_is_refused_by_the_database(self, store):
+        store.append(Append(sealed(store, "loans", note(1))))
+        with pytest.raises(SequenceConflict):
+            store.append(Append(seal("loans", 2, store.head("loans")[1], [note(3)])))
+        with pytest.raises(SequenceConflict):
+            store.append(Append(seal("new", 1, GENESIS, [note(3)])))
+
+    def test_an_event_that_does_not_carry_the_hash_before_it_is_refused(self, store):
+        store.append(Append(sealed(store, "loans", note(1))))
+        with pytest.raises(SequenceConflict):
+            store.append(Append(seal("loans", 1, "f" * 64, [note(2)])))
+
+    @pytest.mark.parametrize(
+        "statement", ["UPDATE events SET data = '{}'", "DELETE FROM events", "DELETE FROM events WHERE seq = 1"]
+    )
+    def test_the_log_is_never_changed(self, store, statement):
+        written = sealed(store, "loans", note(1), note(2))
+        store.append(Append(written))
+        with pytest.raises(IntegrityError, match="log"):
+            store.write(lambda connection: connection.execute(text(statement)))
+        assert store.events("loans") == written
+
+    def test_all_of_an_append_happens_or_nothing(self, store):
+        good = sealed(store, "loans", note(1, [person("a")]))
+        bad = seal("loans", 7, GENESIS, [note(2, [person("b")])])
+        with pytest.raises(SequenceConflict):
+            store.append(Append([*good, *bad], key=Idempotency("me", "k", "r"), response={}))
+        assert store.events("loans") == []
+        assert store.asides("loans") == []
+        assert store.response("me", "k") is None
+
+    def test_a_failure_takes_no_other_write_down(self, store):
+        """Writes that share a transaction with one that is refused."""
+        gate = threading.Event()
+        blocked = store._writer.submit(lambda connection: gate.wait(30))
+        good = [store.submit(Append(seal(name, 0, GENESIS, [note()]))) for name in ("a", "b")]
+        bad = store.submit(Append(seal("c", 5, GENESIS, [note()])))
+        more = store.submit(Append(seal("d", 0, GENESIS, [note()])))
+        gate.set()
+        for future in (blocked, *good, more):
+            future.result()
+        with pytest.raises(SequenceConflict):
+            bad.result()
+        assert [store.head(name)[0] for name in "abcd"] == [1, 1, 0, 1]
+
+    def test_waiting_writes_share_a_transaction(self, store):
+        """Otherwise eight clients would pay for eight syncs."""
+        gate, seen = threading.Event(), []
+        store._writer.submit(lambda connection: gate.wait(30))
+        numbers = "SELECT pg_current_xact_id()::text" if store.dialect == "postgresql" else None
+
+        def write(connection):
+            seen.append(connection.scalar(text(numbers)) if numbers else id(connection.get_transaction()))
+
+        futures = [store._writer.submit(write) for _ in range(8)]
+        gate.set()
+        for future in futures:
+            future.result()
+        assert len(seen) == 8
+        assert len(set(seen)) == 1
+
+    def test_a_key_is_answered_once(self, store):
+        key = Idempotency("me", "k", "request")
+        store.append(Append(sealed(store, "loans", note(1)), at=5.0, key=key, response={"round": 1}))
+        with pytest.raises(KeyTaken):
+            store.append(Append(sealed(store, "loans", note(2)), key=key, response={"round": 2}))
+        assert store.response("me", "k") == ("request", {"round": 1})
+        assert store.response("you", "k") is None
+        assert store.head("loans")[0] == 1
+
+    def test_old_keys_are_forgotten(self, store):
+        for at in (5.0, 9.0):
+            key = Idempotency("me", str(at), "request")
+            store.append(Append(sealed(store, "loans", note()), at=at, key=key, response={}))
+        store.forget_responses(before=6.0)
+        assert store.response("me", "5.0") is None
+        assert store.response("me", "9.0") is not None
+
+    def test_what_is_beside_the_log_is_found_by_round_person_and_event(self, store):
+        ada, bob = person("a", "ada"), person("b", "bob", round=2)
+        store.append(Append(sealed(store, "loans", note(1, [ada]), note(2, [bob]))))
+        assert store.asides("loans", round=1) == [ada]
+        assert store.asides("loans", person="bob") == [bob]
+        assert [one.event.asides for one in store.events("loans", asides=True)] == [(ada,), (bob,)]
+        assert [one.event.asides for one in store.events("loans")] == [(), ()]
+        assert [one.seq for one in store.events("loans", round=2)] == [2]
+        assert list(store.asides_of(["b", "gone", "a"])) == [bob, ada]
+
+    def test_erasing_leaves_the_log_and_nothing_else(self, store):
+        key = Idempotency("me", "k", "request")
+        store.append(Append(sealed(store, "loans", note(1, [person("a")])), key=key, response={"id": "ada"}))
+        Snapshots(store).save("loans", *store.head("loans"), 1, {"ids": ["ada"]})
+        before = store.events("loans")
+        store.append(Append(sealed(store, "loans", note(2)), erase=["a"], erase_rounds=[1]))
+        assert store.asides("loans") == []
+        assert store.response("me", "k") == ("request", None)
+        assert Snapshots(store).latest("loans", 1) is None
+        assert store.events("loans")[:1] == before
+
+    def test_a_snapshot_counts_only_on_its_own_chain(self, store):
+        store.append(Append(sealed(store, "loans", note(1), note(2))))
+        seq, hash = store.head("loans")
+        snapshots = Snapshots(store)
+        snapshots.save("loans", seq, hash, 1, {"x": 0.1})
+        assert snapshots.latest("loans", 1) == (seq, hash, {"x": 0.1})
+        assert snapshots.latest("loans", 2) is None
+        snapshots.save("loans", seq, "f" * 64, 1, {"x": 0.2})
+        assert snapshots.latest("loans", 1) is None
+
+    def test_a_snapshot_from_before_an_erasure_is_not_kept(self, store):
+        store.append(Append(sealed(store, "loans", note(1))))
+        seq, hash = store.head("loans")
+        store.append(Append(sealed(store, "loans", Event("person_erased", {"refs": []}, stamp(0)))))
+        Snapshots(store).save("loans", seq, hash, 1, {})
+        assert Snapshots(store).latest("loans", 1) is None
+
+    def test_a_round_is_leased_to_one_until_a_time(self, store):
+        leases = Leases(store)
+        assert leases.take("loans", 1, "ann", now=0.0, until=10.0)
+        assert not leases.take("loans", 1, "bob", now=5.0, until=15.0)
+        assert leases.take("loans", 1, "ann", now=5.0, until=20.0)
+        assert leases.current("loans", now=19.0)[1].holder == "ann"
+        assert leases.take("loans", 1, "bob", now=20.0, until=30.0)
+        leases.release("loans", 1, "ann")
+        assert leases.current("loans", now=21.0)[1].holder == "bob"
+        leases.release("loans", 1, "bob")
+        assert leases.current("loans", now=21.0) == {}
+
+    def test_a_secret_is_kept_with_its_stream(self, store):
+        store.append(Append(sealed(store, "loans", note()), secret="0a0b"))
+        assert store.secret("loans") == b"\n\x0b"
+        assert store.secret("other") is None
+        assert store.streams() == ["loans"]
+
+    def test_a_closed_store_takes_nothing(self, database, open_store):
+        store = open_store(database)
+        store.close()
+        with pytest.raises(Unavailable, match="closed"):
+            store.append(Append(sealed(store, "loans", note())))
+
+    def test_migrations_make_the_tables_that_queries_know(self, store):
+        store.migrate()
+        with store.read() as connection:
+            context = MigrationContext.configure(connection)
+            assert compare_metadata(context, tables.metadata) == []
+
+    def test_several_processes_may_migrate_at_once(self, database):
+        stores = [Store(database) for _ in range(4)]
+        failures = []
+
+        def migrate(store):
+            try:
+                store.migrate()
+            except Exception as error:
+                failures.append(error)
+
+        together(migrate, stores)
+        for store in stores:
+            store.close()
+        assert failures == []
+
+    def test_twenty_writers_leave_no_gap_no_loss_and_no_duplicate(self, database, open_store):
+        """Each has a store of its own, as a process would, and all write to one stream."""
+        open_store(database)
+        stores = [Store(database) for _ in range(20)]
+        wanted = {f"{writer}.{i}" for writer in range(20) for i in range(10)}
+        failures = []
+
+        def write(writer):
+            store = stores[writer]
+            try:
+                for i in range(10):
+                    event = Event("noted", {"name": f"{writer}.{i}"}, stamp(0))
+                    while True:
+                        try:
+                            store.append(Append(sealed(store, "loans", event)))
+                            break
+                        except SequenceConflict:
+                            continue
+            except Exception as error:
+                failures.append(error)
+
+        together(write, range(20))
+        read = stores[0].events("loans")
+        for store in stores:
+            store.close()
+        assert failures == []
+        assert [one.seq for one in read] == list(range(1, 201))
+        assert sorted(one.event.data["name"] for one in read) == sorted(wanted)
+        assert all(later.prev == earlier.hash for earlier, later in itertools.pairwise(read))
+
+    def test_twenty_auditors_never_get_the_same_round(self, database, open_store):
+        open_store(database)
+        stores = [Store(database) for _ in range(20)]
+        won = []
+        together(
+            lambda i: won.extend(t for t in range(5) if Leases(stores[i]).take("loans", t, f"a{i}", 0.0, 9.0)),
+            range(20),
+        )
+        for store in stores:
+            store.close()
+        assert sorted(won) == [0, 1, 2, 3, 4]
+
+
+def together(work, items):
+    """Run ``work`` on each item in a thread of its own."""
+    threads = [threading.Thread(target=work, args=(item,)) for item in items]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+class TestSQLite:
+    @pytest.fixture
+    def store(self, new_database, open_store):
+        return open_store(new_database("sqlite"))
+
+    def test_it_writes_ahead_and_waits_for_the_disk(self, store):
+        for connect in (store.read, store._writers.connect):
+            with connect() as connection:
+                assert connection.scalar(text("PRAGMA journal_mode")) == "wal"
+                assert connection.scalar(text("PRAGMA synchronous")) == 2  # FULL
+                assert connection.scalar(text("PRAGMA secure_delete")) == 1
+
+    def test_readers_do_not_wait_for_a_writer(self, store):
+        store.append(Append(sealed(store, "loans", note())))
+        gate, writing = threading.Event(), threading.Event()
+
+        def slow(connection):
+            connection.execute(tables.streams.insert(), [{"stream": "x", "secret": "00"}])
+            writing.set()
+            gate.wait(30)
+
+        future = store._writer.submit(slow)
+        assert writing.wait(30)
+        assert store.head("loans")[0] == 1
+        assert store.streams() == []
+        gate.set()
+        future.result()
+        assert store.streams() == ["x"]
+
+    def test_what_was_erased_is_gone_from_the_file(self, store):
+        secret = "zyxwvutsrqponmlkjihgfedcba"
+        store.append(Append(sealed(store, "loans", note(1, [person("a", name=secret)]))))
+        files = [Path(f"{store.url.database}{end}") for end in ("", "-wal")]
+        assert any(secret.encode() in file.read_bytes() for file in files)
+        store.append(Append(sealed(store, "loans", note(2)), erase=["a"], erase_rounds=[1]))
+        store.scrub()
+        assert not any(secret.encode() in file.read_bytes() for file in files)
+
+    @pytest.mark.parametrize("address", [":memory:", "sqlite://", "mysql://localhost/x"])
+    def test_what_can_not_keep_a_log_is_refused(self, address):
+        with pytest.raises(InvalidParameter, match="database"):
+            Store(address)
+
+
+class TestPostgreSQL:
+    @pytest.fixture
+    def store(self, new_database, open_store):
+        return open_store(new_database("postgresql"))
+
+    def test_it_waits_for_the_disk_even_where_the_server_is_set_up_not_to(self, store):
+        url = store.url
+        hasty = url.update_query_dict({"options": f"{url.query['options']} -csynchronous_commit=off"})
+        again = Store(hasty.render_as_string(hide_password=False))
+        assert again.write(lambda connection: connection.scalar(text("SHOW synchronous_commit"))) == "on"
+        again.close()
+
+    def test_the_log_is_not_truncated_either(self, store):
+        store.append(Append(sealed(store, "loans", note())))
+        with pytest.raises(IntegrityError, match="never changed"):
+            store.write(lambda connection: connection.execute(text("TRUNCATE events")))
+
+    def test_a_connection_that_was_lost_is_opened_again(self, store):
+        store.append(Append(sealed(store, "loans", note(1))))
+        mine = store.write(lambda connection: connection.scalar(text("SELECT pg_backend_pid()")))
+        engine = create_engine(store.url, isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            connection.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": mine})
+        engine.dispose()
+        with pytest.raises(Unavailable):
+            store.append(Append(seal("loans", 1, "x", [note(2)])))
+        store.append(Append(sealed(store, "loans", note(2))))
+        with store.read() as connection:
+            assert connection.scalar(select(func.count()).select_from(tables.events)) == 2
