@@ -19,7 +19,7 @@ import pytest
 import likewise as lw
 from likewise import cli
 from likewise.errors import LikewiseError
-from likewise.experiments.runs import RunFolder
+from likewise.experiments.runs import Run, RunFolder
 
 Command = Callable[..., tuple[int, str, str]]
 MINE = ("certify", "frontier", "play")
@@ -223,12 +223,30 @@ def test_the_certificate_of_a_run_is_the_librarys(here, run):
     assert json.loads(said) == lw.certify(t).to_dict() == json.loads(Path("people-run/certificate.json").read_text())
 
 
-def test_a_run_of_models_is_certified_without_the_models_at_hand(here, run):
+def test_a_run_of_models_is_certified_by_the_models_beside_it_or_by_fitting_them_again(here, run):
     assert run("play", *SHORT, "--class", "models", "--warm-up", "100", "--rounds", "20")[0] == 0
-    assert Path("people-run/models.skops").exists()
+    expected = json.loads(Path("people-run/certificate.json").read_text())
+    people = Path("people.csv").rename("away.csv")
     code, said, _ = run("certify", "people-run", "--json")
     assert code == 0
-    assert json.loads(said) == json.loads(Path("people-run/certificate.json").read_text())
+    assert json.loads(said) == expected
+    people.rename("people.csv")
+    Path("people-run/models.skops").unlink()
+    code, said, _ = run("certify", "people-run", "--json")
+    assert code == 0
+    assert json.loads(said) == expected
+
+
+@pytest.mark.parametrize("hypotheses", ["thresholds", "cells", "models"])
+def test_the_policy_of_a_run_scores_the_file_that_it_was_learned_on(hypotheses, here, run):
+    assert run("play", *SHORT, "--class", hypotheses, "--rounds", "20", "--warm-up", "100")[0] == 0
+    code, _, problem = run("score", "people-run/policy.json", "people.csv", "--out", "scores.csv")
+    assert code == 0, problem
+    played = Run.resume(Path("people-run"))
+    t = played.transcript()
+    assert t is not None
+    expected = t.average_policy.probability(played.setup.data.features)
+    np.testing.assert_allclose(pd.read_csv("scores.csv")["probability"], expected, atol=1e-12)
 
 
 def test_the_frontier_of_a_file_is_the_one_of_a_run_on_it_and_falls(here, run):

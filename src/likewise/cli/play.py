@@ -7,6 +7,7 @@ import shlex
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -220,11 +221,20 @@ class Command:
                 return run.play()
             except Stopped:
                 return False
-        columns = SpinnerColumn(), TextColumn("Playing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-        with Progress(*columns, console=self.console) as bar, _asked_to_stop(self.console) as stop:
-            task = bar.add_task("", total=s.T)
-            if not run.play(stop=stop, progress=lambda done: bar.update(task, completed=done)):
-                raise KeyboardInterrupt
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+        )
+        with Progress(*columns, console=self.console) as bar:
+            task = bar.add_task("Playing", total=s.T)
+            # The bar says so, as printing from inside a signal could cut into a line that is being printed.
+            pressed = partial(bar.update, task, description="Stopping when this part is on disk (Ctrl-C: at once)")
+            with _asked_to_stop(pressed) as stop:
+                if not run.play(stop=stop, progress=lambda done: bar.update(task, completed=done)):
+                    raise KeyboardInterrupt
         return True
 
     def _person(self, settings: Settings) -> Auditor | None:
@@ -234,8 +244,7 @@ class Command:
 
         def ask(_: str) -> str:
             try:
-                said = self.console.input("Treated too differently? Two numbers (like 1 4), Enter for none, "
-                                          "s to skip, q to stop for now: ")  # fmt: skip
+                said = self.console.input("Two treated too differently (like 1 4), Enter: none, s: skip, q: stop? ")
             except EOFError:
                 raise Stopped("There is nobody left to ask.") from None
             if said.strip().lower() in ("q", "quit"):
@@ -319,7 +328,7 @@ def _table(result: dict[str, Any], alpha: float) -> Table:
 
 
 @contextmanager
-def _asked_to_stop(console: Console) -> Iterator[Callable[[], bool]]:
+def _asked_to_stop(say_so: Callable[[], None]) -> Iterator[Callable[[], bool]]:
     """Whether somebody has pressed Ctrl-C; a second time stops at once."""
     pressed: list[int] = []
 
@@ -327,7 +336,7 @@ def _asked_to_stop(console: Console) -> Iterator[Callable[[], bool]]:
         if pressed:
             raise KeyboardInterrupt
         pressed.append(number)
-        console.print("Stopping when this part is on disk (Ctrl-C again: at once) …")
+        say_so()
 
     before = signal.signal(signal.SIGINT, handle)
     try:
