@@ -106,6 +106,29 @@ def test_a_policy_on_models_takes_them_again_and_refuses_others(tmp_path):
         FinishedPolicy.load(path, models=[other])
 
 
+def test_models_are_read_from_a_skops_file_if_they_are_scikit_learns_and_the_saved_ones(tmp_path):
+    from skops.io import dump
+
+    from likewise.experiments.runs.classes import models
+
+    data = datasets.synthetic(400)
+    F = models(data.features, data.y, cuts=4)
+    finished = FinishedPolicy(lw.Mixture(F, np.full(F.size, 1 / F.size)), data.encoder)
+    path = finished.save(tmp_path / "policy.json")
+    dump(list(F.models), tmp_path / "models.skops")
+    again = FinishedPolicy.load(path, models=tmp_path / "models.skops")
+    assert np.array_equal(again.probability(data.people), finished.probability(data.people))
+    dump(list(F.models)[::-1], tmp_path / "other.skops")
+    with pytest.raises(ModelMismatch, match="must be the model this was saved with"):
+        FinishedPolicy.load(path, models=tmp_path / "other.skops")
+    dump([partial(print)], tmp_path / "strange.skops")
+    with pytest.raises(InvalidParameter, match="`models` must hold models of scikit-learn"):
+        FinishedPolicy.load(path, models=tmp_path / "strange.skops")
+    (tmp_path / "broken.skops").write_bytes(b"nothing")
+    with pytest.raises(ModelMismatch, match="must be a skops file"):
+        FinishedPolicy.load(path, models=tmp_path / "broken.skops")
+
+
 def test_a_decision_is_stable_and_follows_the_probability(policy):
     people = applicants(400)
     ids = people["person"].tolist()

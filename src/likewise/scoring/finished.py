@@ -12,11 +12,12 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 
 from likewise.datasets import Encoder
-from likewise.errors import InvalidParameter, require
+from likewise.errors import InvalidParameter, ModelMismatch, require
 from likewise.game import Transcript
 from likewise.policies import DeployablePolicy, Mixture
 from likewise.protocol import Floats
@@ -114,7 +115,8 @@ class FinishedPolicy(DeployablePolicy):
         if _fingerprint(content) != data.get("fingerprint"):
             raise InvalidParameter("`policy` must be as it was saved, got content that its fingerprint does not fit.")
         encoder = None if data["encoder"] is None else Encoder.from_dict(data["encoder"])
-        return cls(Mixture.from_dict(data["policy"], models), encoder, data["facts"])
+        fitted = read_models(models) if isinstance(models, (str, Path)) else models
+        return cls(Mixture.from_dict(data["policy"], fitted), encoder, data["facts"])
 
     def save(self, path: str | Path) -> Path:
         """Write ``policy.json``, whole or not at all."""
@@ -132,6 +134,27 @@ class FinishedPolicy(DeployablePolicy):
         except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
             raise InvalidParameter(f"`policy` must be a file of a saved policy, got {str(path)!r}: {error}.") from None
         return cls.from_dict(data, models)
+
+
+def read_models(path: str | Path) -> list[Any]:
+    """The models of a skops file: scikit-learn's own types, and no others.
+
+    skops warns of trees with forged nodes, which can crash ``predict``. Nobody is asked to predict before their
+    fingerprint has been found in the policy, so a file is as safe as the policy that it comes with.
+    """
+    try:
+        from skops import io
+    except ImportError:
+        raise ModelMismatch('Reading a skops file needs skops: pip install "likewise[models]".') from None
+    try:
+        named = io.get_untrusted_types(file=path)
+        strange = [name for name in named if not name.startswith("sklearn.")]
+        require(not strange, "models", "hold models of scikit-learn; load others yourself and pass them", strange)
+        return list(io.load(path, trusted=named))
+    except (OSError, ValueError, KeyError, TypeError, BadZipFile) as error:
+        if isinstance(error, InvalidParameter):
+            raise
+        raise ModelMismatch(f"`models` must be a skops file of a list of models, got {str(path)!r}: {error}.") from None
 
 
 def _fingerprint(content: dict[str, Any]) -> str:
