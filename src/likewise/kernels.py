@@ -30,16 +30,17 @@ WORST, FIRST = range(2)
 
 
 @njit(error_model="numpy", fastmath={"contract"})
-def exp(x):
-    """e^x for −680 ≤ x ≤ 680, within a unit in the last place, written so that loops over it vectorise.
+def _power(x):
+    """(q, 2^n) with e^x = 2^n (1 + q), for −680 ≤ x ≤ 680, written so that loops over it vectorise.
 
-    e^x = 2^n e^r with |r| ≤ ½ ln 2, and e^r by its Taylor polynomial of degree 14, whose remainder is below 2^−60.
+    x = n ln 2 + r with |r| ≤ ½ ln 2, and q = e^r − 1 by its Taylor polynomial of degree 13: the rest is below 2^−57.
     """
-    n = np.floor(x * 1.4426950408889634 + 0.5)
+    # Adding 1.5 · 2^52 rounds to a whole number and leaves it in the lowest bits, here as the exponent of 2^n.
+    shifted = x * 1.4426950408889634 + (6755399441055744.0 + 1023.0)
+    n = shifted - (6755399441055744.0 + 1023.0)
     r = x - n * 0.693147180369123816490
     r = r - n * 1.90821492927058770002e-10
-    y = 1.1470745597729725e-11
-    y = y * r + 1.6059043836821613e-10
+    y = 1.6059043836821613e-10
     y = y * r + 2.08767569878681e-09
     y = y * r + 2.505210838544172e-08
     y = y * r + 2.755731922398589e-07
@@ -52,17 +53,37 @@ def exp(x):
     y = y * r + 0.16666666666666666
     y = y * r + 0.5
     y = y * r + 1.0
-    y = y * r + 1.0
-    bits = np.int64(np.int64(np.int32(n)) + np.int64(1023)) << np.int64(52)
-    return y * np.int64(bits).view(np.float64)
+    bits = np.float64(shifted).view(np.int64) << np.int64(52)
+    return y * r, np.int64(bits).view(np.float64)
+
+
+@njit(error_model="numpy", fastmath={"contract"})
+def exp(x):
+    """e^x for −680 ≤ x ≤ 680, within a unit in the last place."""
+    q, scale = _power(x)
+    return (q + 1.0) * scale
+
+
+@njit(error_model="numpy", fastmath={"contract"})
+def expm1(x):
+    """e^x − 1 for −680 ≤ x ≤ 680, with all its digits also where it is close to 0."""
+    q, scale = _power(x)
+    return q * scale + (scale - 1.0)
 
 
 @njit
 def _minimum(values):
-    low = values[0]
-    for i in range(1, len(values)):
-        low = min(low, values[i])
-    return low
+    """The smallest, by four interleaved parts."""
+    a, b, c, d = values[0], values[0], values[0], values[0]
+    whole = len(values) // 4 * 4
+    for i in range(0, whole, 4):
+        a = min(a, values[i])
+        b = min(b, values[i + 1])
+        c = min(c, values[i + 2])
+        d = min(d, values[i + 3])
+    for i in range(whole, len(values)):
+        a = min(a, values[i])
+    return min(min(a, b), min(c, d))
 
 
 @njit
@@ -168,26 +189,26 @@ def _shift(out, values, start, stop, amount):
 
 @njit(cache=True)
 def threshold_added(losses, rows, s, first):
-    """losses + Σ_i s_i f(x_i) for every f, in one pass: constant between the people's steps."""
+    """losses + Σ_i s_i f(x_i) for every f, in one pass along the cuts of each column."""
     M = first[-1]
     out = np.empty(len(losses))
     total = _total(s)
-    bins, sums = np.empty(len(s), np.int64), np.empty(len(s))
     out[0] = losses[0]
     out[1] = losses[1] + total
+    stopped = np.empty(_longest(first) + 1)  # Σ s of who passed exactly so many cuts
     for j in range(len(first) - 1):
-        start, stop = first[j], first[j + 1]
-        steps = _steps(rows, s, j, bins, sums)
-        high = stop
-        above = 0.0
-        for at in range(steps + 1):
-            low = start + (bins[at] if at < steps else 0)
-            below = total - above
-            _shift(out, losses, 2 + low, 2 + high, above)
-            _shift(out, losses, 2 + M + low, 2 + M + high, below)
-            if at < steps:
-                above = sums[at]
-            high = low
+        cuts = first[j + 1] - first[j]
+        up, down = slice(2 + first[j], 2 + first[j + 1]), slice(2 + M + first[j], 2 + M + first[j + 1])
+        over, under, new_over, new_under = losses[up], losses[down], out[up], out[down]
+        for c in range(cuts + 1):
+            stopped[c] = 0.0
+        for i in range(len(s)):
+            stopped[rows[i, j]] += s[i]
+        missed = 0.0
+        for c in range(cuts):
+            missed += stopped[c]
+            new_over[c] = over[c] + (total - missed)
+            new_under[c] = under[c] + missed
     return out
 
 
@@ -220,31 +241,65 @@ def threshold_log_updated(log_weights, rows, s, base, rate, first):
 @njit(cache=True)
 def threshold_probability(weights, rows, first):
     """π(x): passing a cut gains the weight of 1[x >= c] and loses that of 1[x < c]."""
-    people = len(rows)
     M = first[-1]
-    out = np.full(people, weights[1] + _sum(weights[2 + M :]))
-    order = np.empty(people, np.int64)
+    out = np.full(len(rows), weights[1] + _sum(weights[2 + M :]))
+    gained = np.empty(_longest(first) + 1)
+    gained[0] = 0.0
     for j in range(len(first) - 1):
-        for i in range(people):  # people by the cuts they passed, fewest first
-            at = i
-            while at > 0 and rows[order[at - 1], j] > rows[i, j]:
-                order[at] = order[at - 1]
-                at -= 1
-            order[at] = i
-        gained = 0.0
-        c = first[j]
-        for at in range(people):
-            stop = first[j] + rows[order[at], j]
-            while c < stop:
-                gained += weights[2 + c] - weights[2 + M + c]
-                c += 1
-            out[order[at]] += gained
-    for i in range(people):
+        over, under = weights[2 + first[j] : 2 + first[j + 1]], weights[2 + M + first[j] : 2 + M + first[j + 1]]
+        total = 0.0
+        for c in range(len(over)):
+            total += over[c] - under[c]
+            gained[c + 1] = total
+        for i in range(len(rows)):
+            out[i] += gained[rows[i, j]]
+    for i in range(len(rows)):
         out[i] = min(1.0, max(0.0, out[i]))
     return out
 
 
 @njit(cache=True)
+def _longest(first):
+    """The most cuts that a column has."""
+    longest = 0
+    for j in range(len(first) - 1):
+        longest = max(longest, first[j + 1] - first[j])
+    return longest
+
+
+@njit
+def _masses(weights, rows, s, first, mass, lost):
+    """The losses that hypotheses have in a round, and the weight of those that have each; returns how many there are.
+
+    Along a column the loss changes only at the people's steps, so there are few.
+    """
+    M, total = first[-1], _total(s)
+    bins, sums = np.empty(len(s), np.int64), np.empty(len(s))
+    over, under = np.empty(_longest(first) + 1), np.empty(_longest(first) + 1)  # weight before each cut of a column
+    over[0], under[0] = 0.0, 0.0
+    mass[0], lost[0], mass[1], lost[1] = weights[0], 0.0, weights[1], total
+    count = 2
+    for j in range(len(first) - 1):
+        up, down = weights[2 + first[j] : 2 + first[j + 1]], weights[2 + M + first[j] : 2 + M + first[j + 1]]
+        passed, missed = 0.0, 0.0
+        for c in range(len(up)):
+            passed += up[c]
+            missed += down[c]
+            over[c + 1] = passed
+            under[c + 1] = missed
+        steps = _steps(rows, s, j, bins, sums)
+        high, above = len(up), 0.0
+        for at in range(steps + 1):
+            low = bins[at] if at < steps else 0
+            mass[count], lost[count] = over[high] - over[low], above
+            mass[count + 1], lost[count + 1] = under[high] - under[low], total - above
+            count += 2
+            if at < steps:
+                high, above = low, sums[at]
+    return count
+
+
+@njit(cache=True, error_model="numpy")
 def threshold_mix_gap(weights, losses, rows, s, probabilities, eta, first):
     """δ = p·ℓ + (1/η) ln Σ_f p_f exp(−η ℓ_f), with one exponential per step and none per hypothesis.
 
@@ -255,37 +310,19 @@ def threshold_mix_gap(weights, losses, rows, s, probabilities, eta, first):
     for i in range(len(s)):
         mean += s[i] * probabilities[i]
         size += abs(s[i])
-    M = first[-1]
-    total = _total(s)
-    bins, sums = np.empty(len(s), np.int64), np.empty(len(s))
-    low_loss = min(0.0, total)
-    for j in range(len(first) - 1):
-        steps = _steps(rows, s, j, bins, sums)
-        for at in range(steps):
-            low_loss = min(low_loss, min(sums[at], total - sums[at]))
+    most = 2 + 2 * (len(first) - 1) * (len(s) + 1)
+    mass, lost = np.empty(most), np.empty(most)
+    count = _masses(weights, rows, s, first, mass, lost)
+    mass, lost = mass[:count], lost[:count]
+    least = _minimum(lost)
     if math.isinf(eta):
-        gap = mean - low_loss
+        gap = mean - least
         return gap if gap > ROUNDING * size else 0.0
-    shrunk = weights[0] * math.expm1(eta * low_loss) + weights[1] * math.expm1(-eta * (total - low_loss))
-    for j in range(len(first) - 1):
-        start, stop = first[j], first[j + 1]
-        steps = _steps(rows, s, j, bins, sums)
-        high = stop
-        above = 0.0
-        for at in range(steps + 1):
-            low = start + (bins[at] if at < steps else 0)
-            passed, missed = 0.0, 0.0
-            over, under = weights[2 + low : 2 + high], weights[2 + M + low : 2 + M + high]
-            for c in range(len(over)):
-                passed += over[c]
-                missed += under[c]
-            shrunk += passed * math.expm1(-eta * (above - low_loss))
-            shrunk += missed * math.expm1(-eta * (total - above - low_loss))
-            if at < steps:
-                above = sums[at]
-            high = low
-    if shrunk > -1.0 + 1e-9:
-        gap = mean - low_loss + math.log1p(shrunk) / eta
+    for i in range(count):
+        mass[i] *= expm1(max(-eta * (lost[i] - least), -680.0))
+    shrunk = _sum(mass)
+    if shrunk > -1.0 + 1e-6:  # the masses are differences, good to 1e-15
+        gap = mean - least + math.log1p(shrunk) / eta
     else:
         after = threshold_added(losses, rows, s, first)
         gap = mean - (free_energy(after, eta) - free_energy(losses, eta))
