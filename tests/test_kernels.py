@@ -76,10 +76,10 @@ def test_added_losses_are_exact_for_whole_numbers():
 def test_the_papers_update_takes_one_logarithm_per_step_and_gives_all_of_them():
     start = rng.normal(size=F.size)
     for rows, s in batches():
-        base, rate = np.abs(s).sum(), 0.4 / np.abs(s).sum() / 2
-        twin = start + np.log1p(-rate * (base + F.predict_rows(rows) @ s))
-        found = kernels.threshold_log_updated(start, rows, s, base, rate, F.first)
-        assert np.allclose(found, twin, rtol=1e-12, atol=1e-12)
+        y, C = (s > 0).astype(float), 7.0
+        m = (2.0 * y).sum() + C + F.predict_rows(rows) @ signed_weights(y, lw.Report(3, 1), C, (0.5, 2.0))
+        found = kernels.threshold_log_updated(start, rows, y, 3, 1, C, 0.5, 2.0, 0.9 / m.max(), F.first)
+        assert np.allclose(found, start + np.log1p(-0.9 * m / m.max()), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("cls", [F, UNEVEN], ids=["even", "uneven"])
@@ -113,6 +113,24 @@ def test_while_everything_is_tied_the_mix_gap_is_the_mean_less_the_best():
         weights, np.zeros(F.size), rows, s, weights @ F.predict_rows(rows), np.inf, F.first
     )
     assert found == pytest.approx(loss.mean() - loss.min())
+
+
+def test_a_step_of_adahedge_is_its_mix_gap_then_its_losses_then_its_weights():
+    losses = rng.normal(size=F.size)
+    weights, log_size = kernels.gibbs(losses, np.log(F.size) / 2.0), np.log(F.size)
+    for rows, s in batches():
+        y = (s > 0).astype(float)
+        p = kernels.threshold_probability(weights, rows, F.first)
+        signed = signed_weights(y, lw.Report(0, 4), 9.0, (0.5, 2.0))
+        gap = kernels.threshold_mix_gap(weights, losses, rows, signed, p, log_size / 2.0, F.first)
+        for least, delta in ((0.0, 2.0 + gap), (50.0, 50.0)):
+            found = kernels.threshold_adahedge(
+                weights, losses, 2.0, rows, y, 0, 4, 9.0, 0.5, 2.0, p, log_size, least, F.first
+            )
+            after = losses + F.predict_rows(rows) @ signed
+            assert np.allclose(found[0], after, rtol=1e-12, atol=1e-10)
+            assert np.allclose(found[1], kernels.gibbs(after, log_size / delta), rtol=1e-9)
+            assert found[2] == pytest.approx(delta)
 
 
 # Auditing ---------------------------------------------------------------------------------------------------

@@ -88,10 +88,14 @@ def _check_losses(F: EnumerableClass, rows: Any, s: Any, table: Any) -> None:
     _expect(_close(together, [F.losses(rows, row) for row in s]), "losses of E weights are E times the losses of one")
     order = np.random.default_rng(SEED).permutation(len(rows))
     _expect(_close(F.losses(rows[order], s[:, order]), together), "losses don't depend on the order of people")
-    start, rate = together[0], 0.1 / (1.0 + np.abs(s).sum())
+    start = together[0]
     _expect(_close(F.added(start, rows, s[0]), start + F.losses(rows, s[0])), "added is losses plus the round's")
-    twin = EnumerableClass.log_updated(F, start, rows, s[0], 1.0, rate)
-    _expect(_close(F.log_updated(start, rows, s[0], 1.0, rate), twin), "log_updated is the paper's update")
+    batch = Batch(rows, (s[0] > 0).astype(float), rows)
+    seen = Round(batch, np.full(len(rows), 0.5), Report(len(rows) - 1, 0) if len(rows) > 1 else None)
+    update = (start, seen, 3.0, (1.0, 2.0), 0.1 / (6.0 + 2.0 * len(rows)))
+    _expect(
+        _close(F.log_updated(*update), EnumerableClass.log_updated(F, *update)), "log_updated is the paper's update"
+    )
     if table is not None:
         listed = s @ table.T
         found = np.array([F.geometry.span(row) for row in together])

@@ -88,7 +88,7 @@ class IID:
         )
         self._rows: Rows = self.X
         self._encode: Encode | None = None
-        self._drawn: tuple[Key, NDArray[np.intp], Any] | None = None
+        self._drawn: tuple[tuple[int, int, int], list[Batch]] | None = None
 
     def encoded(self, encode: Encode) -> IID:
         """The population, encoded once; for several plays over one class, encode it before and pass it to each."""
@@ -100,9 +100,12 @@ class IID:
 
     def batch(self, key: Key, previous: Round | None, policy: Policy | None) -> Batch:
         """k people drawn for round ``key.t``."""
-        block, place = divmod(key.t - 1, BLOCK)
-        chosen, (rows, y, view) = self._block(key._replace(t=block))
-        return Batch(rows[place], y[place], self.view.iloc[chosen[place]] if view is None else view[place])
+        number, place = divmod(key.t - 1, BLOCK)
+        wanted = (key.seed, key.role, number)
+        if self._drawn is None or self._drawn[0] != wanted:
+            self._drawn = wanted, self._block(Key(*wanted))
+        batch = self._drawn[1][place]
+        return batch._replace(view=self.view.iloc[batch.view]) if hasattr(self.view, "iloc") else batch
 
     def draws(self, seed: int, first: int, rounds: int) -> NDArray[np.intp]:
         """(rounds, k): who comes in rounds ``first``, ``first + 1``, …"""
@@ -115,13 +118,11 @@ class IID:
         """The draws of BLOCK rounds at once, as making a generator costs more than using it."""
         return key.generator().integers(len(self.y), size=(BLOCK, self.k))
 
-    def _block(self, key: Key) -> tuple[NDArray[np.intp], Any]:
-        """The draws of a block and its people, gathered together (views in dataframes aside); the last is kept."""
-        if self._drawn is None or self._drawn[0] != key:
-            chosen = self._draw(key)
-            view = None if hasattr(self.view, "iloc") else self.view[chosen]
-            self._drawn = key, chosen, (np.asarray(self._rows)[chosen], self.y[chosen], view)
-        return self._drawn[1:]
+    def _block(self, key: Key) -> list[Batch]:
+        """The batches of a block, gathered together; a dataframe, which is slow to pick from, leaves its positions."""
+        chosen = self._draw(key)
+        view = chosen if hasattr(self.view, "iloc") else self.view[chosen]
+        return list(map(Batch, np.asarray(self._rows)[chosen], self.y[chosen], view))
 
     def compiled(self) -> tuple[Rows, Floats, Floats] | None:
         """Rows, labels and view as plain arrays of numbers for a compiled play; None where they are not."""

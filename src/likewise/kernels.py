@@ -87,6 +87,15 @@ def _minimum(values):
 
 
 @njit
+def _maximum(values):
+    """The largest."""
+    high = values[0]
+    for i in range(1, len(values)):
+        high = max(high, values[i])
+    return high
+
+
+@njit
 def _sum(values):
     """Σ in four interleaved parts: an order of its own, but always the same, and four times sooner."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
@@ -103,8 +112,8 @@ def _sum(values):
 
 @njit(cache=True, error_model="numpy")
 def gibbs(losses, eta):
-    """p_f ∝ exp(−η L_f), shifted by the smallest loss so that nothing overflows."""
-    low = _minimum(losses)
+    """p_f ∝ exp(−η L_f), shifted by the smallest η L_f so that nothing overflows; log weights are losses at η = −1."""
+    low = _minimum(losses) if eta >= 0 else _maximum(losses)
     weights = np.empty(len(losses))
     for i in range(len(losses)):
         exponent = -eta * (losses[i] - low)
@@ -143,6 +152,20 @@ def leaders(losses):
 
 
 # Thresholds -------------------------------------------------------------------------------------------------
+
+
+@njit(cache=True)
+def signed_weights(y, favoured, disfavoured, C, false_positive, false_negative):
+    """s_i = c_fp (1 − y_i) − c_fn y_i + C (1[i = favoured] − 1[i = disfavoured]); a missing label adds nothing."""
+    s = np.empty(len(y))
+    for i in range(len(y)):
+        s[i] = false_positive - (false_positive + false_negative) * y[i]
+        if s[i] != s[i]:
+            s[i] = 0.0
+    if favoured >= 0:
+        s[favoured] += C
+        s[disfavoured] -= C
+    return s
 
 
 @njit(cache=True)
@@ -213,8 +236,14 @@ def threshold_added(losses, rows, s, first):
 
 
 @njit(cache=True)
-def threshold_log_updated(log_weights, rows, s, base, rate, first):
-    """log p_f + ln(1 − rate · (base + Σ_i s_i f(x_i))): one logarithm per step, not per hypothesis."""
+def threshold_log_updated(log_weights, rows, y, favoured, disfavoured, C, false_positive, false_negative, rate, first):
+    """log p_f + ln(1 − rate · m_f), m_f = base + Σ_i s_i f(x_i): one logarithm per step, not per hypothesis."""
+    s = signed_weights(y, favoured, disfavoured, C, false_positive, false_negative)
+    base = 0.0
+    for i in range(len(y)):
+        if y[i] == 1.0:
+            base += 1.0
+    base = false_negative * base + C
     M = first[-1]
     out = np.empty(len(log_weights))
     total = _total(s)
@@ -330,8 +359,12 @@ def threshold_mix_gap(weights, losses, rows, s, probabilities, eta, first):
 
 
 @njit(cache=True)
-def threshold_adahedge(weights, losses, delta, rows, s, probabilities, log_size, least, first):
+def threshold_adahedge(
+    weights, losses, delta, rows, y, favoured, disfavoured, C, false_positive, false_negative, probabilities, log_size,
+    least, first,
+):  # fmt: skip
     """One step of AdaHedge: Δ grows by the mix gap, or to ``least``; then the new losses and weights."""
+    s = signed_weights(y, favoured, disfavoured, C, false_positive, false_negative)
     eta = log_size / delta if delta > 0 else math.inf
     delta = max(delta + threshold_mix_gap(weights, losses, rows, s, probabilities, eta, first), least)
     losses = threshold_added(losses, rows, s, first)
@@ -471,20 +504,6 @@ def count_violations(chances, columns, metric, weights, inverse, alpha, start, s
 # A whole play -----------------------------------------------------------------------------------------------
 
 
-@njit(cache=True)
-def signed_weights(y, favoured, disfavoured, C, false_positive, false_negative):
-    """s_i = c_fp (1 − y_i) − c_fn y_i + C (1[i = favoured] − 1[i = disfavoured]); a missing label adds nothing."""
-    s = np.empty(len(y))
-    for i in range(len(y)):
-        s[i] = false_positive - (false_positive + false_negative) * y[i]
-        if s[i] != s[i]:
-            s[i] = 0.0
-    if favoured >= 0:
-        s[favoured] += C
-        s[disfavoured] -= C
-    return s
-
-
 @njit
 def _penalty(kind, knobs, reports, t, delta, log_size):
     """C_t, by the learner's rule."""
@@ -531,21 +550,18 @@ def play_rounds(
         penalties[r] = C
         for f in range(len(weights)):
             average[f] += weights[f]
-        s = signed_weights(labels, high, low, C, costs[0], costs[1])
         if kind == EXPONENTIAL_WEIGHTS:
-            base = 0.0
-            for i in range(k):
-                if labels[i] == 1.0:
-                    base += 1.0
-            base = costs[1] * base + C
-            losses = threshold_log_updated(losses, batch, s, base, knobs[0], first)
-            weights = gibbs(-losses, 1.0)
+            losses = threshold_log_updated(losses, batch, labels, high, low, C, costs[0], costs[1], knobs[0], first)
+            weights = gibbs(losses, -1.0)
         elif kind == HEDGE:
+            s = signed_weights(labels, high, low, C, costs[0], costs[1])
             losses = threshold_added(losses, batch, s, first)
             weights = gibbs(losses, knobs[0])
         else:
             least = _least(kind, knobs, delta, log_size) if high >= 0 else 0.0
-            losses, weights, delta = threshold_adahedge(weights, losses, delta, batch, s, p, log_size, least, first)
+            losses, weights, delta = threshold_adahedge(
+                weights, losses, delta, batch, labels, high, low, C, costs[0], costs[1], p, log_size, least, first
+            )
         reports += high >= 0
         done += 1
     return losses, weights, delta, reports, done

@@ -307,7 +307,10 @@ class Recorder:
 
     def __init__(self, learner: Learner, environment: Environment, auditor: Auditor, seed: int, first: int) -> None:
         self._hypotheses = learner.hypotheses
-        self._seen: list[Round] = []
+        # Lists of arrays, not of rounds: the garbage collector would walk through those again and again.
+        self._people: tuple[list[Rows], list[Floats], list[Any], list[Floats]] = ([], [], [], [])
+        self._reports: dict[int, Report] = {}
+        self._reviewed: list[bool] = []
         self._penalties: list[float] = []
         self._average = AveragePolicy()
         self._facts = facts_of(learner, environment, auditor, seed, first)
@@ -315,29 +318,40 @@ class Recorder:
     @property
     def rounds(self) -> int:
         """How many rounds were recorded."""
-        return len(self._seen)
+        return len(self._penalties)
 
     def add(self, seen: Round, policy: Policy, penalty: float) -> None:
         """One more round."""
-        self._seen.append(seen)
+        (people, probabilities, report, reviewed), (rows, y, views, chances) = seen, self._people
+        rows.append(people.rows)
+        y.append(people.y)
+        views.append(people.view)
+        chances.append(probabilities)
+        if report is not None:
+            self._reports[self.rounds] = report
+        self._reviewed.append(reviewed)
         self._penalties.append(penalty)
         self._average.include(policy)
 
     def transcript(self, state: Any) -> Transcript:
         """Everything recorded, stacked into arrays."""
-        batches = [seen.batch for seen in self._seen]
-        require(len(batches) > 0, "T", "give at least one round, from an environment with people in it", 0)
-        reports = [seen.report or Report(-1, -1) for seen in self._seen]
+        rows, y, views, chances = self._people
+        require(self.rounds > 0, "T", "give at least one round, from an environment with people in it", 0)
+        pairs, violates = np.full((self.rounds, 2), -1, dtype=np.intp), np.full(self.rounds, -1, dtype=np.int8)
+        false = np.zeros(self.rounds, dtype=bool)
+        for i, report in self._reports.items():
+            pairs[i], false[i] = report[:2], report.false
+            violates[i] = -1 if report.violates is None else report.violates
         return Transcript(
-            rows=np.concatenate([batch.rows for batch in batches]),
-            y=np.concatenate([batch.y for batch in batches]),
-            view=_stacked([batch.view for batch in batches]),
-            chances=np.concatenate([seen.probabilities for seen in self._seen]),
-            starts=np.cumsum([0] + [len(batch.y) for batch in batches]),
-            pairs=np.array([report[:2] for report in reports], dtype=np.intp).reshape(-1, 2),
-            violates=np.array([-1 if r.violates is None else int(r.violates) for r in reports], dtype=np.int8),
-            false=np.array([report.false for report in reports], dtype=bool),
-            reviewed=np.array([seen.reviewed for seen in self._seen], dtype=bool),
+            rows=np.concatenate(rows),
+            y=np.concatenate(y),
+            view=_stacked(views),
+            chances=np.concatenate(chances),
+            starts=np.cumsum([0] + [len(labels) for labels in y]),
+            pairs=pairs,
+            violates=violates,
+            false=false,
+            reviewed=np.array(self._reviewed, dtype=bool),
             penalties=np.array(self._penalties, dtype=float),
             average_policy=self._average,
             hypotheses=self._hypotheses,
@@ -366,7 +380,7 @@ def _stacked(views: list[Any]) -> Any:
         import pandas as pd
 
         return pd.concat(views, ignore_index=True)
-    return np.concatenate([np.asarray(view) for view in views])
+    return np.concatenate(views)
 
 
 def _view_arrays(view: Any) -> dict[str, NDArray[Any]]:

@@ -9,20 +9,23 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import InvalidParameter, require
 from likewise.hypotheses.geometry import Cube, Geometry
-from likewise.protocol import Floats, Key, Rows
+from likewise.protocol import Floats, Key, Round, Rows
+from likewise.reduction import base_error, signed_weights
 from likewise.theory import ROUNDING
 
 BLOCK_ENTRIES = 4_000_000
 """Perturbed losses are minimised in blocks of about this many numbers (32 MB)."""
 LISTABLE = 2**20
 """Classes larger than this are not written out hypothesis by hypothesis."""
+Costs: TypeAlias = tuple[float, float]
+"""What a false positive and a false negative cost."""
 
 
 class EnumerableClass(ABC):
@@ -74,17 +77,21 @@ class EnumerableClass(ABC):
         """losses + Σ_i s_i f(x_i)."""
         return losses + self.losses(rows, s)
 
-    def log_updated(self, log_weights: Floats, rows: Rows, s: Floats, base: float, rate: float) -> Floats:
-        """log p_f + ln(1 − rate · (base + Σ_i s_i f(x_i))): the paper's update."""
-        return log_weights + np.log1p(-rate * (base + self.losses(rows, s)))
+    def log_updated(self, log_weights: Floats, round: Round, C: float, costs: Costs, rate: float) -> Floats:
+        """log p_f + ln(1 − rate · m_f), m_f = Err(f, R_C(z)) of the round: the paper's update."""
+        (rows, y, _), report = round.batch, round.report
+        s = signed_weights(y, report, C, costs)
+        return log_weights + np.log1p(-rate * (base_error(y, costs) + C + self.losses(rows, s)))
 
     def adahedge(
-        self, weights: Floats, losses: Floats, delta: float, rows: Rows, s: Floats, probabilities: Floats, least: float
+        self, weights: Floats, losses: Floats, delta: float, round: Round, C: float, costs: Costs, least: float
     ) -> tuple[Floats, Floats, float]:
-        """One step of AdaHedge: Δ grows by the mix gap, or to ``least``; then the new losses and weights."""
+        """One step of AdaHedge: Δ grows by the round's mix gap, or to ``least``; then the new losses and weights."""
+        rows, y, _ = round.batch
+        s = signed_weights(y, round.report, C, costs)
         if self.log_size > 0:
             eta = self.log_size / delta if delta > 0 else math.inf
-            delta = max(delta + self.mix_gap(weights, losses, rows, s, probabilities, eta), least)
+            delta = max(delta + self.mix_gap(weights, losses, rows, s, round.probabilities, eta), least)
         losses = self.added(losses, rows, s)
         return losses, self.adahedge_weights(losses, delta), delta
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from types import ModuleType
 
@@ -34,7 +34,7 @@ class Simplex:
 
     dim: int
 
-    @property
+    @cached_property
     def log_size(self) -> float:
         """ln N."""
         return math.log(self.dim)
@@ -58,8 +58,9 @@ class Simplex:
         return np.asarray(kernels().leaders(losses))
 
     def gibbs(self, losses: Floats, eta: float) -> Floats:
-        """p_f ∝ exp(−η L_f), shifted by the smallest loss so that nothing overflows."""
-        return np.asarray(kernels().gibbs(losses, eta))
+        """p_f ∝ exp(−η L_f), shifted by the smallest loss so that nothing overflows. η may be negative."""
+        found: Floats = kernels().gibbs(losses, eta)
+        return found
 
     def free_energy(self, losses: Floats, eta: float) -> float:
         """φ_η(L) = −(1/η) ln mean exp(−η L)."""

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import InvalidParameter, require, require_whole
-from likewise.hypotheses.base import EnumerableClass, binned_sums, columns_of, quantile_cuts
+from likewise.hypotheses.base import Costs, EnumerableClass, binned_sums, columns_of, quantile_cuts
 from likewise.hypotheses.fingerprint import check_models, fingerprint
 from likewise.hypotheses.geometry import Simplex, kernels
-from likewise.protocol import Floats, Key, Rows
+from likewise.protocol import Floats, Key, Round, Rows
 
 BUSY = 400_000
 """Random numbers in a round from which on threads pay."""
@@ -114,23 +114,30 @@ class Thresholds(EnumerableClass):
         """losses + Σ_i s_i f(x_i), in one pass."""
         if len(rows) > FEW:
             return super().added(losses, rows, s)
-        return np.asarray(kernels().threshold_added(losses, rows, s, self.first))
+        found: Floats = kernels().threshold_added(losses, rows, s, self.first)
+        return found
 
-    def log_updated(self, log_weights: Floats, rows: Rows, s: Floats, base: float, rate: float) -> Floats:
+    def log_updated(self, log_weights: Floats, round: Round, C: float, costs: Costs, rate: float) -> Floats:
         """The paper's update, with one logarithm per step between the people."""
+        rows, y, _ = round.batch
         if len(rows) > FEW:
-            return super().log_updated(log_weights, rows, s, base, rate)
-        return np.asarray(kernels().threshold_log_updated(log_weights, rows, s, base, rate, self.first))
+            return super().log_updated(log_weights, round, C, costs, rate)
+        found: Floats = kernels().threshold_log_updated(
+            log_weights, rows, y, *_pair(round), C, float(costs[0]), float(costs[1]), rate, self.first
+        )
+        return found
 
     def adahedge(
-        self, weights: Floats, losses: Floats, delta: float, rows: Rows, s: Floats, probabilities: Floats, least: float
+        self, weights: Floats, losses: Floats, delta: float, round: Round, C: float, costs: Costs, least: float
     ) -> tuple[Floats, Floats, float]:
         """One step of AdaHedge, in one compiled loop."""
+        rows, y, _ = round.batch
         if len(rows) > FEW:
-            return super().adahedge(weights, losses, delta, rows, s, probabilities, least)
+            return super().adahedge(weights, losses, delta, round, C, costs, least)
         step: tuple[Floats, Floats, float] = kernels().threshold_adahedge(
-            weights, losses, delta, rows, s, probabilities, self.log_size, least, self.first
-        )
+            weights, losses, delta, rows, y, *_pair(round), C, float(costs[0]), float(costs[1]), round.probabilities,
+            self.geometry.log_size, least, self.first,
+        )  # fmt: skip
         return step
 
     def mix_gap(
@@ -179,7 +186,8 @@ class Thresholds(EnumerableClass):
     def probability(self, weights: Floats, rows: Rows) -> Floats:
         """π(x), by prefix sums of the weights along the cuts."""
         if len(rows) <= FEW:
-            return np.asarray(kernels().threshold_probability(weights, rows, self.first))
+            found: Floats = kernels().threshold_probability(weights, rows, self.first)
+            return found
         half = len(self._real)
         step = np.zeros((2, len(self.cuts) * (self._width - 1)))
         step[:, self._real] = weights[2:].reshape(2, half)
@@ -257,6 +265,11 @@ def score(model: Any, X: Any) -> Floats:
             f"got shape {values.shape} from {type(model).__name__}{' with NaN' if np.isnan(values).any() else ''}."
         )
     return values
+
+
+def _pair(round: Round) -> tuple[int, int]:
+    """The reported pair, as the kernels know it: −1 without a report."""
+    return (-1, -1) if round.report is None else round.report[:2]
 
 
 @cache

@@ -104,12 +104,12 @@ class AdaHedge(BaseLearner):
     def update(self, state: AdaHedgeState, round: Round) -> AdaHedgeState:
         """Add the round's losses, and its mix gap to Δ; then the next weights."""
         reported = round.report is not None
-        s = self._signed(round, self.penalty_at(state) if reported else 0.0)
+        C = self.penalty_at(state) if reported else 0.0
         least = 0.0
         if reported and isinstance(self.rule, Tilted) and not self.alone:
             least = self.rule.raised(state.delta, self._log_size)
         losses, weights, delta = self.hypotheses.adahedge(
-            state.weights, state.losses, state.delta, round.batch.rows, s, round.probabilities, least
+            state.weights, state.losses, state.delta, round, C, self.costs, least
         )
         return AdaHedgeState(state.rounds + 1, state.reports + reported, losses, delta, weights)
 

@@ -18,7 +18,6 @@ from likewise.hypotheses import Simplex, enumerable
 from likewise.learners.base import BaseLearner, fixed_penalty
 from likewise.policies import Mixture
 from likewise.protocol import Floats, Key, Round
-from likewise.reduction import base_error
 
 
 class LogWeights(NamedTuple):
@@ -85,13 +84,11 @@ class ExponentialWeights(BaseLearner):
 
     def act(self, state: LogWeights, key: Key) -> Mixture:
         """π^t = Σ_f p_f f."""
-        return Mixture(self.hypotheses, self.hypotheses.geometry.gibbs(-state.log_weights, 1.0))
+        return Mixture(self.hypotheses, self.hypotheses.geometry.gibbs(state.log_weights, -1.0))
 
     def update(self, state: LogWeights, round: Round) -> LogWeights:
         """p_f ← p_f (1 − γ m_f / B), in log space, where nothing overflows or becomes 0/0."""
-        base = base_error(round.batch.y, self.costs) + self.C  # so that m_f = base + Σ s f
-        s = self._signed(round, self.C)
-        log_weights = self.hypotheses.log_updated(state.log_weights, round.batch.rows, s, base, self.gamma / self.B)
+        log_weights = self.hypotheses.log_updated(state.log_weights, round, self.C, self.costs, self.gamma / self.B)
         return LogWeights(state.rounds + 1, state.reports + (round.report is not None), log_weights)
 
     def compiled(self) -> tuple[str, tuple[float, ...]]:
