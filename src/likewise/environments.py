@@ -79,7 +79,8 @@ class IID:
         self.k = k
         if view is None:
             view = self.X
-        self.view = view if hasattr(view, "iloc") else np.asarray(view)
+        self._framed = hasattr(view, "iloc")
+        self.view: Any = view if self._framed else np.asarray(view)
         require(
             len(self.view) == len(self.X) > 0,
             "view",
@@ -105,7 +106,7 @@ class IID:
         if self._drawn is None or self._drawn[0] != wanted:
             self._drawn = wanted, self._block(Key(*wanted))
         batch = self._drawn[1][place]
-        return batch._replace(view=self.view.iloc[batch.view]) if hasattr(self.view, "iloc") else batch
+        return batch._replace(view=self.view.iloc[batch.view]) if self._framed else batch
 
     def draws(self, seed: int, first: int, rounds: int) -> NDArray[np.intp]:
         """(rounds, k): who comes in rounds ``first``, ``first + 1``, …"""
@@ -121,12 +122,12 @@ class IID:
     def _block(self, key: Key) -> list[Batch]:
         """The batches of a block, gathered together; a dataframe, which is slow to pick from, leaves its positions."""
         chosen = self._draw(key)
-        view = chosen if hasattr(self.view, "iloc") else self.view[chosen]
-        return list(map(Batch, np.asarray(self._rows)[chosen], self.y[chosen], view))
+        view = chosen if self._framed else self.view.take(chosen, axis=0)
+        return list(map(Batch, np.asarray(self._rows).take(chosen, axis=0), self.y[chosen], view))
 
     def compiled(self) -> tuple[Rows, Floats, Floats] | None:
         """Rows, labels and view as plain arrays of numbers for a compiled play; None where they are not."""
-        if hasattr(self.view, "iloc") or self.view.dtype.kind not in "fiub":
+        if self._framed or self.view.dtype.kind not in "fiub":
             return None
         view = np.ascontiguousarray(self.view.reshape(len(self.y), -1), dtype=float)
         return None if np.isnan(view).any() else (self._rows, self.y, view)

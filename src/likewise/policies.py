@@ -146,8 +146,8 @@ class AveragePolicy(DeployablePolicy):
         if isinstance(policy, Mixture):
             if self._sum is None:
                 self._sum = np.zeros(len(policy.weights))
+                self.hypotheses = policy.hypotheses
             self._sum += policy.weights
-            self.hypotheses = policy.hypotheses
         else:
             self._members.append(policy)
         self.rounds += 1

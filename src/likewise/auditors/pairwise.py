@@ -47,6 +47,7 @@ class PairwiseAuditor(ABC):
         self.alpha = alpha
         self.margin = margin
         self.choose = choose
+        self._choice = CHOICES.index(choose)
 
     @abstractmethod
     def excess(self, batch: Batch, probabilities: Floats, t: int) -> Floats:
@@ -121,6 +122,7 @@ class NamedMetric:
         self.__name__ = name
         self.number = list(METRICS).index(name)
         self.w = None if w is None else np.asarray(w, dtype=float)
+        self._equal = np.ones(1)
         self.VI = np.zeros((0, 0)) if VI is None else np.ascontiguousarray(VI, dtype=float)
         fine = self.w is None or bool(self.w.ndim == 1 and np.isfinite(self.w).all() and (self.w >= 0).all())
         require(fine, "w", "be a list of weights, at least 0", w)
@@ -131,7 +133,9 @@ class NamedMetric:
         """The metric's number, weights and inverse covariance, as the kernels take them."""
         given = self.VI.shape[0] if self.__name__ == "mahalanobis" else width if self.w is None else len(self.w)
         require(given == width, "view", f"have {given} columns, as the metric's options do", width)
-        return self.number, np.ones(width) if self.w is None else self.w, self.VI
+        if self.w is None and len(self._equal) != width:
+            self._equal = np.ones(width)
+        return self.number, self._equal if self.w is None else self.w, self.VI
 
     def __call__(self, view: Any) -> Floats:
         """(k, k) distances."""
@@ -214,22 +218,22 @@ class MetricAuditor(PairwiseAuditor):
 
     def audit(self, batch: Batch, probabilities: Floats, key: Key) -> Report | None:
         """As any auditor that judges every pair; a metric with a compiled loop compares only where it must."""
-        named = isinstance(self.distance, NamedMetric)
+        distance = self.distance
         # Nobody has to load the compiler just to compare a few people by a distance of their own.
-        if self.choose == "random" or not (named or "likewise.kernels" in sys.modules):
+        compiled = kernels() if isinstance(distance, NamedMetric) else sys.modules.get("likewise.kernels")
+        if compiled is None or self.choose == "random":
             return super().audit(batch, probabilities, key)
-        choose = CHOICES.index(self.choose)
-        if isinstance(self.distance, NamedMetric):
+        if isinstance(distance, NamedMetric):
             view = as_points(batch.view)
-            metric = self.distance.parameters(view.shape[1])
-            favoured, disfavoured, excess = kernels().audit(view, probabilities, *metric, self.level, choose)
+            metric = distance.parameters(view.shape[1])
+            favoured, disfavoured, excess = compiled.audit(view, probabilities, *metric, self.level, self._choice)
             if favoured == -2:
                 raise InvalidParameter("`view` must have no missing values for a named metric, got NaN.")
         else:
-            if kernels().spread(probabilities) <= self.level:
+            if compiled.spread(probabilities) <= self.level:
                 return None
-            apart = _shaped(self.distance(batch.view), len(probabilities))
-            favoured, disfavoured, excess = kernels().chosen_pair(apart, probabilities, self.level, choose)
+            apart = _shaped(distance(batch.view), len(probabilities))
+            favoured, disfavoured, excess = compiled.chosen_pair(apart, probabilities, self.level, self._choice)
             if favoured == -2:
                 _refuse_negative(apart)
         return None if favoured < 0 else Report(favoured, disfavoured, violates=excess > self.alpha)
@@ -238,7 +242,7 @@ class MetricAuditor(PairwiseAuditor):
         """Metric, levels and choice as the kernels take them; None for a distance of one's own, or a random choice."""
         if not isinstance(self.distance, NamedMetric) or self.choose == "random":
             return None
-        return self.distance.parameters(width), self.alpha, self.level, CHOICES.index(self.choose)
+        return self.distance.parameters(width), self.alpha, self.level, self._choice
 
     def excess(self, batch: Batch, probabilities: Floats, t: int) -> Floats:
         """(k, k): gap less distance."""

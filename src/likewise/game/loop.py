@@ -19,6 +19,7 @@ from likewise.game.transcript import Recorder, Transcript
 from likewise.protocol import SKIPPED, Answer, Auditor, Batch, Environment, Floats, Key, Learner, Role, Round
 
 log = logging.getLogger(__name__)
+ENVIRONMENT, LEARNER, AUDITOR = Role  # three names, as Python 3.11 is slow to look a member up
 Step = TypeVar("Step")
 
 
@@ -81,19 +82,19 @@ def play(
         return fused.play(state, T, seed, _shown(_chunks(T), progress))
     record = Recorder(learner, environment, auditor, seed, first=state.rounds + 1)
     for t in _shown(range(state.rounds + 1, state.rounds + T + 1), progress):
-        policy = learner.act(state, Key(seed, Role.LEARNER, t)) if people.sees_policy else None
-        batch = people.batch(Key(seed, Role.ENVIRONMENT, t), previous, policy)
+        policy = learner.act(state, Key(seed, LEARNER, t)) if people.sees_policy else None
+        batch = people.batch(Key(seed, ENVIRONMENT, t), previous, policy)
         if batch is None:
             log.warning("The environment ran out of people after %d of %d rounds.", record.rounds, T)
             break
         if policy is None:
-            policy = learner.act(state, Key(seed, Role.LEARNER, t))
+            policy = learner.act(state, Key(seed, LEARNER, t))
         if learner.k is not None and len(batch.y) > learner.k:
             raise InvalidParameter(
                 f"`k` must be at most the learner's {learner.k} people, got a batch of {len(batch.y)}."
             )
         probabilities = policy.at(batch.rows)
-        answer = auditor.audit(batch, probabilities, Key(seed, Role.AUDITOR, t))
+        answer = auditor.audit(batch, probabilities, Key(seed, AUDITOR, t))
         previous = _round(batch, probabilities, answer, auditor)
         record.add(previous, policy, learner.penalty_at(state))
         state = learner.update(state, previous)

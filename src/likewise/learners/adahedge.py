@@ -123,13 +123,14 @@ class AdaHedge(BaseLearner):
 
     def penalty_at(self, state: AdaHedgeState) -> float:
         """C_t, from the number of reports (scheduled) or from Δ (tilted)."""
-        if isinstance(self.rule, Scheduled):
-            return self.rule.at(state.reports)
-        if isinstance(self.rule, Tilted):
+        rule = self.rule
+        if isinstance(rule, Scheduled):
+            return rule.at(state.reports)
+        if isinstance(rule, Tilted):
             if self._log_size == 0:
                 return 0.0
-            return self.rule.at(state.rounds + 1, state.delta, self.weight, self._log_size)
-        return float(self.rule)
+            return rule.at(state.rounds + 1, state.delta, self.weight, self._log_size)
+        return float(rule)
 
     def bound(self, alpha: float, *, T: int | None = None) -> theory.Bound | None:
         """Theorem A, 1 or 2, by the kind of penalty. Needs k, and a horizon: the learner's own, or ``T``."""
