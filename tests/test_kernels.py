@@ -57,6 +57,18 @@ def test_leaders_share_the_weight_equally():
     assert kernels.leaders(losses).tolist() == [0.0, 0.5, 0.0, 0.5]
 
 
+def test_weights_are_accumulated_in_place():
+    total, weights = rng.normal(size=301), rng.normal(size=301)
+    twin = total + weights
+    kernels.accumulate(total, weights)
+    assert np.array_equal(total, twin)
+
+
+def test_log_weights_are_losses_at_a_rate_of_minus_one():
+    log_weights = rng.normal(size=300) * 100
+    assert np.array_equal(kernels.gibbs(log_weights, -1.0), kernels.gibbs(-log_weights, 1.0))
+
+
 # Thresholds -------------------------------------------------------------------------------------------------
 
 

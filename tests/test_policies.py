@@ -174,6 +174,13 @@ def test_the_average_policy_is_the_mean_of_the_policies(F):
     np.testing.assert_allclose(average.mixture().probability(X), mean_probability(policies), atol=1e-14)
 
 
+def test_a_policy_of_another_class_is_not_averaged_with_the_rest():
+    average = lw.AveragePolicy()
+    average.include(lw.Mixture(lw.Thresholds([[0.5]]), np.full(4, 0.25)))
+    with pytest.raises(InvalidParameter, match="`policy` must have 4 weights, got 2"):
+        average.include(lw.Mixture(lw.Thresholds([[]]), np.full(2, 0.5)))
+
+
 def test_joined_averages_weigh_each_round_once(F):
     policies = [random_policy(F, seed) for seed in range(9)]
     joined = averaged(policies[:2]).joined(averaged(policies[2:]))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.errors import NotSupported, require
+from likewise.errors import InvalidParameter, NotSupported, require
 from likewise.hypotheses import Cube, EnumerableClass, EstimatorClass, from_dict
 from likewise.protocol import Floats, Policy, Rows
 
@@ -147,7 +147,9 @@ class AveragePolicy(DeployablePolicy):
             if self._sum is None:
                 self._sum = np.zeros(len(policy.weights))
                 self.hypotheses = policy.hypotheses
-            self._sum += policy.weights
+            if len(policy.weights) != len(self._sum):
+                raise InvalidParameter(f"`policy` must have {len(self._sum)} weights, got {len(policy.weights)}.")
+            self.hypotheses.geometry.accumulate(self._sum, policy.weights)
         else:
             self._members.append(policy)
         self.rounds += 1

@@ -10,6 +10,7 @@ learner is written once against this interface:
     gibbs(L, η)         weights of p_f ∝ exp(−η Σ s f)
     free_energy(L, η)   φ_η(L) = −(1/η) ln( (1/N) Σ_f exp(−η Σ s f) ),  with φ_∞ = minimum
     span(ℓ)             (min, max) over f of one round's loss
+    accumulate(Σ, p)    Σ += p, for the average policy
 
 Losses add over cells, so on the cube each of them is a product over cells: 2^m hypotheses at the cost of m.
 """
@@ -72,6 +73,10 @@ class Simplex:
         """δ = p·ℓ + (1/η) ln Σ_f p_f exp(−η ℓ_f), as a difference of free energies; ``mean`` is p·ℓ."""
         return mean - (self.free_energy(before + losses, eta) - self.free_energy(before, eta))
 
+    def accumulate(self, total: Floats, weights: Floats) -> None:
+        """total += weights: in a long play, a good part of a round's work."""
+        kernels().accumulate(total, weights)
+
     def minimisers(self, losses: Floats) -> NDArray[np.intp]:
         """The first minimiser for each row of (E, N) losses."""
         return np.asarray(losses.argmin(axis=1))
@@ -129,6 +134,10 @@ class Cube:
         if shrunk.min(initial=0.0) <= -1.0 + 1e-9:
             return mean - (self.free_energy(before + losses, eta) - self.free_energy(before, eta))
         return mean - float(np.minimum(s, 0.0).sum()) + float(np.log1p(shrunk).sum()) / eta
+
+    def accumulate(self, total: Floats, weights: Floats) -> None:
+        """total += weights."""
+        total += weights
 
     def minimisers(self, losses: Floats) -> NDArray[np.bool_]:
         """The first minimising labelling for each row of (E, m) losses."""
