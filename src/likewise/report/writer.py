@@ -99,7 +99,7 @@ def write_report(
     """
     require(isinstance(transcript, Transcript), "transcript", "be what `play` returns", type(transcript).__name__)
     require(frontier is None or distance is not None, "distance", "be given with `frontier`", distance)
-    if frontier is None and distance is not None and isinstance(transcript.hypotheses, EnumerableClass):
+    if frontier is None and distance is not None and not _incomparable(transcript):
         frontier = hindsight.frontier(transcript, distance, _levels(transcript.alpha))
     told = Told(
         transcript, learner, certify(transcript) if certificate is None else certificate, title, data, decision,
@@ -110,6 +110,17 @@ def write_report(
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(page(told), encoding="utf-8")
     return path
+
+
+def _incomparable(t: Transcript) -> str:
+    """Why there may be no best fair policy to compare a play with; empty if there is one."""
+    if not isinstance(t.hypotheses, EnumerableClass):
+        return (
+            "The rules can be reached only by fitting, so the best fair policy in hindsight can't be computed exactly."
+        )
+    return (
+        "" if t.hypotheses.constants else "There is no rule that treats everybody the same, so perhaps no fair policy."
+    )
 
 
 def _levels(alpha: float) -> list[float]:
@@ -198,10 +209,7 @@ def _helped(told: Told) -> str:
 
 def _cost(told: Told) -> str:
     heading = "What fairness costs here"
-    if not isinstance(told.t.hypotheses, EnumerableClass):
-        why = (
-            "The rules can be reached only by fitting, so the best fair policy in hindsight can't be computed exactly."
-        )
+    if told.frontier is None and (why := _incomparable(told.t)):
         return _section(heading, why)
     if told.frontier is None or told.distance is None:
         why = (
