@@ -88,7 +88,9 @@ def run(size: Size, workers: Workers) -> Experiment:
         setting = demo.prepare(data, size.T, K, ALPHA)
         people = setting.environment.encoded(setting.hypotheses.encode)
         everyone = learners(setting, size)
-    dots = workers.map(one, [(name, learner, people, setting) for name, learner in everyone.items()])
+    longest_first = sorted(everyone, key=lambda name: not isinstance(everyone[name], SmoothedFTPL))
+    played = workers.map(one, [(name, everyone[name], people, setting) for name in longest_first])
+    dots = sorted(played, key=lambda dot: list(everyone).index(dot.learner))
     (found,) = workers.map(price, [(people, setting, size.alphas)])
     best = found.frontier
     told = f"Adult could not be had ({missing}), so this is the built-in population." if missing else ""
@@ -127,6 +129,7 @@ def learners(setting: demo.Setting, size: Size) -> dict[str, Any]:
         "AdaHedge (anytime)": AdaHedge(F, k=K, alpha=ALPHA),
         "FTPL, paper's": ContextFTPL(F, k=K, T=T, noise="paper", draws=size.draws),
         "FTPL, scalar": ContextFTPL(F, k=K, T=T, alpha=ALPHA, draws=size.draws),
+        "FTPL, growing": ContextFTPL(F, k=K, T=T, alpha=ALPHA, noise="growing", draws=size.draws),
         "FTPL, tenth of the noise": ContextFTPL(F, k=K, T=T, alpha=ALPHA, draws=size.draws, noise_scale=0.1),
         "Smoothed FTPL": SmoothedFTPL(smoothed, k=K, T=T, draws=size.fits),
     }
