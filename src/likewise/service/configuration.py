@@ -26,22 +26,45 @@ class Configuration(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="LIKEWISE_", extra="forbid", frozen=True)
 
-    database: str = Field("likewise.db", description="A file for SQLite, or postgresql://… for several workers.")
-    key: Path = Field(Path("likewise.key"), description="The file of the key that signs checkpoints.")
-    checkpoints: Path = Field(Path("likewise.checkpoints"), description="The file that signed checkpoints go to.")
-    host: str = Field("127.0.0.1", description="The address to listen at.")
-    port: int = Field(8321, ge=0, le=65535, description="The port to listen at; 0 takes a free one.")
-    max_body: int = Field(2_000_000, ge=1024, description="Bytes in a request.")
-    max_batch: int = Field(256, ge=1, description="People in a round.")
-    max_features: int = Field(200, ge=1, description="Features of a stream.")
-    max_sample: int = Field(5000, ge=1, description="People in the sample from which cuts are taken.")
-    max_cuts: int = Field(100_000, ge=1, description="Hypotheses or cells of a stream.")
-    max_page: int = Field(1000, ge=1, description="Events on a page.")
-    max_rate: float = Field(6000, gt=0, description="Requests a minute for each token.")
-    max_anonymous_rate: float = Field(120, gt=0, description="Requests a minute without a token, from each address.")
-    lease: float = Field(600, gt=0, description="Seconds for which a claimed round stays with its auditor.")
-    tick: float = Field(0.5, gt=0, description="Seconds between two looks at what time has made due.")
-    threads: int = Field(40, ge=1, description="Requests that are worked on at once.")
+    database: str = Field(
+        default="likewise.db", description="A file for SQLite, or postgresql://… for several workers."
+    )
+    key: Path | None = Field(
+        default=None, description="The file of the key that signs checkpoints; beside the database."
+    )
+    checkpoints: Path | None = Field(default=None, description="The file that checkpoints go to; beside the database.")
+    host: str = Field(default="127.0.0.1", description="The address to listen at.")
+    port: int = Field(default=8321, ge=0, le=65535, description="The port to listen at; 0 takes a free one.")
+    max_body: int = Field(default=2_000_000, ge=1024, description="Bytes in a request.")
+    max_batch: int = Field(default=256, ge=1, description="People in a round.")
+    max_features: int = Field(default=200, ge=1, description="Features of a stream.")
+    max_sample: int = Field(default=5000, ge=1, description="People in the sample from which cuts are taken.")
+    max_size: int = Field(default=100_000, ge=1, description="Cuts of a stream, or cells.")
+    max_page: int = Field(default=1000, ge=1, description="Events on a page.")
+    max_rate: float = Field(default=30_000, gt=0, description="Requests a minute for each token.")
+    max_anonymous_rate: float = Field(
+        default=120, gt=0, description="Requests a minute without a token, from each address."
+    )
+    lease: float = Field(default=600, gt=0, description="Seconds for which a claimed round stays with its auditor.")
+    tick: float = Field(default=0.5, gt=0, description="Seconds between two looks at what time has made due.")
+    threads: int = Field(default=40, ge=1, description="Requests that are worked on at once.")
+
+    @property
+    def key_file(self) -> Path:
+        """Where the signing key is: as said, else beside the database, else here."""
+        return self.key or self._beside(".key")
+
+    @property
+    def checkpoint_file(self) -> Path:
+        """Where signed checkpoints go: as said, else beside the database, else here."""
+        return self.checkpoints or self._beside(".checkpoints")
+
+    def _beside(self, suffix: str) -> Path:
+        from likewise.service.store.connections import address
+
+        url = address(self.database)
+        here = url.database if url.get_backend_name() == "sqlite" else None
+        return Path(here or "likewise.db").with_suffix(suffix)
 
     @classmethod
     def settings_customise_sources(

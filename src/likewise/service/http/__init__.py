@@ -1,0 +1,8 @@
+"""The service over HTTP. Routes translate: who is asking, what is asked, and how the engine's answer is said.
+
+:func:`create_app` builds the application; ``likewise serve`` runs it.
+"""
+
+from likewise.service.http.app import create_app
+
+__all__ = ["create_app"]

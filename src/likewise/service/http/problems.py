@@ -1,0 +1,145 @@
+"""Every error has one shape: RFC 9457 problem details, ``application/problem+json``."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field
+from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+from starlette.types import Scope
+
+from likewise.errors import LikewiseError
+from likewise.service.problems import Unavailable, status_of
+
+log = logging.getLogger(__name__)
+MEDIA = "application/problem+json"
+MOST_ERRORS = 20
+"""Named in one answer; more would not help anybody."""
+
+
+class Wrong(BaseModel):
+    """One thing that is wrong with a request, and where."""
+
+    where: str = Field(description="As a JSON pointer into the body, or the name of a parameter.")
+    detail: str = Field(description="What it must be.")
+
+
+class Problem(BaseModel):
+    """Why a request was refused; nothing of it was done."""
+
+    type: str = Field(default="about:blank", description="Always about:blank: the status says the kind.")
+    title: str
+    status: int
+    detail: str = Field(description="What to fix, in a sentence.")
+    instance: str = Field(description="The address that was asked.")
+    errors: list[Wrong] = Field(default=[], description="Where the request itself is not as it must be.")
+
+
+def problem(
+    scope: Scope,
+    status: int,
+    detail: str,
+    *,
+    title: str = "",
+    errors: Sequence[Mapping[str, str]] = (),
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """A response in the one shape, to the request of ``scope``."""
+    content: dict[str, Any] = {
+        "type": "about:blank",
+        "title": title or HTTPStatus(status).phrase.capitalize(),
+        "status": status,
+        "detail": detail,
+        "instance": quote(scope["path"]),
+    }
+    if errors:
+        content["errors"] = list(errors)
+    return JSONResponse(content, status, headers=headers, media_type=MEDIA)
+
+
+def install(app: FastAPI) -> None:
+    """Give every error of an application the one shape."""
+    app.add_exception_handler(LikewiseError, _refused)
+    app.add_exception_handler(HTTPException, _known)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    for away in (OperationalError, InterfaceError, PoolTimeout):
+        app.add_exception_handler(away, _away)
+    app.add_exception_handler(Exception, _failed)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, LikewiseError)
+    status, title = status_of(error)
+    if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        return await _failed(request, error)
+    headers = {"Retry-After": "5"} if status == HTTPStatus.SERVICE_UNAVAILABLE else None
+    return problem(request.scope, status, str(error), title=title, headers=headers)
+
+
+async def _known(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return problem(request.scope, error.status_code, _sentence(error), headers=error.headers)
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    errors = [{"where": _where(one["loc"]), "detail": str(one["msg"])} for one in error.errors()[:MOST_ERRORS]]
+    detail = f"{errors[0]['where']}: {errors[0]['detail']}."
+    return problem(request.scope, 422, detail, title="Invalid request", errors=errors)
+
+
+async def _away(request: Request, error: Exception) -> Response:
+    """The database can't be read at the moment."""
+    log.error("%s failed: %s", request.method, error)
+    return await _refused(request, Unavailable("The database does not answer; try again."))
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    """Our own fault; the server's log has the traceback."""
+    log.error("%s %s failed.", request.method, request.scope.get("path"), exc_info=error)
+    detail = "The service failed, and its log says how. With the same Idempotency-Key it is safe to ask again."
+    return problem(request.scope, 500, detail)
+
+
+def _sentence(error: HTTPException) -> str:
+    if error.status_code == HTTPStatus.NOT_FOUND and error.detail == HTTPStatus.NOT_FOUND.phrase:
+        return "There is nothing at this address; /openapi.json lists what there is."
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        return "This address doesn't take that method; the header Allow names those it takes."
+    return str(error.detail)
+
+
+def _where(place: Sequence[Any]) -> str:
+    """A JSON pointer for the body, a plain name for a parameter."""
+    source, *rest = place
+    if source == "body":
+        return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in rest) or "the body"
+    return ".".join(str(part) for part in rest) or str(source)
+
+
+DOCUMENTED: dict[int | str, dict[str, Any]] = {
+    status: {"description": said, "content": {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+    for status, said in {
+        400: "The request can't be read.",
+        401: "No token, or one that is nobody's, revoked or expired.",
+        403: "The token's role or streams don't allow this.",
+        404: "There is no such stream, round or person.",
+        409: "It contradicts what is already a fact.",
+        413: "The request is too long.",
+        415: "The body must be JSON.",
+        422: "The request is understood, and not right; the detail says what to fix.",
+        429: "Too many requests; Retry-After says when to come back.",
+        500: "The service failed; its log says how.",
+        503: "The stream is stopped, or the service isn't ready.",
+    }.items()
+}
+"""What every route may answer, for the OpenAPI document."""

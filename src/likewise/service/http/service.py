@@ -1,0 +1,102 @@
+"""A running service: the engine, the tokens, the limits, and the clock that moves rounds on."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+from likewise.service.chain import CheckpointFile, Signer
+from likewise.service.configuration import Configuration
+from likewise.service.engine import Engine
+from likewise.service.http.metrics import Metrics
+from likewise.service.http.rates import Rates
+from likewise.service.store import Store
+from likewise.service.tokens import Identity, Tokens
+
+log = logging.getLogger(__name__)
+SWEEP_EVERY = 600.0
+"""Seconds between two sweeps of old leases and idempotency keys."""
+
+TRUSTED_FOR = 1.0
+"""Seconds for which a token need not be looked up again."""
+
+
+class Service:
+    """Everything behind the routes and the pages.
+
+    Parameters
+    ----------
+    configuration
+        How it is set up.
+    """
+
+    def __init__(self, configuration: Configuration) -> None:
+        self.configuration = configuration
+        self.store = Store(configuration.database)
+        self.store.migrate()
+        self.engine = Engine(
+            self.store, Signer.at(configuration.key_file), CheckpointFile(configuration.checkpoint_file)
+        )
+        self.tokens = Tokens(self.store)
+        self.metrics = Metrics()
+        self._rates = Rates()
+        self._known: dict[str, tuple[Identity, float]] = {}
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Read the logs up to their heads, then look every so often at what time has made due; returns at once."""
+        self._thread = threading.Thread(target=self._run, name="likewise-clock", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Finish what was begun, sign the heads, and let go of the database."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+        self.engine.close()
+
+    def known(self, token: str) -> Identity | None:
+        """Whose token it is, if that was looked up a moment ago."""
+        identity, asked = self._known.get(token, (None, 0.0))
+        return identity if 0 <= time.monotonic() - asked < TRUSTED_FOR else None
+
+    def identity(self, token: str) -> Identity | None:
+        """Whose token it is, looked up; one that was revoked is still :meth:`known` for a second at most."""
+        identity = self.tokens.find(token, time.time())
+        if identity is None:
+            self._known.pop(token, None)
+        else:
+            self._known[token] = identity, time.monotonic()
+        return identity
+
+    def wait(self, token: str | None, address: str) -> float:
+        """Seconds until a caller, by their token or else by their address, may ask again; 0 if now."""
+        if token is None:
+            return self._rates.wait(f"address {address}", self.configuration.max_anonymous_rate)
+        return self._rates.wait(f"token {token}", self.configuration.max_rate)
+
+    def measurements(self) -> bytes:
+        """What operators watch, as Prometheus reads it."""
+        loaded = self.engine.streams.loaded()
+        self.metrics.streams.set(len(loaded))
+        self.metrics.outstanding.set(sum(live.durable.state.outstanding for live in loaded))
+        self.metrics.ready.set(self.engine.ready)
+        return self.metrics.text()
+
+    def _run(self) -> None:
+        swept = 0.0
+        while not self._stopping.is_set():
+            try:
+                if not self.engine.ready:
+                    self.engine.start()
+                self.engine.tick()
+                if time.monotonic() - swept > SWEEP_EVERY:
+                    self.engine.sweep()
+                    swept = time.monotonic()
+            except Exception:
+                # The clock must go on: a database that is away for a minute may come back.
+                self.metrics.clock_failures.inc()
+                log.exception("Looking at what is due failed; trying again.")
+            self._stopping.wait(self.configuration.tick)
