@@ -115,7 +115,8 @@ class Checker:
         """The findings; ``elsewhere`` are checkpoints or receipts that were kept apart from the export."""
         try:
             self._check_asides()
-            self._check_checkpoints([*self._checkpoints, *self._mine(elsewhere)])
+            told = [*self._checkpoints, *self._mine(elsewhere)]
+            self._check_checkpoints(list({canonical(point): point for point in told}.values()))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             self._wrong(0, f"The lines after the events are malformed: {error!r}.")
         if self._header.get("events") != self.found.events:
@@ -162,7 +163,7 @@ class Checker:
         for ref, aside in self._asides.items():
             promise = self._promises.get(ref)
             if promise is None:
-                self._wrong(0, f"The reference {ref} is in no event.")
+                self._wrong(self.found.events + 1, f"The reference {ref} is in no event.")
                 continue
             same = set(aside) == {"ref", "kind", "round", "salt", "content"}
             same = same and (aside["kind"], aside["round"]) == (promise.kind, promise.round)

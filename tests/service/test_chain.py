@@ -1,0 +1,135 @@
+"""Hashes, signatures, and the file an outsider checks them with."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from likewise.service import verify_standalone
+from likewise.service.chain import CheckpointFile, Signer
+from likewise.service.events import Aside, Event, seal, stamp, unsealed
+from likewise.service.verify_standalone import GENESIS, canonical, event_hash, signed_bytes, verify_signature
+
+SCRIPT = Path(verify_standalone.__file__)
+# RFC 8032, section 7.1, tests 1 to 3: public key, message, signature.
+VECTORS = [
+    (
+        "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+        "",
+        "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe2"
+        "4655141438e7a100b",
+    ),
+    (
+        "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c",
+        "72",
+        "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302ae"
+        "eb00d291612bb0c00",
+    ),
+    (
+        "fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025",
+        "af82",
+        "6291d657deec24024827e69c3abe01a30ce548a284743a445e3680d7db5ac3ac18ff9b538d16f290ae67f760984dc6594a7c15e9716ed28d"
+        "c027beceea1ec40a",
+    ),
+]
+
+
+@pytest.mark.parametrize(("key", "message", "signature"), VECTORS)
+def test_signatures_of_the_standard_are_accepted(key, message, signature):
+    assert verify_signature(bytes.fromhex(key), bytes.fromhex(signature), bytes.fromhex(message))
+
+
+def test_plain_python_agrees_with_the_library_that_signs():
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        key = Ed25519PrivateKey.from_private_bytes(rng.bytes(32))
+        public, message = key.public_key().public_bytes_raw(), rng.bytes(int(rng.integers(100)))
+        signature = bytearray(key.sign(message))
+        assert verify_signature(public, bytes(signature), message)
+        signature[rng.integers(64)] ^= 1 << int(rng.integers(8))
+        assert not verify_signature(public, bytes(signature), message)
+        assert not verify_signature(public, key.sign(message), message + b"x")
+
+
+@pytest.mark.parametrize(("key", "signature"), [(b"", b""), (b"\xff" * 32, b"\0" * 64), (b"\0" * 31, b"\0" * 64)])
+def test_what_is_no_key_or_signature_is_refused_not_raised(key, signature):
+    assert not verify_signature(key, signature, b"")
+
+
+def test_a_signature_is_not_taken_twice_under_another_number():
+    """s and s + the order of the group would both satisfy the equation."""
+    key = Ed25519PrivateKey.generate()
+    signature = key.sign(b"x")
+    s = int.from_bytes(signature[32:], "little") + verify_standalone.ORDER
+    other = signature[:32] + s.to_bytes(32, "little")
+    assert not verify_signature(key.public_key().public_bytes_raw(), other, b"x")
+
+
+def test_the_stand_alone_file_needs_nothing_but_the_standard_library():
+    tree = ast.parse(SCRIPT.read_text(encoding="utf-8"))
+    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    names |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert {name.split(".")[0] for name in names} <= sys.stdlib_module_names
+
+
+def test_the_stand_alone_file_runs_alone(tmp_path):
+    copy = tmp_path / "check.py"
+    copy.write_bytes(SCRIPT.read_bytes())
+    said = subprocess.run([sys.executable, "-I", str(copy), "--help"], capture_output=True, text=True, check=True)
+    assert "Check the log" in said.stdout
+
+
+def test_one_spelling_per_value():
+    assert (
+        canonical({"b": 1, "a": [0.1, "é"]}) == canonical({"a": [0.1, "é"], "b": 1}) == b'{"a":[0.1,"\\u00e9"],"b":1}'
+    )
+    with pytest.raises(ValueError, match="JSON"):
+        canonical(float("nan"))
+
+
+def test_each_event_carries_the_hash_of_the_one_before():
+    one, two = seal("loans", 0, GENESIS, [Event("stopped", {"reason": "x"}, stamp(0)), Event("resumed", {}, stamp(1))])
+    assert one.prev == GENESIS
+    assert two.prev == one.hash == event_hash(one.to_dict())
+    assert unsealed(two.to_dict()) == two
+
+
+@pytest.mark.parametrize("field", ["stream", "seq", "prev", "kind", "version", "at", "data"])
+def test_a_hash_depends_on_everything_an_event_says(field):
+    (one,) = seal("loans", 0, GENESIS, [Event("stopped", {"reason": "x"}, stamp(0))])
+    changed = one.to_dict() | {field: "other"}
+    assert event_hash(changed) != one.hash
+
+
+def test_a_commitment_binds_to_the_content_and_hides_it_behind_its_salt():
+    ada = Aside("r", "person", 1, "ab" * 32, {"id": "ada", "features": {"score": 1.0}})
+    same = Aside("s", "person", 2, "ab" * 32, {"features": {"score": 1.0}, "id": "ada"})
+    other = Aside("r", "person", 1, "ab" * 32, {"id": "ada", "features": {"score": 1.1}})
+    salted = Aside("r", "person", 1, "cd" * 32, {"id": "ada", "features": {"score": 1.0}})
+    assert ada.commitment == same.commitment
+    assert len({ada.commitment, other.commitment, salted.commitment}) == 3
+
+
+def test_a_key_is_made_once_for_its_owner_only(tmp_path):
+    path = tmp_path / "deep" / "key.pem"
+    first, second = Signer.at(path), Signer.at(path)
+    assert first.public_key == second.public_key
+    assert path.stat().st_mode & 0o077 == 0
+    assert [file.name for file in path.parent.iterdir()] == ["key.pem"]
+
+
+def test_checkpoints_are_added_to_their_file_and_read_again(tmp_path):
+    signer, file = Signer.generate(), CheckpointFile(tmp_path / "checkpoints.jsonl")
+    assert list(file.read()) == []
+    for stream, seq in (("loans", 1), ("other", 2), ("loans", 3)):
+        file.write([signer.sign(stream, seq, "ab" * 32, stamp(seq))])
+    assert [point["seq"] for point in file.read("loans")] == [1, 3]
+    for point in file.read():
+        key, signature = bytes.fromhex(point["key"]), bytes.fromhex(point["signature"])
+        assert verify_signature(key, signature, signed_bytes(point))
