@@ -301,6 +301,7 @@ BAD = {
     "costs in words": ("play OURS --costs one,two", "`costs` must be two numbers"),
     "units in words": ("play OURS --units income:3", "`units` must look like"),
     "unknown units": ("play OURS --units incom=3", "did you mean 'income'?"),
+    "showing the label": ("play OURS --ask --show approved", "neither the label nor dropped"),
     "noise and a person": ("play OURS --ask --misses 0.1", "`ask` must be left out"),
     "a label for a built-in": ("play synthetic --label x", "left out with a built-in data set"),
     "no run to resume": ("play --resume nowhere", "has no settings.json"),

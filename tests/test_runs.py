@@ -93,6 +93,16 @@ def test_a_run_that_was_stopped_after_any_part_ends_with_the_same_bits(changes, 
     assert whole.folder.transcript_file.read_bytes() == stopped.folder.transcript_file.read_bytes()
 
 
+def test_nothing_that_was_played_is_played_again(people, tmp_path):
+    Run.start(settings(people), tmp_path / "run").play(stop=stop_after(2))
+    part = tmp_path / "run" / "parts" / "000000001.npz"
+    written = part.stat().st_mtime_ns
+    seen: list[int] = []
+    Run.resume(tmp_path / "run").play(stop=stop_after(1), progress=seen.append)
+    assert seen == [32, 48]
+    assert part.stat().st_mtime_ns == written
+
+
 def test_parts_are_the_rounds_of_one_play(people, tmp_path):
     run = Run.start(settings(people), tmp_path / "run")
     found, s = finished(run), run.setup
@@ -349,6 +359,17 @@ def test_models_never_play_with_the_people_they_were_fitted_on(people):
     setup = runs.prepare(settings(people, hypotheses="models", warm_up=100))
     assert len(setup.people.y) == 300
     assert len(setup.view) == 300
+
+
+def test_spaces_after_the_commas_of_a_file_hide_no_column(people, tmp_path):
+    file = tmp_path / "spaced.csv"
+    table = pd.read_csv(people)
+    table["approved"] = np.where(table["approved"] == 1, " Yes", " No")
+    table.to_csv(file, index=False)
+    file.write_text(file.read_text().replace("debt,group,rare,approved", " debt , group, rare, approved", 1))
+    setup = runs.prepare(settings(file, units={"debt": 5.0}))
+    assert setup.settings.compare_by == ("income", " debt ")
+    assert setup.data.y.mean() == table["approved"].eq(" Yes").mean()
 
 
 def test_what_a_person_is_shown_reads_as_one_would_write_it():

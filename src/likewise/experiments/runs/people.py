@@ -39,14 +39,14 @@ def file_digest(path: Path) -> str:
         raise DataUnavailable(f"`source` must be a file that can be read, got {path}: {error.strerror}.") from None
 
 
-def read(s: Settings) -> Dataset:
-    """Everybody, as the settings say."""
+def read(s: Settings) -> tuple[Settings, Dataset]:
+    """Everybody, as the settings say; and the settings, with columns named exactly as in the file."""
     if not s.sha256:
-        return _built_in(s)
+        return s, _built_in(s)
     frame = datasets.read_people(s.source)
-    label = _label(frame, s)
-    require(len(s.compare_by) > 0, "compare-by", "name the columns that may justify a difference", "none")
-    return datasets.from_frame(
+    s = _named(s, [str(column) for column in frame.columns])
+    label = str(s.label)
+    data = datasets.from_frame(
         frame,
         label=label,
         positive=_positive(frame[label]) if s.positive is None else s.positive,
@@ -57,29 +57,34 @@ def read(s: Settings) -> Dataset:
         units=s.units or None,
         name=Path(s.source).stem,
     )
+    return s, data
 
 
-def _label(frame: Any, s: Settings) -> str:
-    """The label, once every column that the settings name is known to be there."""
-    columns = [str(column) for column in frame.columns]
+def _named(s: Settings, columns: Sequence[str]) -> Settings:
+    """The settings with columns as the file names them: a space around a name in its first line is nobody's concern."""
     if s.label is None:
         raise InvalidParameter(
             f"`label` must name the column that holds the right answer, got none; the columns are {_some(columns)}."
         )
-    named = {"label": (s.label,), "units": tuple(s.units)}
-    named |= {role: getattr(s, role) for role in ("compare_by", "sensitive", "drop", "categories", "features", "show")}
-    for role, names in named.items():
-        for name in names:
-            if name not in columns:
-                raise InvalidParameter(
-                    f"`{role.replace('_', '-')}` must be a column of {Path(s.source).name}, got {name!r}; "
-                    f"{_suggestion(name, columns)}"
-                )
-    return s.label
+    require(len(s.compare_by) > 0, "compare-by", "name the columns that may justify a difference", "none")
+    exact = {column.strip(): column for column in columns} | {column: column for column in columns}
+
+    def found(role: str, name: str) -> str:
+        if name not in exact:
+            raise InvalidParameter(
+                f"`{role.replace('_', '-')}` must be a column of {Path(s.source).name}, got {name!r}; "
+                f"{_suggestion(name, columns)}"
+            )
+        return exact[name]
+
+    lists = ("compare_by", "sensitive", "drop", "categories", "features", "show")
+    changes: dict[str, Any] = {role: tuple(found(role, name) for name in getattr(s, role)) for role in lists}
+    changes["units"] = {found("units", name): unit for name, unit in s.units.items()}
+    return dataclasses.replace(s, label=found("label", s.label), **changes)
 
 
 def _suggestion(name: str, columns: Sequence[str]) -> str:
-    by_lower = {column.lower(): column for column in columns}
+    by_lower = {column.strip().lower(): column.strip() for column in columns}
     close = difflib.get_close_matches(name.lower(), by_lower, n=1)
     return f"did you mean {by_lower[close[0]]!r}?" if close else f"the columns are {_some(columns)}."
 
@@ -90,7 +95,7 @@ def _some(columns: Sequence[str], most: int = 15) -> str:
 
 def _positive(column: Any) -> str | None:
     """The value that obviously means a yes, if there is one."""
-    found = {str(value).lower(): str(value) for value in column.dropna().unique()[:3]}
+    found = {str(value).strip().lower(): str(value) for value in column.dropna().unique()[:3]}
     return next((found[yes] for no, yes in YES if set(found) == {no, yes}), None)
 
 

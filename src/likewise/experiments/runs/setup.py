@@ -60,7 +60,7 @@ class Setup:
 
 def prepare(settings: Settings) -> Setup:
     """Read the people, build the class and the learner."""
-    return assemble(settings, read(settings))
+    return assemble(*read(settings))
 
 
 def assemble(s: Settings, data: Dataset) -> Setup:
@@ -75,9 +75,16 @@ def assemble(s: Settings, data: Dataset) -> Setup:
         F = classes.cells(features, data.encoder, s.features or data.compare_by, s.bins)
     else:
         F = classes.thresholds(features, data.encoder, s.cuts)
-    shown = written(data.people[[*data.compare_by, *s.show]].iloc[players]) if s.ask else view[players]
+    shown = written(data.people[_columns(s, data)].iloc[players]) if s.ask else view[players]
     people = IID(features[players], data.y[players], s.k, view=shown)
     return Setup(s, data, _learner(s, F), people.encoded(F.encode), view[players], _digest(features, view, data.y))
+
+
+def _columns(s: Settings, data: Dataset) -> list[str]:
+    """What a person is shown: the columns to compare by, then others that they asked for."""
+    unknown = [name for name in s.show if name not in data.people.columns]
+    require(not unknown, "show", "be columns that are neither the label nor dropped", unknown)
+    return list(dict.fromkeys([*data.compare_by, *s.show]))
 
 
 def written(people: pd.DataFrame) -> pd.DataFrame:
