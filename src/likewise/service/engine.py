@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -142,18 +142,21 @@ class Engine:
 
     # What auditors ask --------------------------------------------------------------------------------------------
 
-    def claim(self, stream: str, auditor: str, seconds: float = 600.0) -> dict[str, Any] | None:
+    def claim(
+        self, stream: str, auditor: str, seconds: float = 600.0, beside: Collection[int] = ()
+    ) -> dict[str, Any] | None:
         """The oldest round that waits for an audit, leased to ``auditor``; None if there is none.
 
-        An auditor who holds a lease gets the same round again, with the lease renewed.
+        An auditor who holds a lease gets the same round again, with the lease renewed; but none of the rounds
+        ``beside`` which another is wanted, so that the next one can be fetched while one is looked at.
         """
         require_number(seconds, "seconds", 0, open_at="low")
         live, now = self.streams.get(stream), self.clock()
         state = live.current()
         taken = self.leases.current(stream, now)
-        mine = (t for t, lease in taken.items() if lease.holder == auditor and t in state.rounds)
+        mine = (t for t, lease in sorted(taken.items()) if lease.holder == auditor and t in state.rounds)
         free = (t for t in state.rounds if t not in taken)
-        for one in (state.rounds[t] for t in itertools.chain(mine, free)):
+        for one in (state.rounds[t] for t in itertools.chain(mine, free) if t not in beside):
             waits = one.verdict is None and one.audit_due(state.waits) > now
             if waits and self.leases.take(stream, one.t, auditor, now, now + seconds):
                 return self.audit_view(stream, one) | {"until": stamp(now + seconds)}

@@ -41,6 +41,8 @@ class Feature:
         Whether auditors see it.
     sensitive
         Whether it is there for the auditor only: a class uses it only if its cuts are given by name.
+    compare
+        Whether auditors should compare people by it: they see it before the others.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Feature:
     levels: tuple[str, ...] = ()
     shown: bool = True
     sensitive: bool = False
+    compare: bool = False
 
     def __post_init__(self) -> None:
         plain_text(self.name, "features.name")
@@ -58,7 +61,7 @@ class Feature:
         several = len(self.levels) == len(set(self.levels)) >= 1
         fits = several if self.kind == "category" else not self.levels
         require(fits, "levels", "be different texts for a category, and none for a number", list(self.levels))
-        for name in ("shown", "sensitive"):
+        for name in ("shown", "sensitive", "compare"):
             require(isinstance(getattr(self, name), bool), name, "be true or false", getattr(self, name))
 
     def value(self, given: Any) -> float | str:

@@ -19,6 +19,7 @@ events = Table(
     Column("round", BigInteger),
     Column("data", Text, nullable=False),
     Index("events_of_round", "stream", "round"),
+    Index("events_of_kind", "stream", "kind", "seq"),
 )
 """The log. Triggers refuse any change, any gap and any event that doesn't follow the one before."""
 
@@ -93,3 +94,71 @@ tokens = Table(
     Column("revoked_at", Double),
 )
 """Who may do what: SHA-256 of the token, role, streams as a JSON list (null for all), times in seconds."""
+
+logins = Table(
+    "logins",
+    metadata,
+    Column("digest", Text, primary_key=True),
+    Column("token", Text, nullable=False),
+    Column("expires_at", Double, nullable=False),
+    Column("used_at", Double),
+)
+"""One-time links: SHA-256 of the code, and of the token that it stands for."""
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("version", BigInteger, nullable=False),
+)
+"""How often somebody logged out everywhere; a cookie holds the number it was made under."""
+
+summaries = Table(
+    "summaries",
+    metadata,
+    Column("stream", Text, primary_key=True),
+    Column("round", BigInteger, primary_key=True, autoincrement=False),
+    Column("opened_at", Double, nullable=False),
+    Column("people", BigInteger, nullable=False),
+    Column("chances", Text, nullable=False),
+    Column("labels", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("verdict", Text),
+    Column("favoured", BigInteger),
+    Column("disfavoured", BigInteger),
+    Column("gap", Double),
+    Column("labelled", BigInteger, nullable=False),
+    Column("error", Double),
+    Column("delay", BigInteger),
+    Column("waited", Double),
+)
+"""One row for each round, told from the log, for the pictures: a cache, which may be lost at any time."""
+
+followed = Table(
+    "followed",
+    metadata,
+    Column("stream", Text, primary_key=True),
+    Column("seq", BigInteger, nullable=False),
+)
+"""How far the summaries of a stream have read its log."""
+
+samples = Table(
+    "samples",
+    metadata,
+    Column("stream", Text, primary_key=True),
+    Column("learned", BigInteger, primary_key=True, autoincrement=False),
+    Column("regret", Double, nullable=False),
+    Column("proved", Double),
+    Column("promised", Double),
+)
+"""Regret and its limits as they stood after some of the rounds."""
+
+gaps = Table(
+    "gaps",
+    metadata,
+    Column("stream", Text, primary_key=True),
+    Column("learned", BigInteger, primary_key=True, autoincrement=False),
+    Column("round", BigInteger, primary_key=True, autoincrement=False),
+    Column("gap", Double, nullable=False),
+)
+"""How far apart the reported pair of a round was under the policy after some of the rounds."""
