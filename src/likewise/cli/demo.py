@@ -15,6 +15,16 @@ from likewise.cli.output import AsJson, print_json, words
 if TYPE_CHECKING:
     from likewise.experiments.demo import Line
 
+EXAMPLES = """
+Examples:
+
+    likewise demo
+
+    likewise demo --synthetic --rounds 500
+
+    likewise demo --alpha 0.05 --seed 1 --json
+"""
+
 
 def demo(
     rounds: Annotated[int, typer.Option(min=100, help="How many rounds to play (T).")] = 2000,

@@ -271,7 +271,7 @@ class Command:
         if self.as_json:
             print_json({"folder": str(path), "finished": False, "rounds": rounds, "resume": go_on})
         how = f"{rounds:,} rounds are safe in {path}; go on with: {go_on}" if begun else "Nothing had been played yet."
-        self.console.print(f"Stopped. {how}", markup=False, soft_wrap=True)
+        self.console.print(f"\nStopped. {how}", markup=False, soft_wrap=True)
 
     def _introduce(self, run: Run) -> None:
         """Who is decided about, by what, and who looks on."""

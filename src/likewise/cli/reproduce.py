@@ -10,6 +10,16 @@ import typer
 from likewise.cli.output import AsJson, print_json, words
 from likewise.errors import InvalidParameter
 
+EXAMPLES = """
+Examples:
+
+    likewise reproduce --quick
+
+    likewise reproduce --only 1,4 --out figures
+
+    likewise reproduce --json
+"""
+
 
 def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="About one minute instead of about five.")] = False,
