@@ -153,7 +153,8 @@ def _people(given: dict[str, Any]) -> Dataset:
         "rounds",
         "people",
     )
-    return read(options.settings_from({name: given[name] for name in names}, given["source"]))
+    _, data = read(options.settings_from({name: given[name] for name in names}, given["source"]))
+    return data
 
 
 def _drawn(done: Comparison, name: str, exact: bool) -> list[Path]:
