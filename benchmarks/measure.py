@@ -1,15 +1,17 @@
-"""Measuring two sides of one comparison so that a noisy machine can't favour either.
+"""Measuring the sides of one comparison so that a noisy machine can't favour any of them.
 
-Both sides run again and again in turns; what counts is the median of the ratios within a turn.
+All sides run again and again in turns; what counts is the median of the ratios within a turn.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
+
+Work = Callable[[], object]
 
 
 @dataclass(frozen=True)
@@ -26,35 +28,38 @@ class Row:
     note: str = ""
 
 
-@dataclass
-class Sides:
-    """Seconds of each side, turn by turn."""
+@dataclass(frozen=True)
+class Turns:
+    """Seconds of every side, turn by turn."""
 
-    ours: list[float] = field(default_factory=list)
-    theirs: list[float] = field(default_factory=list)
+    seconds: dict[str, list[float]]
 
-    @property
-    def ratio(self) -> float:
-        """How many times longer the other side takes: the median over turns."""
-        return float(np.median(np.array(self.theirs) / np.array(self.ours)))
+    def median(self, side: str) -> float:
+        """What a side usually takes."""
+        return float(np.median(self.seconds[side]))
+
+    def ratio(self, ours: str, theirs: str) -> float:
+        """How many times longer ``theirs`` takes than ``ours``: the median over turns."""
+        return float(np.median(np.array(self.seconds[theirs]) / np.array(self.seconds[ours])))
 
 
-def seconds(work: Callable[[], object]) -> float:
+def seconds(work: Work) -> float:
     """How long one call takes."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
 
 
-def in_turns(ours: Callable[[], object], theirs: Callable[[], object], turns: int) -> Sides:
-    """Both sides in turns, after one call of each to warm up."""
-    ours()
-    theirs()
-    sides = Sides()
-    for _ in range(turns):
-        sides.ours.append(seconds(ours))
-        sides.theirs.append(seconds(theirs))
-    return sides
+def in_turns(turns: int, sides: Mapping[str, Work], *, warm: bool = True) -> Turns:
+    """All sides in turns, every other turn in reverse, after one call of each to warm up."""
+    if warm:
+        for work in sides.values():
+            work()
+    taken: dict[str, list[float]] = {side: [] for side in sides}
+    for turn in range(turns):
+        for side in list(sides)[:: -1 if turn % 2 else 1]:
+            taken[side].append(seconds(sides[side]))
+    return Turns(taken)
 
 
 def shown(value: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -83,33 +84,35 @@ def ftpl_literal(
     return int(total.argmin())
 
 
-def linprog_hindsight(t, distance, alpha: float) -> float:
-    """The best fair policy by SciPy's linprog, on every pair of every round."""
+def linprog_hindsight(t: Any, distance: Callable[[np.ndarray], np.ndarray], alpha: float) -> float:
+    """The least error of a fair policy by SciPy's linprog: one sparse row for every pair of every round."""
     from scipy.optimize import linprog
+    from scipy.sparse import csr_array
 
-    table = t.hypotheses.predict_rows(t.rows).astype(float)
-    costs = np.abs(table - t.y).sum(axis=1)
-    rows, allowed = [], []
+    says = csr_array(t.hypotheses.predict_rows(t.rows).T.astype(float))
+    costs = t.y.sum() + says.T @ (1 - 2 * t.y)
+    high, low, allowed = [], [], []
     for i in range(t.rounds):
         start, stop = int(t.starts[i]), int(t.starts[i + 1])
         d = distance(t.view_of(i)) + alpha
         first, second = np.nonzero(~np.eye(stop - start, dtype=bool) & (d < 1))
-        rows.append((table[:, start + first] - table[:, start + second]).T)
+        high.append(start + first)
+        low.append(start + second)
         allowed.append(d[first, second])
-    found = linprog(
-        costs, np.concatenate(rows), np.concatenate(allowed), np.ones((1, len(costs))), [1.0], method="highs"
-    )
+    rows = says[np.concatenate(high)] - says[np.concatenate(low)]
+    found = linprog(costs, rows, np.concatenate(allowed), np.ones((1, len(costs))), [1.0], method="highs")
     return float(found.fun)
 
 
-def double_loop_fairness(chances: np.ndarray, view: np.ndarray, distance, alpha: float, block: int = 1000) -> int:
+def double_loop_fairness(
+    chances: np.ndarray, view: np.ndarray, between: Callable[[np.ndarray, np.ndarray], np.ndarray], alpha: float,
+    block: int = 1000,
+) -> int:  # fmt: skip
     """Violating pairs by the obvious double loop over blocks of people."""
     count = 0
     for a in range(0, len(chances), block):
         for b in range(a, len(chances), block):
-            both = np.concatenate([view[a : a + block], view[b : b + block]])
-            size = len(view[a : a + block])
-            d = distance(both)[:size, size:]
+            d = between(view[a : a + block], view[b : b + block])
             bad = np.abs(chances[a : a + block, None] - chances[b : b + block]) - d > alpha
             count += int(np.triu(bad, 1).sum() if a == b else bad.sum())
     return count

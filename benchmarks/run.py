@@ -6,6 +6,7 @@ import argparse
 import importlib.metadata
 import os
 import platform
+import time
 import warnings
 from pathlib import Path
 
@@ -25,7 +26,19 @@ def machine() -> str:
     """What this was measured on."""
     packages = ("numpy", "scipy", "numba", "highspy", "scikit-learn", "river", "vowpalwabbit")
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages)
-    return f"{os.cpu_count()} cores ({platform.machine()}), Python {platform.python_version()}, {versions}"
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return (
+        f"{os.cpu_count()} cores ({processor()}), {memory:.0f} GiB of memory, {platform.system()}, "
+        f"Python {platform.python_version()}, likewise {importlib.metadata.version('likewise')}, {versions}"
+    )
+
+
+def processor() -> str:
+    """The processor's name, where the system tells it."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line.partition(": ")[2] for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
 
 
 def table_of(rows: list[Row]) -> Table:
@@ -43,8 +56,9 @@ def page(rows: list[Row], profiles: str) -> str:
         "# Benchmarks",
         "",
         "Written by `make bench` (up to ten minutes; `make bench-quick` prints the same table in about one, from",
-        "smaller work, and writes nothing). Both sides of a row run in turns on the same machine; the ratio is the",
-        "median over turns. Times on another machine will differ; ratios should not by much.",
+        "smaller work, and writes nothing). Both sides of a row run in turns on the same machine, three to fifteen",
+        "times unless the row says once; times are medians, and the ratio is the median of the ratios within a turn.",
+        "Times on another machine will differ; ratios should not by much.",
         "",
         f"Measured on {machine()}.",
         "",
@@ -57,14 +71,16 @@ def page(rows: list[Row], profiles: str) -> str:
         lines.append(f"| {row.work} | {beside} | {row.ours} | {row.theirs} | {row.ratio:.3g} × | {row.goal} | {mark} |")
     lines += [
         "",
-        "None of the peers audits anybody: they learn from labels alone. They stand here for scale.",
+        "None of the online learners beside ours audits anybody: they learn from labels alone and stand here for",
+        "scale. How far linprog gets was found by `python benchmarks/linprog_sizes.py`.",
         "",
         "## How cost grows",
         "",
         "![Seconds against T, N and E on logarithmic axes](images/growth.png)",
         "",
         "Seconds of a whole play against the number of rounds T, of one round against the number of hypotheses N,",
-        "and of one round of Context-FTPL against the number of draws E. A slope of one is proportional growth.",
+        "and of one round of Context-FTPL against the number of draws E. A slope of one is proportional growth. The",
+        "paper's text taken literally is extrapolated from the time of twenty draws in round 100.",
         "",
         "## Where the time goes",
         "",
@@ -82,10 +98,10 @@ def main() -> None:
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     rows: list[Row] = []
+    start = time.perf_counter()
     for measure in ALL:
         with console.status(f"Measuring {measure.__name__} …"):
             rows += measure(quick)
-        console.print(table_of(rows[-8:] if len(rows) > 8 else rows)) if quick else None
     console.print(table_of(rows))
     console.print(machine())
     if not quick:
@@ -93,6 +109,7 @@ def main() -> None:
             draw(PAGE.parent / "images" / "growth.png")
             PAGE.write_text(page(rows, where_time_goes()))
         console.print(f"Wrote {PAGE.name} and images/growth.png.")
+    console.print(f"Took {(time.perf_counter() - start) / 60:.1f} minutes.")
     if missed := [row.work for row in rows if not row.reached]:
         console.print(f"[red]Missed: {len(missed)} goals.[/]")
 
