@@ -159,13 +159,18 @@ class Live:
             try:
                 attempt = self._decided(task, now)
             except LikewiseError:
-                # The refusal may rest on events that never became durable, or miss some of another process.
+                # The refusal may rest on events that never became durable, or on this very request sent twice, or
+                # miss events of another process.
                 self.settle()
+                if task.key is not None and (known := self._answered(task.key)) is not None:
+                    return known
                 with self.lock:
                     if generation == self._generation and not self.catch_up():
                         raise
                 continue
-            if attempt.future is None or self._became_durable(attempt, task.key):
+            if attempt is None:
+                continue
+            if attempt.future is None or self._became_durable(attempt):
                 return attempt.reply
         raise Unavailable(f"Too many others are writing to the stream {self.name!r}; try again.")
 
@@ -185,9 +190,11 @@ class Live:
             raise Unknown(f"What was answered under the key {key.key!r} has been erased.")
         return dict(response)
 
-    def _decided(self, task: Task, now: float) -> Attempt:
-        """Decide, and hand the events to the writer, in the order of the log."""
+    def _decided(self, task: Task, now: float) -> Attempt | None:
+        """Decide, and hand the events to the writer, in the order of the log; None if the same key is on its way."""
         with self.lock:
+            if task.key is not None and task.key[:2] in self._under_way:
+                return None
             before = self.latest
             sealed = seal(self.name, before.seq, before.hash, decide(before.state, task.command(before.state), now))
             after = self._followed(before, sealed)
@@ -197,10 +204,12 @@ class Live:
             future = self._store.submit(Append(sealed, now, task.key, reply, **task.extra()))
             self.latest, self._last = after, future
             if task.key is not None:
-                self._under_way[task.key[:2]] = future
+                name = task.key[:2]
+                self._under_way[name] = future
+                future.add_done_callback(lambda _: self._under_way.pop(name, None))
             return Attempt(sealed, reply, after, self._generation, future)
 
-    def _became_durable(self, attempt: Attempt, key: Idempotency | None) -> bool:
+    def _became_durable(self, attempt: Attempt) -> bool:
         """Wait for the disk; False if the events were refused and the command has to be decided again."""
         assert attempt.future is not None
         try:
@@ -214,9 +223,6 @@ class Live:
         except LikewiseError:
             self._failed(attempt)
             raise
-        finally:
-            if key is not None:
-                self._under_way.pop(key[:2], None)
         with self._marking:
             if attempt.after.seq > self.durable.seq:
                 self.durable = attempt.after

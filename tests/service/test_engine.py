@@ -1,0 +1,459 @@
+"""The engine on both databases: idempotency, leases, several processes, erasure, receipts, stable decisions."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import numpy as np
+import pytest
+from loans import COLUMNS, drawn, far_apart, fingerprint, loans, people
+
+from likewise.errors import InvalidParameter, ReportRefused
+from likewise.service.engine import Engine
+from likewise.service.problems import Conflict, KeyReused, Stopped, Unavailable, Unknown, status_of
+from likewise.service.settings import Waits
+from likewise.service.store import Idempotency, Store
+from likewise.service.streams import Live
+from likewise.service.verify_standalone import check, signed_bytes, verify_signature
+
+X = np.array([[0.05, 0.5], [0.95, 0.5], [0.5, 0.05]])
+
+
+def key(name="k", request="r"):
+    return Idempotency("token", name, request)
+
+
+def together(work, count):
+    """Run ``work(0)`` … ``work(count - 1)`` at once; their results, or the errors they raised."""
+    results = [None] * count
+
+    def run(i):
+        try:
+            results[i] = work(i)
+        except Exception as error:
+            results[i] = error
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def whole_round(engine, batch=X, labels=(0, 1, 0)):
+    found = engine.decide("loans", people(batch), "decider")
+    engine.audit("loans", found["round"], "none", "ann")
+    engine.label("loans", found["round"], {str(i): label for i, label in enumerate(labels)}, "decider")
+    return found
+
+
+@pytest.fixture
+def loans_engine(engine):
+    engine.create(loans(), "root")
+    return engine
+
+
+class TestRounds:
+    def test_a_round_from_request_to_learning(self, loans_engine):
+        engine = loans_engine
+        found = engine.decide("loans", people(X), "decider")
+        assert (found["round"], found["policy_version"]) == (1, 0)
+        assert [person["id"] for person in found["decisions"]] == ["0", "1", "2"]
+        assert engine.label("loans", 1, {"0": 1}, "decider")["disposition"] == "pending"
+        assert engine.label("loans", 1, {"0": 1}, "decider")["disposition"] == "duplicate"
+        assert engine.label("loans", 1, {"1": 1, "2": 0}, "decider")["disposition"] == "joined"
+        assert engine.round("loans", 1)["status"] == "open"
+        assert engine.audit("loans", 1, "none", "ann")["verdict"] == "cleared"
+        view = engine.round("loans", 1)
+        assert (view["status"], view["labels"], view["audit"]["by"]) == ("learned", "complete", "ann")
+        assert engine.label("loans", 1, {"0": 1}, "decider")["disposition"] == "duplicate"
+        with pytest.raises(Conflict, match="can't become 0"):
+            engine.label("loans", 1, {"0": 0}, "decider")
+
+    def test_late_labels_are_told_from_known_ones_after_the_round_has_left_the_state(self, engine, clock):
+        engine.create(loans(waits=Waits(label=5, grace=0)), "root")
+        engine.decide("loans", people(X), "decider")
+        engine.audit("loans", 1, "none", "ann")
+        engine.label("loans", 1, {"0": 1}, "decider")
+        clock.forward(6)
+        assert engine.tick() == 1
+        assert engine.round("loans", 1)["labels"] == "partial"
+        assert engine.label("loans", 1, {"1": 1}, "decider")["disposition"] == "late"
+        assert engine.label("loans", 1, {"1": 1, "0": 1}, "decider")["disposition"] == "duplicate"
+        with pytest.raises(Conflict):
+            engine.label("loans", 1, {"1": 0}, "decider")
+        assert [person["late_label"] for person in engine.round("loans", 1)["people"]] == [None, 1, None]
+
+    def test_time_alone_closes_a_round_after_its_grace(self, engine, clock):
+        engine.create(loans(waits=Waits(grace=10)), "root")
+        whole_round(engine)
+        assert engine.tick() == 0
+        assert engine.stream("loans")["outstanding"] == 1
+        clock.forward(10)
+        assert engine.tick() == 1
+        assert engine.stream("loans")["learned"] == 1
+        assert engine.tick() == 0
+
+    def test_waits_that_change_reach_rounds_that_are_open(self, engine, clock):
+        engine.create(loans(), "root")
+        engine.decide("loans", people(X), "decider")
+        clock.forward(100)
+        assert engine.tick() == 0
+        assert engine.change_waits("loans", {"audit": 30.0, "label": 30.0}, "root")["waits"]["audit"] == 30.0
+        assert engine.tick() == 1
+        assert engine.stream("loans")["audits"]["expired"] == 1
+
+    def test_a_person_gets_the_same_answer_however_often_they_ask(self, loans_engine):
+        """And a rising probability never turns a yes into a no."""
+        history = {}
+        for _ in range(30):
+            for person in whole_round(loans_engine)["decisions"]:
+                history.setdefault(person["id"], []).append((person["probability"], person["decision"]))
+        for answers in history.values():
+            decided = [decision for _, decision in sorted(answers)]
+            assert decided == sorted(decided)
+            by_probability = {}
+            for probability, decision in answers:
+                assert by_probability.setdefault(probability, decision) == decision
+
+    def test_decisions_are_made_with_the_streams_own_secret_which_the_log_commits_to(self, loans_engine):
+        import hashlib
+
+        from likewise.policies import thresholds_of
+
+        secret = loans_engine.store.secret("loans")
+        (created,) = loans_engine.events("loans", limit=1)
+        assert created["data"]["secret"] == hashlib.sha256(secret).hexdigest()
+        assert secret.hex() not in json.dumps(loans_engine.events("loans"))
+        found = loans_engine.decide("loans", people(X), "decider")["decisions"]
+        expected = thresholds_of(["0", "1", "2"], secret) < [person["probability"] for person in found]
+        assert [person["decision"] for person in found] == expected.astype(int).tolist()
+
+    def test_refusals_write_nothing(self, loans_engine):
+        engine = loans_engine
+        engine.decide("loans", people(X), "decider")
+        before = engine.events("loans")
+        refused = [
+            (lambda: engine.decide("loans", [], "d"), InvalidParameter),
+            (lambda: engine.decide("loans", [{"id": "a"}], "d"), InvalidParameter),
+            (lambda: engine.decide("loans", [{"id": "", "features": {}}], "d"), InvalidParameter),
+            (lambda: engine.decide("loans", [{"id": "a\0", "features": {}}], "d"), InvalidParameter),
+            (lambda: engine.decide("loans", people(X, ("score", "height")), "d"), InvalidParameter),
+            (lambda: engine.decide("loans", people(np.full((1, 2), np.nan)), "d"), InvalidParameter),
+            (lambda: engine.decide("other", people(X), "d"), Unknown),
+            (lambda: engine.label("loans", 1, {"zoe": 1}, "d"), InvalidParameter),
+            (lambda: engine.label("loans", 7, {"0": 1}, "d"), Unknown),
+            (lambda: engine.audit("loans", 1, "pair", "ann", pair=["0", "1"]), ReportRefused),
+            (lambda: engine.audit("loans", 1, "maybe", "ann"), InvalidParameter),
+            (lambda: engine.audit("loans", 1, "none", "ann", note="\ud800"), InvalidParameter),
+            (lambda: engine.retract("loans", 1, "ann"), Conflict),
+            (lambda: engine.resume("loans", "root"), Conflict),
+            (lambda: engine.create(loans(), "root"), Conflict),
+            (lambda: engine.erase("loans", "nobody", "root"), Unknown),
+        ]
+        for ask, error in refused:
+            with pytest.raises(error) as raised:
+                ask()
+            assert 400 <= status_of(raised.value)[0] < 500
+        assert engine.events("loans") == before
+        engine.stop("loans", "lunch", "root")
+        with pytest.raises(Stopped, match="lunch"):
+            engine.decide("loans", people(X), "d")
+
+    def test_an_auditor_sees_only_what_is_shown_and_no_weights(self, engine):
+        from likewise.service.settings import Feature
+
+        features = (Feature("score"), Feature("age", shown=False))
+        engine.create(loans(features=features), "root")
+        engine.decide("loans", people(X), "decider")
+        claimed = engine.claim("loans", "ann")
+        assert set(claimed["people"][0]["features"]) == {"score"}
+        assert set(claimed) == {"round", "opened_at", "level", "people", "until"}
+        assert "weights" not in json.dumps([engine.stream("loans"), engine.round("loans", 1), claimed])
+
+    def test_a_persons_record_tells_what_happened_to_them(self, loans_engine):
+        engine = loans_engine
+        for _ in range(30):
+            whole_round(engine)
+        found = engine.decide("loans", people(X), "decider")
+        t, chances = found["round"], [person["probability"] for person in found["decisions"]]
+        high, low = far_apart(chances)
+        engine.audit("loans", t, "pair", "ann", pair=[str(low), str(high)], reason="same job", note="look again")
+        record = engine.person("loans", str(high))["rounds"]
+        assert len(record) == 31
+        assert record[-1]["reported_as"] == "favoured"
+        assert record[-1]["features"] == dict(zip(COLUMNS, X[high], strict=True))
+        assert engine.round("loans", t)["audit"]["reason"] == "same job"
+        assert "same job" not in json.dumps(engine.events("loans"))
+        with pytest.raises(Unknown):
+            engine.person("loans", "zoe")
+
+
+class TestIdempotency:
+    def test_a_request_sent_five_times_at_once_gives_one_event(self, loans_engine):
+        replies = together(lambda i: loans_engine.decide("loans", people(X), "decider", key()), 5)
+        assert all(reply == replies[0] for reply in replies), replies
+        assert [event["kind"] for event in loans_engine.events("loans")] == ["stream_created", "round_opened"]
+
+    def test_and_so_it_does_when_five_processes_get_it(self, database, start):
+        engines = [start(database) for _ in range(5)]
+        engines[0].create(loans(), "root")
+        replies = together(lambda i: engines[i].decide("loans", people(X), "decider", key()), 5)
+        assert all(reply == replies[0] for reply in replies), replies
+        assert len(engines[0].events("loans")) == 2
+
+    def test_a_stream_is_created_once(self, engine):
+        replies = together(lambda i: engine.create(loans(), "root", key()), 5)
+        assert all(reply == replies[0] for reply in replies), replies
+        assert len(engine.events("loans")) == 1
+
+    def test_the_same_key_for_another_request_is_refused(self, loans_engine):
+        loans_engine.decide("loans", people(X), "decider", key())
+        with pytest.raises(KeyReused):
+            loans_engine.decide("loans", people(X[:1]), "decider", key(request="other"))
+
+    def test_a_refused_request_leaves_its_key_free(self, loans_engine):
+        with pytest.raises(InvalidParameter):
+            loans_engine.decide("loans", [], "decider", key())
+        assert loans_engine.decide("loans", people(X), "decider", key())["round"] == 1
+
+    def test_keys_are_forgotten_after_a_day(self, loans_engine, clock):
+        loans_engine.decide("loans", people(X), "decider", key())
+        clock.forward(86_399)
+        loans_engine.sweep()
+        assert loans_engine.decide("loans", people(X), "decider", key())["round"] == 1
+        clock.forward(2)
+        loans_engine.sweep()
+        assert loans_engine.decide("loans", people(X), "decider", key())["round"] == 2
+
+
+class TestLeases:
+    def test_the_oldest_round_first_and_never_to_two(self, loans_engine, clock):
+        engine = loans_engine
+        for _ in range(3):
+            engine.decide("loans", people(X), "decider")
+        assert [engine.claim("loans", name)["round"] for name in ("ann", "bob", "ann")] == [1, 2, 1]
+        engine.audit("loans", 1, "none", "ann")
+        assert engine.claim("loans", "ann")["round"] == 3
+        assert engine.claim("loans", "cid") is None
+        clock.forward(601)
+        assert engine.claim("loans", "cid")["round"] == 2
+
+    def test_a_lease_can_be_renewed_by_its_holder_only(self, loans_engine, clock):
+        engine = loans_engine
+        engine.decide("loans", people(X), "decider")
+        engine.claim("loans", "ann", seconds=60)
+        clock.forward(50)
+        engine.renew("loans", 1, "ann", seconds=60)
+        clock.forward(50)
+        with pytest.raises(Conflict, match="another auditor"):
+            engine.renew("loans", 1, "bob")
+        with pytest.raises(Conflict, match="another auditor"):
+            engine.audit("loans", 1, "none", "bob")
+        engine.audit("loans", 1, "none", "ann")
+
+    def test_twenty_auditors_at_once_get_twenty_rounds(self, loans_engine):
+        for _ in range(20):
+            loans_engine.decide("loans", people(X), "decider")
+        claimed = together(lambda i: loans_engine.claim("loans", f"auditor {i}"), 20)
+        assert sorted(view["round"] for view in claimed) == list(range(1, 21))
+
+
+class TestProcesses:
+    def test_twenty_writers_through_four_engines_lose_nothing(self, database, start):
+        engines = [start(database) for _ in range(4)]
+        engines[0].create(loans(), "root")
+        replies = together(
+            lambda i: [engines[i % 4].decide("loans", drawn(np.random.default_rng(i)), "d")["round"] for _ in range(3)],
+            20,
+        )
+        assert sorted(t for reply in replies for t in reply) == list(range(1, 61)), replies
+        states = {fingerprint(engine.streams.get("loans").current()) for engine in engines}
+        assert len(states) == 1
+        assert check(engines[0].export("loans")).problems == []
+
+    def test_one_engine_hears_what_another_did(self, database, start):
+        first, second = start(database), start(database)
+        first.create(loans(), "root")
+        first.decide("loans", people(X), "decider")
+        second.label("loans", 1, {"0": 0, "1": 1, "2": 0}, "decider")
+        first.audit("loans", 1, "none", "ann")
+        assert second.stream("loans")["learned"] == 1
+        assert second.decide("loans", people(X), "decider")["policy_version"] == 1
+        with pytest.raises(Conflict):
+            second.audit("loans", 1, "none", "bob")
+
+    def test_a_stream_starts_where_it_stood(self, database, start, clock):
+        engine = start(database)
+        engine.create(loans(waits=Waits(audit=30, grace=0)), "root")
+        for _ in range(5):
+            whole_round(engine)
+        engine.decide("loans", people(X), "decider")
+        before = fingerprint(engine.streams.get("loans").current())
+        engine.close()
+        again = start(database)
+        assert again.ready
+        assert again.streams.get("loans")._saved > 0
+        assert fingerprint(again.streams.get("loans").current()) == before
+        clock.forward(31)
+        assert again.tick() == 1
+
+    def test_a_snapshot_that_is_spoilt_costs_only_time(self, database, start):
+        from sqlalchemy import text
+
+        engine = start(database)
+        engine.create(loans(), "root")
+        whole_round(engine)
+        before = fingerprint(engine.streams.get("loans").current())
+        engine.streams.get("loans").save(always=True)
+        engine.store.write(lambda connection: connection.execute(text("UPDATE snapshots SET hash = 'x'")))
+        assert fingerprint(start(database).streams.get("loans").current()) == before
+
+    def test_a_write_that_fails_is_undone_in_memory_too(self, loans_engine, monkeypatch):
+        from concurrent.futures import Future
+
+        engine, live = loans_engine, loans_engine.streams.get("loans")
+        before = fingerprint(live.current())
+
+        def fail(append):
+            future = Future()
+            future.set_exception(Unavailable("The disk is full."))
+            return future
+
+        with monkeypatch.context() as patch:
+            patch.setattr(engine.store, "submit", fail)
+            with pytest.raises(Unavailable, match="full"):
+                engine.decide("loans", people(X), "decider")
+        assert fingerprint(live.current()) == before
+        assert engine.decide("loans", people(X), "decider")["round"] == 1
+
+    def test_a_commit_whose_answer_was_lost_is_not_done_twice(self, loans_engine, monkeypatch):
+        """The database took it, but the connection broke before it could say so."""
+        from concurrent.futures import Future
+
+        from likewise.service.problems import SequenceConflict
+
+        engine, submit = loans_engine, loans_engine.store.submit
+
+        def forget(append):
+            submit(append).result()
+            future = Future()
+            future.set_exception(SequenceConflict("Event 2 is taken."))
+            return future
+
+        with monkeypatch.context() as patch:
+            patch.setattr(engine.store, "submit", forget)
+            assert engine.decide("loans", people(X), "decider")["round"] == 1
+        assert [event["kind"] for event in engine.events("loans")] == ["stream_created", "round_opened"]
+        assert engine.decide("loans", people(X), "decider")["round"] == 2
+
+    def test_what_is_not_durable_yet_is_not_shown(self, loans_engine):
+        engine, live = loans_engine, loans_engine.streams.get("loans")
+        gate = threading.Event()
+        blocked = engine.store._writer.submit(lambda connection: gate.wait(30))
+        replies = []
+        writer = threading.Thread(target=lambda: replies.append(engine.decide("loans", people(X), "decider")))
+        writer.start()
+        while live.latest.seq == 1:
+            pass
+        assert engine.stream("loans")["rounds"] == 0
+        assert replies == []
+        gate.set()
+        writer.join()
+        blocked.result()
+        assert engine.stream("loans")["rounds"] == 1
+
+
+class TestErasure:
+    def test_a_person_is_gone_and_everything_still_verifies(self, loans_engine):
+        engine = loans_engine
+        for _ in range(30):
+            whole_round(engine)
+        found = engine.decide("loans", people(X), "decider", key())
+        chances = [person["probability"] for person in found["decisions"]]
+        pair = [str(position) for position in far_apart(chances)]
+        engine.audit("loans", 31, "pair", "ann", pair=pair, note="Zebulon again")
+        erased = engine.erase("loans", "1", "root")
+        assert erased["rounds"] == list(range(1, 32))
+        with pytest.raises(Unknown):
+            engine.person("loans", "1")
+        told = json.dumps([engine.round("loans", t) for t in range(1, 32)])
+        assert "Zebulon" not in told
+        assert str(X[1, 0]) not in told
+        assert engine.round("loans", 31)["people"][1]["id"] is None
+        with pytest.raises(Unknown, match="erased"):
+            engine.decide("loans", people(X), "decider", key())
+        assert check(engine.export("loans")).problems == []
+        assert engine.person("loans", "0")["id"] == "0"
+
+    def test_another_process_and_a_fresh_one_agree_afterwards(self, database, start):
+        first, second = start(database), start(database)
+        first.create(loans(), "root")
+        for _ in range(5):
+            whole_round(first)
+        first.decide("loans", people(X), "decider")
+        first.erase("loans", "1", "root")
+        whole_round(first)
+        first.label("loans", 6, {"0": 0, "2": 0}, "decider")
+        first.audit("loans", 6, "none", "ann")
+        states = [engine.streams.get("loans").current() for engine in (first, second, start(database))]
+        assert len({fingerprint(state) for state in states}) == 1
+        assert states[0].totals.learned == 7
+
+
+def test_receipts_are_signed_checkpoints_of_what_was_just_done(loans_engine, signer):
+    receipt = loans_engine.decide("loans", people(X), "decider")["receipt"]
+    head = loans_engine.store.head("loans")
+    assert (receipt["seq"], receipt["hash"]) == head
+    signature = bytes.fromhex(receipt["signature"])
+    assert verify_signature(bytes.fromhex(signer.public_key), signature, signed_bytes(receipt))
+
+
+def test_ticks_write_a_checkpoint_of_every_stream_that_moved(loans_engine, checkpoints):
+    loans_engine.tick()
+    loans_engine.tick()
+    assert [point["seq"] for point in checkpoints.read("loans")] == [1]
+    loans_engine.decide("loans", people(X), "decider")
+    loans_engine.tick()
+    assert [point["seq"] for point in checkpoints.read("loans")] == [1, 2]
+
+
+def test_the_learner_never_computes_while_the_database_is_held(loans_engine, monkeypatch):
+    """No write on the writer's thread ever reaches the pure functions, and no lock of ours waits for the disk."""
+    from likewise.service import streams
+
+    threads = set()
+    for name in ("decide", "evolve"):
+        original = getattr(streams, name)
+
+        def watched(*arguments, original=original):
+            threads.add(threading.current_thread().name)
+            return original(*arguments)
+
+        monkeypatch.setattr(streams, name, watched)
+    whole_round(loans_engine)
+    assert threads == {threading.current_thread().name}
+    gate = threading.Event()
+    blocked = loans_engine.store._writer.submit(lambda connection: gate.wait(30))
+    waiting = threading.Thread(target=lambda: loans_engine.decide("loans", people(X), "decider"))
+    waiting.start()
+    live: Live = loans_engine.streams.get("loans")
+    while live.latest.state.opened < 2:
+        pass
+    assert live.lock.acquire(timeout=10)
+    live.lock.release()
+    gate.set()
+    waiting.join()
+    blocked.result()
+
+
+def test_engines_can_be_made_without_a_file_of_checkpoints(new_database, signer):
+    store = Store(new_database("sqlite"))
+    store.migrate()
+    engine = Engine(store, signer)
+    engine.start()
+    engine.create(loans(), "root")
+    assert engine.tick() == 0
+    engine.close()
