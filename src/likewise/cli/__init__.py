@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from likewise.cli.backup import backup, restore
 from likewise.cli.certify import certify
 from likewise.cli.compare import compare
 from likewise.cli.data import data
@@ -20,6 +21,9 @@ from likewise.cli.output import console, problems
 from likewise.cli.play import play
 from likewise.cli.reproduce import reproduce
 from likewise.cli.score import score
+from likewise.cli.serve import serve
+from likewise.cli.user import user
+from likewise.cli.verify import verify
 from likewise.errors import LikewiseError
 
 app = typer.Typer(
@@ -47,8 +51,9 @@ def likewise(
     """Online decisions that learn individual fairness from a person who only points at unfair pairs."""
 
 
-for command in (certify, compare, data, demo, frontier, play, reproduce, score):
+for command in (backup, certify, compare, data, demo, frontier, play, reproduce, restore, score, serve, verify):
     app.command(epilog=getattr(sys.modules[command.__module__], "EXAMPLES", None))(command)
+app.add_typer(user, name="user")
 
 
 def main(arguments: list[str] | None = None) -> None:

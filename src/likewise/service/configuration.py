@@ -35,13 +35,18 @@ class Configuration(BaseSettings):
     checkpoints: Path | None = Field(default=None, description="The file that checkpoints go to; beside the database.")
     host: str = Field(default="127.0.0.1", description="The address to listen at.")
     port: int = Field(default=8321, ge=0, le=65535, description="The port to listen at; 0 takes a free one.")
+    workers: int = Field(default=1, ge=1, description="Processes; more than one needs PostgreSQL.")
+    tls_certificate: Path | None = Field(default=None, description="A certificate, for TLS of our own.")
+    tls_key: Path | None = Field(default=None, description="The certificate's private key.")
+    behind_proxy: bool = Field(default=False, description="Something in front does TLS.")
+    proxies: str = Field(default="127.0.0.1", description="Whose word to take for a caller's address, behind a proxy.")
     max_body: int = Field(default=2_000_000, ge=1024, description="Bytes in a request.")
     max_batch: int = Field(default=256, ge=1, description="People in a round.")
     max_features: int = Field(default=200, ge=1, description="Features of a stream.")
     max_sample: int = Field(default=5000, ge=1, description="People in the sample from which cuts are taken.")
     max_size: int = Field(default=100_000, ge=1, description="Cuts of a stream, or cells.")
     max_page: int = Field(default=1000, ge=1, description="Events on a page.")
-    max_rate: float = Field(default=30_000, gt=0, description="Requests a minute for each token.")
+    max_rate: float = Field(default=30_000, gt=0, description="Requests a minute for each user.")
     max_anonymous_rate: float = Field(
         default=120, gt=0, description="Requests a minute without a token, from each address."
     )
@@ -58,6 +63,16 @@ class Configuration(BaseSettings):
     def checkpoint_file(self) -> Path:
         """Where signed checkpoints go: as said, else beside the database, else here."""
         return self.checkpoints or self._beside(".checkpoints")
+
+    def environment(self) -> dict[str, str]:
+        """Variables from which another process gets the same configuration.
+
+        Examples
+        --------
+        >>> Configuration(port=80).environment()["LIKEWISE_PORT"]
+        '80'
+        """
+        return {f"LIKEWISE_{name.upper()}": str(value) for name, value in self if value is not None}
 
     def _beside(self, suffix: str) -> Path:
         from likewise.service.store.connections import address

@@ -69,7 +69,7 @@ async def admitted(request: Request, path: str) -> Identity:
     if scheme.lower() == "bearer":
         identity = service.known(token) or await run_in_threadpool(service.identity, token)
     address = request.client.host if request.client is not None else "somewhere"
-    wait = service.wait(token, address) if identity is not None else service.wait(None, address)
+    wait = service.wait(identity, address)
     if wait > 0:
         raise HTTPException(429, "Too many requests; come back later.", headers={"Retry-After": str(int(wait) + 1)})
     if identity is None:

@@ -44,12 +44,19 @@ def create_app(configuration: Configuration | None = None) -> FastAPI:
     problems.install(app)
     app.include_router(router)
     app.include_router(health)
-    if importlib.util.find_spec("likewise.service.pages") is not None:
-        app.include_router(importlib.import_module("likewise.service.pages").router)
+    _include_pages(app)
     app.add_middleware(Limits, max_body=service.configuration.max_body)
     app.add_middleware(Measured, metrics=service.metrics)
     _document(app)
     return app
+
+
+def _include_pages(app: FastAPI) -> None:
+    """The pages for people, where they are installed, on the same engine and identities."""
+    if importlib.util.find_spec("likewise.service.pages") is not None:
+        pages = importlib.import_module("likewise.service.pages")
+        if hasattr(pages, "router"):
+            app.include_router(pages.router)
 
 
 def _document(app: FastAPI) -> None:

@@ -71,11 +71,11 @@ class Service:
             self._known[token] = identity, time.monotonic()
         return identity
 
-    def wait(self, token: str | None, address: str) -> float:
-        """Seconds until a caller, by their token or else by their address, may ask again; 0 if now."""
-        if token is None:
+    def wait(self, identity: Identity | None, address: str) -> float:
+        """Seconds until a caller, by who they are or else by their address, may ask again; 0 if now."""
+        if identity is None:
             return self._rates.wait(f"address {address}", self.configuration.max_anonymous_rate)
-        return self._rates.wait(f"token {token}", self.configuration.max_rate)
+        return self._rates.wait(f"{identity.role} {identity.name}", self.configuration.max_rate)
 
     def measurements(self) -> bytes:
         """What operators watch, as Prometheus reads it."""

@@ -1,0 +1,130 @@
+"""``likewise serve``: the service, until it is told to stop."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from likewise.cli.output import console
+from likewise.cli.service import Config, Database, open_tokens, service_part
+from likewise.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from likewise.service.configuration import Configuration
+
+EXAMPLES = """
+Examples:
+
+    likewise serve --database loans.db
+
+    likewise serve --database postgresql://localhost/loans --workers 4
+
+    likewise serve --config likewise.toml --host 0.0.0.0 --behind-proxy
+"""
+PATIENCE = 30
+"""Seconds that requests have to finish when the service is told to stop."""
+
+
+def serve(
+    database: Database = None,
+    host: Annotated[str | None, typer.Option(help="The address to listen at; 127.0.0.1.")] = None,
+    port: Annotated[int | None, typer.Option(help="The port; 8321. 0 takes a free one.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes; more than one needs PostgreSQL.")] = None,
+    behind_proxy: Annotated[
+        bool | None, typer.Option("--behind-proxy", help="Something in front does TLS: allow any address without it.")
+    ] = None,
+    tls_certificate: Annotated[Path | None, typer.Option(help="A certificate, for TLS of our own.")] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="Its private key.")] = None,
+    config: Config = None,
+) -> None:
+    """Serve decisions, labels and audits over HTTP. The first start prints an administrator's token, once."""
+    with service_part():
+        import uvicorn
+
+        from likewise.service.chain import Signer
+        from likewise.service.configuration import configured
+    configuration = configured(
+        config,
+        database=database,
+        host=host,
+        port=port,
+        workers=workers,
+        behind_proxy=behind_proxy,
+        tls_certificate=tls_certificate,
+        tls_key=tls_key,
+    )
+    check(configuration)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    with open_tokens(configuration.database, None) as tokens:
+        token = tokens.first()
+    if token is not None:
+        _say(f"This is the first start. The administrator's token, shown only now:\n{token}")
+    _say(f"Checkpoints are signed with the key {Signer.at(configuration.key_file).public_key}")
+    if configuration.workers > 1:
+        uvicorn.run(**_uvicorn(configuration))
+        return
+    settings = uvicorn.Config(**_uvicorn(configuration))
+    socket = settings.bind_socket()  # bound before the address is told, as 0 stands for any port
+    host, port = socket.getsockname()[:2]
+    scheme = "http" if configuration.tls_certificate is None else "https"
+    _say(f"Serving at {scheme}://{f'[{host}]' if ':' in str(host) else host}:{port}")
+    uvicorn.Server(settings).run([socket])
+
+
+def check(configuration: Configuration) -> None:
+    """Refuse what would lose or leak: several processes on SQLite, and tokens over an open network without TLS."""
+    if configuration.workers > 1 and not configuration.database.startswith("postgres"):
+        raise InvalidParameter(f"`workers` must be 1 on SQLite, got {configuration.workers}; PostgreSQL takes more.")
+    if (configuration.tls_certificate is None) != (configuration.tls_key is None):
+        raise InvalidParameter("`tls_certificate` and `tls_key` must be given together.")
+    safe = configuration.behind_proxy or configuration.tls_certificate is not None or _loopback(configuration.host)
+    if not safe:
+        raise InvalidParameter(
+            f"`host` must be a loopback address, as tokens would travel in the clear, got {configuration.host!r}; give "
+            "tls_certificate and tls_key, or say behind_proxy if something in front does TLS."
+        )
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _uvicorn(configuration: Configuration) -> dict[str, Any]:
+    """How the server is run. Requests aren't logged one by one: their addresses name people."""
+    many = configuration.workers > 1
+    if many:  # other processes find the configuration in their environment
+        os.environ.update(configuration.environment())
+        app: Any = "likewise.service.http:create_app"
+    else:
+        from likewise.service.http import create_app
+
+        app = create_app(configuration)
+    return {
+        "app": app,
+        "factory": many,
+        "workers": configuration.workers,
+        "host": configuration.host,
+        "port": configuration.port,
+        "ssl_certfile": configuration.tls_certificate,
+        "ssl_keyfile": configuration.tls_key,
+        "proxy_headers": configuration.behind_proxy,
+        "forwarded_allow_ips": configuration.proxies,
+        "access_log": False,
+        "server_header": False,
+        "log_config": None,
+        "log_level": "warning",
+        "timeout_graceful_shutdown": PATIENCE,
+    }
+
+
+def _say(text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,44 @@
+"""What the commands of the service share: where its database is, and a sentence if its packages aren't here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from likewise.errors import NotSupported
+
+if TYPE_CHECKING:
+    from likewise.service.tokens import Tokens
+
+Database = Annotated[
+    str | None, typer.Option(help="A SQLite file, or postgresql://…; likewise.db, or LIKEWISE_DATABASE, if not given.")
+]
+Config = Annotated[
+    Path | None, typer.Option(help="A TOML file of settings; options and LIKEWISE_… variables come before it.")
+]
+
+
+@contextmanager
+def service_part() -> Iterator[None]:
+    """Around the imports of a command: a missing package is named together with the extra that brings it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = 'pip install "likewise[service]"'
+        raise NotSupported(f"The service needs {error.name}, which is not here: {package}.") from None
+
+
+@contextmanager
+def open_tokens(database: str | None, config: Path | None) -> Iterator[Tokens]:
+    """The tokens of a service, whether it runs or not."""
+    with service_part():
+        from likewise.service.configuration import configured
+        from likewise.service.store import Store
+        from likewise.service.tokens import Tokens
+    with Store(configured(config, database=database).database) as store:
+        store.migrate()
+        yield Tokens(store)

@@ -1,0 +1,92 @@
+"""``likewise user``: who may ask the service for what."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+
+from likewise.cli.output import AsJson, console, print_json
+from likewise.cli.service import Config, Database, open_tokens
+from likewise.errors import InvalidParameter
+
+EXAMPLES = """
+Examples:
+
+    likewise user add bank --role decider --stream loans
+
+    likewise user add ann --role auditor --stream loans --days 90
+
+    likewise user list
+
+    likewise user revoke ann
+"""
+user = typer.Typer(no_args_is_help=True, help="Who may ask the service for what: add, list and revoke tokens.")
+
+
+@user.command(epilog=EXAMPLES)
+def add(
+    name: Annotated[str, typer.Argument(help="Whom the log shall name.")],
+    role: Annotated[str, typer.Option(help="admin, decider, auditor or viewer.")],
+    stream: Annotated[
+        list[str] | None, typer.Option(help="A stream that the token is for; may be repeated; all if not given.")
+    ] = None,
+    days: Annotated[float | None, typer.Option(help="Days until it expires; never if not given.")] = None,
+    database: Database = None,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a token, which is shown once and never again."""
+    with open_tokens(database, config) as tokens:
+        token, expires = tokens.add(name, role, stream or None, days)
+    if as_json:
+        print_json({"token": token, "name": name, "role": role, "streams": stream or None, "expires_at": expires})
+        return
+    until = "" if expires is None else f", until {_time(expires)}"
+    console.print(f"The token of {name} ({role}{until}), shown only now:", markup=False, highlight=False)
+    console.print(token, markup=False, highlight=False, soft_wrap=True)
+
+
+@user.command("list")
+def listed(database: Database = None, config: Config = None, as_json: AsJson = False) -> None:
+    """Every token there was, oldest first; never the tokens themselves."""
+    with open_tokens(database, config) as tokens:
+        found = tokens.list()
+    if as_json:
+        print_json({"tokens": found})
+        return
+    from rich.table import Table
+
+    table = Table("token", "name", "role", "streams", "made", "state")
+    for one in found:
+        streams = "all" if one["streams"] is None else " ".join(one["streams"])
+        table.add_row(one["token"], one["name"], one["role"], streams, _time(one["created_at"]), _state(one))
+    console.print(table, markup=False)
+
+
+@user.command()
+def revoke(
+    who: Annotated[str, typer.Argument(help="A name, for all its tokens; or one token as the list shows it.")],
+    database: Database = None,
+    config: Config = None,
+) -> None:
+    """Make tokens worthless; a running service refuses them within a second."""
+    with open_tokens(database, config) as tokens:
+        count = tokens.revoke(who)
+    if count == 0:
+        raise InvalidParameter(f"`who` must be a name or a token of the list that isn't revoked, got {who!r}.")
+    console.print(f"Revoked {count} token{'s' if count > 1 else ''}.")
+
+
+def _state(one: dict[str, Any]) -> str:
+    if one["revoked_at"] is not None:
+        return f"revoked {_time(one['revoked_at'])}"
+    expires = one["expires_at"]
+    if expires is None:
+        return "valid"
+    return f"{'expired' if expires <= datetime.now(UTC).timestamp() else 'valid until'} {_time(expires)}"
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
