@@ -1,40 +1,81 @@
-"""Every ```python block of README.md and docs/ runs, page by page, in the order in which it is read."""
+"""The documentation is true: its code runs, page by page, as it is read; every command and option stands in it.
+
+A ```python block runs in the page's namespace; one with prompts must print what it shows. In a ```sh block every line
+runs too: ``likewise …`` in the page's folder, while what sets a machine up
+(``make …``, ``pip install …``) must name targets and extras that exist.
+"""
 
 from __future__ import annotations
 
 import doctest
 import re
+import shlex
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
+import typer
+
+from likewise import cli
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([*ROOT.glob("README.md"), *(ROOT / "docs").rglob("*.md")])
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+DOCS = ROOT / "docs"
+PAGES = sorted([*ROOT.glob("README.md"), *DOCS.rglob("*.md")])
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
-def blocks(page: Path) -> list[tuple[int, str]]:
-    """The page's Python blocks, each with the number of its first line."""
+class Block(NamedTuple):
+    """Code of a page: its language, the number of its first line, and itself."""
+
+    language: str
+    line: int
+    code: str
+
+
+def blocks(page: Path) -> list[Block]:
     text = page.read_text(encoding="utf-8")
-    return [(text.count("\n", 0, found.start(1)) + 1, found.group(1)) for found in BLOCK.finditer(text)]
+    return [Block(m.group(1), text.count("\n", 0, m.start(2)) + 1, m.group(2)) for m in BLOCK.finditer(text)]
 
 
-def run(page: Path, line: int, code: str, names: dict[str, Any]) -> None:
-    """One block in the page's namespace; a block with prompts must also print what it shows."""
-    if not code.lstrip().startswith(">>>"):
+def run_python(page: Path, block: Block, names: dict[str, Any]) -> None:
+    if not block.code.lstrip().startswith(">>>"):
         # The padding makes a traceback name the line of the page; this file's __future__ must not leak into it.
-        exec(compile("\n" * (line - 1) + code, str(page), "exec", dont_inherit=True), names)
+        exec(compile("\n" * (block.line - 1) + block.code, str(page), "exec", dont_inherit=True), names)
         return
-    prompts = doctest.DocTestParser().get_doctest(code, {}, page.name, str(page), line - 1)
+    prompts = doctest.DocTestParser().get_doctest(block.code, {}, page.name, str(page), block.line - 1)
     prompts.globs = names
     said: list[str] = []
     doctest.DocTestRunner(optionflags=OPTIONS).run(prompts, out=said.append, clear_globs=False)
     assert not said, "".join(said)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def run_shell(line: str) -> None:
+    command, *words = shlex.split(line, comments=True)
+    if command == "likewise":
+        with pytest.raises(SystemExit) as done:
+            cli.main(words)
+        assert done.value.code in (None, 0), line
+    elif command == "make":
+        targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        assert words[0] in targets, line
+    elif command == "pip":
+        extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+        wanted = re.findall(r"likewise\[([a-z,]+)\]", line)
+        assert words[0] == "install", line
+        assert {extra for names in wanted for extra in names.split(",")} <= set(extras), line
+    else:
+        raise AssertionError(f"nobody knows how to run {line!r}")
+
+
+def shell_lines(code: str) -> Iterator[str]:
+    """The commands of a block; one may go on over several lines."""
+    return (line for line in code.replace("\\\n", " ").splitlines() if line.strip() and not line.startswith("#"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 @pytest.mark.filterwarnings("error")
 def test_the_code_of_a_page_runs_from_top_to_bottom(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -42,17 +83,60 @@ def test_the_code_of_a_page_runs_from_top_to_bottom(
     monkeypatch.setenv("MPLBACKEND", "Agg")
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "__main__"}
-    for line, code in blocks(page):
-        run(page, line, code, names)
+    for block in blocks(page):
+        if block.language == "python":
+            run_python(page, block, names)
+        elif block.language == "sh":
+            for line in shell_lines(block.code):
+                run_shell(line)
+        else:
+            assert block.language in ("json", "toml", "text"), f"{page}:{block.line}: {block.language}"
 
 
 def test_blocks_are_found_and_a_wrong_output_is_noticed(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("Words.\n\n```python\nx = 1\n```\n\n```\nnot python\n```\n\n```python\n>>> x\n2\n```\n")
-    (first, code), (second, prompts) = blocks(page)
-    assert (first, second) == (4, 12)
+    first, second = blocks(page)
+    assert (first.line, second.line) == (4, 12)
     names: dict[str, Any] = {}
-    run(page, first, code, names)
+    run_python(page, first, names)
     assert names["x"] == 1
     with pytest.raises(AssertionError, match="Expected"):
-        run(page, second, prompts, names)
+        run_python(page, second, names)
+
+
+@pytest.mark.parametrize("line", ["make nothing", 'pip install "likewise[nothing]"', "rm -rf x", "likewise nothing"])
+def test_a_line_of_shell_that_could_not_work_is_noticed(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(AssertionError):
+        run_shell(line)
+
+
+def commands(group: Any, path: str = "likewise") -> Iterator[tuple[str, Any]]:
+    """Every command of a group and of the groups within it, by its full name."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, f"{path} {name}")
+        else:
+            yield f"{path} {name}", command
+
+
+COMMANDS = dict(commands(typer.main.get_command(cli.app)))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_and_option_is_documented(name: str) -> None:
+    page = (DOCS / "command.md").read_text(encoding="utf-8")
+    assert f"\n## {name}\n" in page
+    section = page.split(f"\n## {name}\n")[1].split("\n## ")[0]
+    for parameter in COMMANDS[name].params:
+        for option in [*parameter.opts, *parameter.secondary_opts]:
+            if option.startswith("--") and option not in ("--json", "--help"):
+                assert f"`{option}`" in section or f"`{option} " in section, f"{name} {option}"
+
+
+def test_every_page_stands_in_the_navigation_and_every_picture_exists() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in DOCS.rglob("*.md"):
+        assert f": {page.relative_to(DOCS)}" in navigation, page
+        for picture in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / picture).is_file(), f"{page}: {picture}"

@@ -34,7 +34,9 @@ def demo(
     ] = 0.1,
     seed: Annotated[int, typer.Option(min=0, help="Names every random number of the demo.")] = 0,
     out: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("demo"),
-    synthetic: Annotated[bool, typer.Option(help="Play on the built-in population, without any download.")] = False,
+    synthetic: Annotated[
+        bool, typer.Option("--synthetic", help="Play on the built-in population, without any download.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Play three learners on the same people (Adult) against the same hidden distance, and compare them."""
