@@ -39,12 +39,7 @@ def file_digest(path: Path) -> str:
         raise DataUnavailable(f"`source` must be a file that can be read, got {path}: {error.strerror}.") from None
 
 
-def read(settings: Settings) -> Dataset:
-    """Everybody, as the settings say."""
-    return settled(settings)[1]
-
-
-def settled(s: Settings) -> tuple[Settings, Dataset]:
+def read(s: Settings) -> tuple[Settings, Dataset]:
     """The settings, with columns named exactly as in the file; and everybody, as they say."""
     if not s.sha256:
         return s, _built_in(s)
