@@ -1,5 +1,8 @@
 """Likewise: online decisions that learn individual fairness from a person who only points at unfair pairs."""
 
+import importlib
+from typing import Any
+
 from likewise import (
     auditors,
     certificates,
@@ -99,3 +102,10 @@ __all__ = [
     "reduction",
     "theory",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """``likewise.Client``, imported when it is first asked for: it needs packages that learning doesn't."""
+    if name == "Client":
+        return importlib.import_module("likewise.client").Client
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

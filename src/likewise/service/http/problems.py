@@ -81,7 +81,7 @@ async def _refused(request: Request, error: Exception) -> Response:
     status, title = status_of(error)
     if status == HTTPStatus.INTERNAL_SERVER_ERROR:
         return await _failed(request, error)
-    headers = {"Retry-After": "5"} if status == HTTPStatus.SERVICE_UNAVAILABLE else None
+    headers = {"Retry-After": "1"} if isinstance(error, Unavailable) else None  # who knows when a stop will end
     return problem(request.scope, status, str(error), title=title, headers=headers)
 
 

@@ -1,0 +1,263 @@
+"""A client of the service: every route a method, with retries that are safe.
+
+Each call that changes something carries an idempotency key of its own, the same over all its retries, so what was sent
+twice happens once.
+"""
+
+from __future__ import annotations
+
+import random
+import secrets
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from likewise.errors import LikewiseError, NotSupported
+
+try:
+    import httpx
+except ModuleNotFoundError:
+    raise NotSupported('The client needs httpx, which is not here: pip install "likewise[service]".') from None
+
+PASSING = frozenset({429, 502, 503, 504})
+"""Statuses that may be different in a moment."""
+LONGEST_WAIT = 30.0
+"""Seconds between two tries, whatever the service asks for."""
+
+
+class ServiceRefused(LikewiseError):
+    """The service refused; ``status`` is the HTTP status, ``problem`` its RFC 9457 problem."""
+
+    def __init__(self, status: int, problem: dict[str, Any]) -> None:
+        super().__init__(problem.get("detail") or f"The service answered {status}.")
+        self.status = status
+        self.problem = problem
+
+
+class ServiceUnreachable(LikewiseError):
+    """Nobody answered, however often it was tried."""
+
+
+class Client:
+    """A connection to a service; also a context manager.
+
+    Parameters
+    ----------
+    url
+        Where it is, as ``likewise serve`` says.
+    token
+        As ``likewise user add`` says.
+    timeout
+        Seconds to wait for one answer.
+    retries
+        How often to try again when nobody answers, or the service says that it will soon (429, 502, 503, 504). Waits
+        double from a tenth of a second, with chance, unless the service names a time itself.
+    transport
+        Another way to reach it, for tests.
+
+    Examples
+    --------
+    >>> with Client("http://127.0.0.1:8321", token="lw_…") as client:  # doctest: +SKIP
+    ...     client.decide("loans", [{"id": "ann", "features": {"score": 0.7}}])["decisions"]
+    [{'id': 'ann', 'probability': 0.5, 'decision': 1}]
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        *,
+        timeout: float = 30.0,
+        retries: int = 5,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        headers = {"Authorization": f"Bearer {token}"}
+        self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout, transport=transport)
+        self._retries = retries
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._http.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Streams ------------------------------------------------------------------------------------------------------
+
+    def create_stream(self, name: str, **settings: Any) -> dict[str, Any]:
+        """Create a stream: features, alpha and what else :class:`likewise.service.settings.Settings` has; or sample."""
+        return self._ask("POST", "/v1/streams", {"name": name, **settings})
+
+    def streams(self) -> Iterator[str]:
+        """The names of the streams that the token is for."""
+        after: str | None = ""
+        while after is not None:
+            page = self._ask("GET", "/v1/streams", params={"after": after})
+            yield from page["streams"]
+            after = page["next"]
+
+    def stream(self, stream: str) -> dict[str, Any]:
+        """Settings, counts, delay and regret of a stream."""
+        return self._ask("GET", _at(stream))
+
+    def change_waits(self, stream: str, **waits: Any) -> dict[str, Any]:
+        """Change how long rounds wait, from now on."""
+        return self._ask("PATCH", _at(stream), {"waits": waits})
+
+    def stop(self, stream: str, reason: str = "") -> dict[str, Any]:
+        """No decisions from now on."""
+        return self._ask("POST", _at(stream, "stop"), {"reason": reason})
+
+    def resume(self, stream: str) -> dict[str, Any]:
+        """Decide again."""
+        return self._ask("POST", _at(stream, "resume"))
+
+    # Decisions and labels -----------------------------------------------------------------------------------------
+
+    def decide(self, stream: str, people: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Decisions about people, each {id, features}: {round, policy_version, decisions, receipt}."""
+        return self._ask("POST", _at(stream, "rounds"), {"people": list(people)})
+
+    def label(self, stream: str, round: int, labels: Mapping[str, int]) -> dict[str, Any]:
+        """How it turned out, 0 or 1 by the ids of people: {round, disposition, receipt}."""
+        return self._ask("PUT", _at(stream, "rounds", round, "labels"), {"labels": dict(labels)})
+
+    # Audits -------------------------------------------------------------------------------------------------------
+
+    def claim(self, stream: str) -> dict[str, Any] | None:
+        """The oldest round that waits for an audit, for this auditor alone for a while; None if there is none."""
+        return self._ask("POST", _at(stream, "audits", "claim")) or None
+
+    def renew(self, stream: str, round: int) -> dict[str, Any]:
+        """Keep a claimed round for longer."""
+        return self._ask("POST", _at(stream, "rounds", round, "audit", "renew"))
+
+    def release(self, stream: str, round: int) -> None:
+        """Give a claimed round back."""
+        self._ask("POST", _at(stream, "rounds", round, "audit", "release"))
+
+    def audit(
+        self, stream: str, round: int, verdict: str, pair: Sequence[str] = (), *, reason: str = "", note: str = ""
+    ) -> dict[str, Any]:
+        """A verdict: "pair" with the ids of two people, "none" or "skip"."""
+        said = {"verdict": verdict, "pair": list(pair), "reason": reason, "note": note}
+        return self._ask("PUT", _at(stream, "rounds", round, "audit"), said)
+
+    def retract(self, stream: str, round: int) -> dict[str, Any]:
+        """Take a verdict back within its grace time."""
+        return self._ask("POST", _at(stream, "rounds", round, "audit", "retract"))
+
+    def correct(
+        self, stream: str, round: int, verdict: str, pair: Sequence[str] = (), *, reason: str = "", note: str = ""
+    ) -> dict[str, Any]:
+        """Say of a closed round what its audit should have been; recorded, never silently unlearned."""
+        said = {"verdict": verdict, "pair": list(pair), "reason": reason, "note": note}
+        return self._ask("POST", _at(stream, "rounds", round, "audit", "correct"), said)
+
+    # Reading ------------------------------------------------------------------------------------------------------
+
+    def round(self, stream: str, round: int) -> dict[str, Any]:
+        """Everything that is known of a round."""
+        return self._ask("GET", _at(stream, "rounds", round))
+
+    def events(self, stream: str, after: int = 0, page: int = 500) -> Iterator[dict[str, Any]]:
+        """The log from event ``after`` on, read in pages."""
+        further: int | None = after
+        while further is not None:
+            found = self._ask("GET", _at(stream, "events"), params={"after": further, "limit": page})
+            yield from found["events"]
+            further = found["next"]
+
+    def certificate(self, stream: str, delta: float = 0.05) -> dict[str, Any]:
+        """What is proved of the rounds so far, with every assumption."""
+        return self._ask("GET", _at(stream, "certificate"), params={"delta": delta})
+
+    def export(self, stream: str, path: str | Path, *, people: bool = True) -> None:
+        """Write the whole log to a file, for ``likewise verify``."""
+        with self._http.stream("GET", _at(stream, "export"), params={"people": people}) as answer:
+            if answer.is_error:
+                answer.read()
+                raise _refusal(answer)
+            with open(path, "wb") as file:
+                for piece in answer.iter_bytes():
+                    file.write(piece)
+
+    def person(self, stream: str, person: str) -> dict[str, Any]:
+        """One person's decision record."""
+        return self._ask("GET", _at(stream, "people", person))
+
+    def erase(self, stream: str, person: str) -> dict[str, Any]:
+        """Erase a person for ever; the log still verifies."""
+        return self._ask("DELETE", _at(stream, "people", person))
+
+    def ready(self) -> bool:
+        """Whether the service has read its logs; asked once, without retries."""
+        try:
+            return self._http.get("/readyz").is_success
+        except httpx.TransportError:
+            return False
+
+    # How ----------------------------------------------------------------------------------------------------------
+
+    def _ask(
+        self, method: str, path: str, body: Any = None, params: Mapping[str, str | int | float] | None = None
+    ) -> dict[str, Any]:
+        headers = {} if method == "GET" else {"Idempotency-Key": secrets.token_hex(16)}
+        request = self._http.build_request(method, path, json=body, params=params, headers=headers)
+        for tried in range(self._retries + 1):
+            last = tried == self._retries
+            try:
+                answer = self._http.send(request)
+            except httpx.TransportError as error:
+                if last:
+                    raise ServiceUnreachable(f"Nobody answers at {self._http.base_url}: {error}.") from error
+                wait = _backoff(tried)
+            else:
+                if last or not _passes(answer):
+                    return _answer(answer)
+                wait = _asked_for(answer) or _backoff(tried)
+            time.sleep(min(wait, LONGEST_WAIT))
+        raise AssertionError("the last try returns or raises")
+
+
+def _at(stream: str, *parts: str | int) -> str:
+    return "/".join(["/v1/streams", *(quote(str(part), safe="") for part in (stream, *parts))])
+
+
+def _backoff(tried: int) -> float:
+    """Twice as long each time, with chance, so that many clients don't come back at once."""
+    return random.uniform(0.05, 0.1) * float(2**tried)
+
+
+def _asked_for(answer: httpx.Response) -> float | None:
+    """Seconds after which the service wants to be asked again, if it says so as a number."""
+    said = answer.headers.get("retry-after", "")
+    return float(said) if said.isdecimal() else None
+
+
+def _passes(answer: httpx.Response) -> bool:
+    """Whether it may be different in a moment; a stream that somebody stopped won't be."""
+    return answer.status_code in PASSING and _problem(answer).get("title") != "Stopped"
+
+
+def _answer(answer: httpx.Response) -> dict[str, Any]:
+    if answer.is_success:
+        return dict(answer.json()) if answer.content else {}
+    raise _refusal(answer)
+
+
+def _refusal(answer: httpx.Response) -> ServiceRefused:
+    return ServiceRefused(answer.status_code, _problem(answer))
+
+
+def _problem(answer: httpx.Response) -> dict[str, Any]:
+    """The problem in an answer; something in between may have answered in its own words."""
+    if "json" not in answer.headers.get("content-type", ""):
+        return {}
+    found = answer.json()
+    return found if isinstance(found, dict) else {}
