@@ -297,7 +297,9 @@ def test_half_a_line_is_no_answer(people, tmp_path):
     with folder.answers_file.open("a") as file:
         file.write('{"round": 3, "ans')
     assert folder.answers() == {1: None, 2: lw.Report(3, 1)}
+    (folder.path / "unfinished-77-report.html").write_text("<html>")
     Run.resume(tmp_path / "run", person([]))
+    assert not list(folder.path.glob("unfinished*"))
     folder.add_answer(3, lw.SKIPPED)
     assert folder.answers() == {1: None, 2: lw.Report(3, 1), 3: lw.SKIPPED}
 

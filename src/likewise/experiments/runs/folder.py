@@ -162,8 +162,10 @@ class RunFolder:
         lines = [json.loads(line) for line in self._whole_lines().splitlines()]
         return {line["round"]: _answer(line["answer"]) for line in lines}
 
-    def mend_answers(self) -> None:
-        """Take away a line that was cut off, so that the next answer begins one of its own."""
+    def mend(self) -> None:
+        """Take away what a crash left unfinished: drafts of files, and an answer that was cut off."""
+        for draft in self.path.rglob("unfinished-*"):
+            draft.unlink(missing_ok=True)
         if self.answers_file.exists():
             os.truncate(self.answers_file, len(self._whole_lines()))
 

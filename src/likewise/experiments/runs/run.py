@@ -77,7 +77,7 @@ class Run:
         settings = stored_settings(folder, source)
         setup = prepare(settings)
         _require_same(setup, folder)
-        folder.mend_answers()
+        folder.mend()
         return cls._of(folder, setup, person)
 
     @classmethod
