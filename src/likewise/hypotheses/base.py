@@ -87,12 +87,12 @@ class EnumerableClass(ABC):
         self, weights: Floats, losses: Floats, delta: float, round: Round, C: float, costs: Costs, least: float
     ) -> tuple[Floats, Floats, float]:
         """One step of AdaHedge: Δ grows by the round's mix gap, or to ``least``; then the new losses and weights."""
-        rows, y, _ = round.batch
-        s = signed_weights(y, round.report, C, costs)
+        s = signed_weights(round.batch.y, round.report, C, costs)
+        lost = self.losses(round.batch.rows, s)
         if self.log_size > 0:
             eta = self.log_size / delta if delta > 0 else math.inf
-            delta = max(delta + self.mix_gap(weights, losses, rows, s, round.probabilities, eta), least)
-        losses = self.added(losses, rows, s)
+            delta = max(delta + self._mix_gap(weights, losses, lost, s, round.probabilities, eta), least)
+        losses = losses + lost
         return losses, self.adahedge_weights(losses, delta), delta
 
     def adahedge_weights(self, losses: Floats, delta: float) -> Floats:
@@ -108,8 +108,13 @@ class EnumerableClass(ABC):
 
         ``losses`` are the cumulative ones before the round; p·ℓ = Σ_i s_i π(x_i) is read off the probabilities.
         """
-        mean = float(s @ probabilities)
-        gap = self.geometry.mix_gap(weights, losses, self.losses(rows, s), mean, eta)
+        return self._mix_gap(weights, losses, self.losses(rows, s), s, probabilities, eta)
+
+    def _mix_gap(
+        self, weights: Floats, losses: Floats, lost: Floats, s: Floats, probabilities: Floats, eta: float
+    ) -> float:
+        """As :meth:`mix_gap`, for a round whose losses are known."""
+        gap = self.geometry.mix_gap(weights, losses, lost, float(s @ probabilities), eta)
         return gap if gap > ROUNDING * float(np.abs(s).sum()) else 0.0
 
     def predict(self, X: Any) -> NDArray[np.uint8]:

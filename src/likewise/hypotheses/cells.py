@@ -84,6 +84,8 @@ class Cells(EnumerableClass):
 
     def losses(self, rows: Rows, s: Floats) -> Floats:
         """The signed weight in every cell."""
+        if s.ndim == 1:
+            return np.asarray(np.bincount(rows, s, self.geometry.dim), dtype=float)
         return binned_sums(rows[:, None], s, self.geometry.dim)
 
     def probability(self, weights: Floats, rows: Rows) -> Floats:
