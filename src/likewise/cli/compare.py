@@ -97,7 +97,7 @@ def compare(
         data = _people(context.params)
     folder = out or Path(f"{Path(source).stem}-compared")
     console.print(f"[bold]{escape(data.name)}.[/] {escape(data.described)} {escape(data.distance_described)}")
-    with _bar(console, as_json) as tell, _stoppable(console, folder):
+    with _stoppable(console, folder), _bar(console, as_json) as tell:
         done = sweeps.compare(sweep, data, folder, recipe=recipe, jobs=jobs, backend=backend, address=address,
                               progress=tell)  # fmt: skip
     table = sweeps.write_table(done.lines, folder / "table.csv")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+import warnings
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -85,43 +86,48 @@ def compare(
     from likewise import __version__
 
     recipe, results = recipe or Recipe(), Results(Path(out) / "results.jsonl")
-    arena_print = recipe.fingerprint(data)
-    trials = {trial.key(arena_print, __version__): trial for trial in sweep.trials()}
+    people = recipe.fingerprint(data)
+    trials = {trial.key(people, __version__): trial for trial in sweep.trials()}
     known = results.read()
-    missing = [key for key in trials if key not in known]
+    missing = {key: trial for key, trial in trials.items() if key not in known}
     arena = cache(lambda: recipe.prepare(data, sweep.people))
     tell = progress or (lambda done, total: None)
     tell(len(trials) - len(missing), len(trials))
     if missing:
-        for trial in trials.values():
+        for trial in missing.values():
             make_learner(arena().hypotheses, trial)  # what can't be played is refused before anything is
-        with cluster(backend, address, arena()):
-            found = _as_they_finish([(key, trials[key]) for key in missing], arena(), jobs)
-            for number, (key, measured) in enumerate(found, start=len(trials) - len(missing) + 1):
-                known[key] = {"key": key, "data": data.name} | dataclasses.asdict(trials[key]) | measured
+        with cluster(backend, address, arena()), closing(_played(missing, arena(), jobs)) as played:
+            for number, (key, measured) in enumerate(played, start=len(trials) - len(missing) + 1):
                 _same_version(measured["version"], __version__)
+                known[key] = {"key": key, "data": data.name} | dataclasses.asdict(trials[key]) | measured
                 results.add(known[key])
                 tell(number, len(trials))
     records = [known[key] for key in trials]
     return Comparison(sweep, records, summarise(records), len(missing), Path(out), arena)
 
 
-def _as_they_finish(
-    calls: Sequence[tuple[str, Trial]], arena: Arena, jobs: int
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Results in the order in which they come, or, where joblib's backend can't, a few at a time."""
-    from joblib import Parallel, delayed
+Played = Generator[tuple[str, dict[str, Any]], None, None]
+"""Keys and what was measured, in the order in which they come."""
 
-    work = [delayed(_named)(key, trial, arena) for key, trial in calls]
+
+def _played(trials: Mapping[str, Trial], arena: Arena, jobs: int) -> Played:
+    """Play the trials, one result at a time, or a few where joblib's backend can't hand over single ones."""
+    from joblib import Parallel, delayed, effective_n_jobs
+
+    work = [delayed(_named)(key, trial, arena) for key, trial in trials.items()]
     try:
         parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
     except ValueError:
-        parallel = Parallel(n_jobs=jobs, batch_size=1)
-        step = 2 * max(1, parallel._effective_n_jobs())
+        # Such backends (Ray's) may have workers elsewhere, which can't open a memory map of ours: max_nbytes.
+        parallel, step = Parallel(n_jobs=jobs, batch_size=1, max_nbytes=None), 2 * effective_n_jobs(jobs)
         for start in range(0, len(work), step):
             yield from parallel(work[start : start + step])
         return
-    yield from parallel(work)
+    with warnings.catch_warnings():
+        # Whoever stops a sweep knows that the trials under way are lost.
+        warnings.filterwarnings("ignore", r"\d+ tasks")
+        with closing(parallel(work)) as running:
+            yield from running
 
 
 def _named(key: str, trial: Trial, arena: Arena) -> tuple[str, dict[str, Any]]:
