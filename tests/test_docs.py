@@ -1,8 +1,9 @@
 """The documentation is true: its code runs, page by page, as it is read; every command and option stands in it.
 
 A ```python block runs in the page's namespace; one with prompts must print what it shows. In a ```sh block every line
-runs too: ``likewise …`` in the page's folder, while what sets a machine up
-(``make …``, ``pip install …``) must name targets and extras that exist.
+runs too: ``likewise …`` in the page's folder, ``likewise serve`` for as long as the page takes, with its address and
+token in place of those on the page; what sets a machine up (``make …``, ``pip install …``) must name targets and extras
+that exist.
 """
 
 from __future__ import annotations
@@ -10,8 +11,13 @@ from __future__ import annotations
 import doctest
 import re
 import shlex
+import subprocess
+import sys
+import time
 import tomllib
+import urllib.request
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -70,6 +76,36 @@ def run_shell(line: str) -> None:
         raise AssertionError(f"nobody knows how to run {line!r}")
 
 
+@contextmanager
+def served(line: str) -> Iterator[dict[str, str]]:
+    """A server that runs while the page does; what stands on the page for its address and its token, and what is so."""
+    command = [sys.executable, "-u", "-m", *shlex.split(line), "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        said = ""
+        assert process.stdout is not None
+        while "Serving at" not in said:
+            told = process.stdout.readline()
+            assert told, f"{line} ended after saying: {said}"
+            said += told
+        address = re.findall(r"http://[0-9.:]+", said)[-1]
+        _wait_until_ready(address)
+        yield {"http://127.0.0.1:8321": address, "lw_…": (re.findall(r"lw_[0-9a-f]+", said) or ["lw_…"])[0]}
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
+
+
+def _wait_until_ready(address: str) -> None:
+    for _ in range(300):
+        try:
+            with urllib.request.urlopen(f"{address}/readyz", timeout=5):
+                return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError(f"{address} never became ready")
+
+
 def shell_lines(code: str) -> Iterator[str]:
     """The commands of a block; one may go on over several lines."""
     return (line for line in code.replace("\\\n", " ").splitlines() if line.strip() and not line.startswith("#"))
@@ -83,14 +119,21 @@ def test_the_code_of_a_page_runs_from_top_to_bottom(
     monkeypatch.setenv("MPLBACKEND", "Agg")
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "__main__"}
-    for block in blocks(page):
-        if block.language == "python":
-            run_python(page, block, names)
-        elif block.language == "sh":
-            for line in shell_lines(block.code):
-                run_shell(line)
-        else:
-            assert block.language in ("json", "toml", "text"), f"{page}:{block.line}: {block.language}"
+    instead: dict[str, str] = {}
+    with ExitStack() as running:
+        for block in blocks(page):
+            for shown, real in instead.items():
+                block = block._replace(code=block.code.replace(shown, real))
+            if block.language == "python":
+                run_python(page, block, names)
+            elif block.language == "sh":
+                for line in shell_lines(block.code):
+                    if line.startswith("likewise serve"):
+                        instead = running.enter_context(served(line))
+                    else:
+                        run_shell(line)
+            else:
+                assert block.language in ("json", "toml", "text"), f"{page}:{block.line}: {block.language}"
 
 
 def test_blocks_are_found_and_a_wrong_output_is_noticed(tmp_path: Path) -> None:
@@ -140,3 +183,16 @@ def test_every_page_stands_in_the_navigation_and_every_picture_exists() -> None:
         assert f": {page.relative_to(DOCS)}" in navigation, page
         for picture in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / picture).is_file(), f"{page}: {picture}"
+
+
+def test_every_route_and_setting_of_the_service_is_documented() -> None:
+    from likewise.service.configuration import Configuration
+    from likewise.service.http.access import ACCESS, PUBLIC
+
+    page = (DOCS / "service.md").read_text(encoding="utf-8")
+    for method, path in ACCESS:
+        assert f"| `{method} {path.replace(':path', '')}` |" in page
+    for path in PUBLIC:
+        assert f"`{path}`" in page
+    for name in Configuration.model_fields:
+        assert f"| `{name}` |" in page

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Annotated, Any
 
@@ -10,6 +9,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from likewise.errors import require
+from likewise.service.events import dumps
 from likewise.service.http import models
 from likewise.service.http.access import AUDITOR, PERSON, ROUND, STREAM, Caller
 from likewise.service.http.creation import settings_of
@@ -208,7 +208,7 @@ def get_export(
 
 def _written(lines: Iterator[dict[str, Any]]) -> Iterator[str]:
     for line in lines:
-        yield json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n"
+        yield dumps(line) + "\n"  # canonical: the checker compares bytes
 
 
 @router.get(PERSON, response_model=models.PersonRecord, tags=["people"])
