@@ -16,6 +16,8 @@ from likewise import (
     learners,
     policies,
     reduction,
+    report,
+    scoring,
     theory,
 )
 from likewise.auditors import (
@@ -100,6 +102,8 @@ __all__ = [
     "play",
     "policies",
     "reduction",
+    "report",
+    "scoring",
     "theory",
 ]
 
