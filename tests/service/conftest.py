@@ -7,9 +7,11 @@ import os
 import shutil
 import tempfile
 import warnings
+from contextlib import ExitStack
 
 import pytest
 from loans import Clock
+from serving import running
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
@@ -117,3 +119,13 @@ def start(open_store, signer, checkpoints, clock):
 @pytest.fixture
 def engine(database, start):
     return start(database)
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """A function that starts a service in a thread, stopped when the test ends; see :func:`serving.running`."""
+    beside = {"key": tmp_path / "service.key", "checkpoints": tmp_path / "service.checkpoints"}
+    with ExitStack() as stack:
+        yield lambda database, **settings: stack.enter_context(
+            running(**{"database": str(database)} | beside | settings)
+        )

@@ -1,0 +1,138 @@
+"""Running services for tests: in a thread of this process, or in a process that can be killed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+
+import httpx
+import jsonschema_rs
+import uvicorn
+
+from likewise.service.configuration import Configuration
+from likewise.service.http import create_app
+
+STREAM = {
+    "name": "loans",
+    "features": [{"name": "score"}, {"name": "age", "shown": False, "sensitive": True}],
+    "cuts": {"score": [0.2, 0.4, 0.6, 0.8]},
+    "alpha": 0.1,
+    "largest_batch": 8,
+    "waits": {"grace": 0},
+}
+ROLES = ("admin", "decider", "auditor", "viewer")
+
+
+def people(t, k=3):
+    """The people of a round."""
+    return [{"id": f"{t}-{i}", "features": {"score": (0.1 + 0.37 * (t + i)) % 1, "age": 30 + i}} for i in range(k)]
+
+
+def documented(answer, document):
+    """Fail unless an answer is one that the OpenAPI document has, and every error is a problem of the one shape."""
+    answer.read()
+    kind = answer.headers.get("content-type", "").partition(";")[0]
+    if answer.is_error:
+        assert kind == "application/problem+json", answer.text
+        fits({"$ref": "#/components/schemas/Problem"}, answer.json(), document)
+        assert answer.json()["status"] == answer.status_code
+    operation = operation_of(answer.request, document)
+    if operation is not None:
+        content = operation["responses"][str(answer.status_code)].get("content", {})
+        assert kind in content or not answer.content, (kind, answer.text)
+        if kind.endswith("json") and (schema := content[kind].get("schema")):
+            fits(schema, answer.json(), document)
+
+
+def fits(schema, value, document):
+    """Fail unless a JSON value fits a schema of the document."""
+    jsonschema_rs.validate({**schema, "components": document["components"]}, value)
+
+
+def operation_of(request, document):
+    """What the document says of a request; None if it has no such operation."""
+    for path, operations in document["paths"].items():
+        pattern = re.sub(r"\\{person\\}", ".+", re.escape(path))
+        if re.fullmatch(re.sub(r"\\{\w+\\}", "[^/]+", pattern), request.url.path):
+            return operations.get(request.method.lower())
+    return None
+
+
+class Running:
+    """A service that answers: its application, its address, and a connection for each role."""
+
+    def __init__(self, app, url):
+        self.app, self.url = app, url
+        self.service, self.engine = app.state.service, app.state.service.engine
+        self.tokens = {role: self.service.tokens.add(f"the {role}", role)[0] for role in ROLES}
+        self._opened = []
+
+    def __getattr__(self, role):
+        """A connection for a role, or for anybody."""
+        if role not in (*ROLES, "anybody"):
+            raise AttributeError(role)
+        found = self.connect(self.tokens.get(role))
+        setattr(self, role, found)
+        return found
+
+    def connect(self, token=None):
+        """A connection whose every answer is held against the OpenAPI document."""
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        hooks = {"response": [lambda answer: documented(answer, self.app.openapi())]}
+        found = httpx.Client(base_url=self.url, headers=headers, timeout=60, event_hooks=hooks)
+        self._opened.append(found)
+        return found
+
+    def close(self):
+        for one in self._opened:
+            one.close()
+
+
+@contextmanager
+def running(**configuration):
+    """A service in a thread."""
+    app = create_app(Configuration(**{"max_rate": 1e9, "max_anonymous_rate": 1e9, "tick": 0.05} | configuration))
+    settings = uvicorn.Config(app, port=0, log_config=None, access_log=False)
+    socket = settings.bind_socket()
+    server = uvicorn.Server(settings)
+    thread = threading.Thread(target=server.run, args=([socket],))
+    thread.start()
+    service = Running(app, f"http://127.0.0.1:{socket.getsockname()[1]}")
+    try:
+        yield service
+    finally:
+        service.close()
+        server.should_exit = True
+        thread.join()
+        socket.close()
+
+
+class Process:
+    """``likewise serve`` as an operator starts it."""
+
+    def __init__(self, database, *, before=(), **environment):
+        command = [*before, sys.executable, "-m", "likewise", "serve", "--database", str(database), "--port", "0"]
+        variables = {f"LIKEWISE_{name.upper()}": str(value) for name, value in environment.items()}
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1", **variables}
+        )
+        said = []
+        for line in self.process.stdout:
+            said.append(line)
+            if line.startswith("Serving at "):
+                break
+        self.said = "".join(said)
+        self.url = re.search(r"Serving at (\S+)", self.said)[1]
+        found = re.search(r"lw_[0-9a-f]{64}", self.said)
+        self.token = found and found[0]
+
+    def end(self, how="terminate"):
+        """End it, kindly ("terminate") or not ("kill"); its exit code."""
+        getattr(self.process, how)()
+        code = self.process.wait(30)
+        self.process.stdout.close()
+        return code
