@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import importlib.util
 import json
 import os
 import signal
@@ -311,3 +312,60 @@ def test_the_command_says_what_is_wrong_in_one_sentence(tmp_path, capsys, monkey
     said = capsys.readouterr().err
     assert sentence in " ".join(said.split())
     assert "Traceback" not in said
+
+
+# The example ----------------------------------------------------------------------------------------------------
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def example():
+    """``examples/side_by_side.py`` as a module."""
+    spec = importlib.util.spec_from_file_location("side_by_side", ROOT / "examples" / "side_by_side.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["side_by_side"] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules["side_by_side"]
+
+
+def test_the_example_judges_a_policy_by_its_meaning(example):
+    """Four people who are alike, two of each group: who is a yes for one group only is as unfair as can be."""
+    people = example.People(np.zeros((4, 1)), np.array([0.0, 1, 0, 1]), np.zeros((4, 1)), np.array([0, 0, 1, 1]))
+    data = dataclasses.replace(datasets.synthetic(4))
+    by_group = example.judged(lambda X: np.array([1.0, 1.0, 0.0, 0.0]), people, data)
+    assert by_group == {"error": 0.5, "unfair pairs": 4 / 6, "parity gap": 1.0, "odds gap": 1.0}
+    perfect = example.judged(lambda X: people.y, people, data)
+    assert perfect == {"error": 0.0, "unfair pairs": 4 / 6, "parity gap": 0.0, "odds gap": 0.0}
+
+
+def test_the_example_names_everybody_who_does_better_and_writes_only_the_measured_part(example, tmp_path, monkeypatch):
+    ours = {column: [0.3, 0.31, 0.32] for column in example.COLUMNS}
+    better = ours | {"error": [0.1, 0.11, 0.12]}
+    luckier = ours | {"error": [0.1, 0.5, 0.2]}
+    table = {"model": better, "lucky": luckier, "AdaHedge": ours}
+    said = example.lost(table)
+    assert said[0] == "* **error**, 0.310 for AdaHedge: less for model (0.110)."
+    assert said[1].endswith("nobody has less.")
+    page = tmp_path / "page.md"
+    page.write_text("Before.\n\n<!-- measured -->\nold numbers\n<!-- end -->\n\nAfter.\n")
+    monkeypatch.setattr(example, "measured", lambda *_: table)
+    monkeypatch.setattr(sys, "argv", ["side_by_side.py", "--write", str(page), "--repeats", "3"])
+    example.main()
+    text = page.read_text()
+    assert text.startswith("Before.")
+    assert text.endswith("After.\n")
+    assert "old numbers" not in text
+    assert "| model | 0.110 ± 0.006 | 31.00 ± 0.58 % |" in text
+
+
+def test_the_page_holds_a_measured_row_for_every_method_on_both_data_sets(example, data):
+    page = (ROOT / "docs" / "side_by_side.md").read_text()
+    measured = page.split("<!-- measured -->")[1].split("<!-- end -->")[0]
+    people = example.everybody(data)
+    names = list(example.methods(people, data, example.SIZES["Synthetic"], seed=0))
+    for name in ("Adult", "COMPAS"):
+        part = measured.split(f"### {name}\n")[1].split("### ")[0]
+        rows = [line.split("|")[1].strip() for line in part.splitlines() if line.startswith("| ")][1:]
+        assert rows == names

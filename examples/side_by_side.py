@@ -1,0 +1,283 @@
+"""Side by side with what people use today, on people whom nobody learned from.
+
+Every row learns from the same people and is judged on the same others:
+
+    one answer for all            whatever label is the more common: fair to every pair, and of no use
+    model, threshold              gradient boosting, which says yes from a probability of one half on
+    model, probability            the same model, whose probability is the policy
+    fairlearn, group parity       ExponentiatedGradient over the same kind of model: equal shares of yes in two groups
+    linear program, every pair    told the distance itself: the least error of all mixtures of cut-offs that keep every
+                                  two of many people within distance + α
+    linear program, same rounds   the same, for every two people of a round of the next two
+    paper's weights               hears at most one reported pair a round, and never the distance
+    AdaHedge                      our default, hears the same
+
+The last four choose among the same hypotheses: six models' scores × cut-offs.
+
+    python examples/side_by_side.py                                                  made-up people, in seconds
+    python examples/side_by_side.py --data adult,compas --repeats 3 --write docs/side_by_side.md        in minutes
+"""
+
+import argparse
+import importlib.metadata
+import platform
+import re
+import statistics
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from fairlearn.reductions import DemographicParity, ExponentiatedGradient
+from sklearn.ensemble import HistGradientBoostingClassifier
+from threadpoolctl import threadpool_limits
+
+import likewise as lw
+from likewise.experiments.demo import model_pool
+
+ALPHA, K, CUTS = 0.1, 6, 12
+GROUP = {"Adult": "sex", "COMPAS": "race", "Synthetic": "group"}
+
+
+class Size(NamedTuple):
+    """How large an experiment is.
+
+    Attributes
+    ----------
+    train, judged
+        People to learn from, and others to be judged on.
+    warm_up
+        Those of the first whom the six models are fitted on; the rest plays.
+    program
+        Those of the rest who are in the linear program over every pair.
+    rounds
+        Rounds of six people, for the learners.
+    steps
+        The most steps of fairlearn.
+    """
+
+    train: int
+    judged: int
+    warm_up: int
+    program: int
+    rounds: int
+    steps: int
+
+
+SIZES = {
+    "Adult": Size(30_000, 5_000, 5_000, 2_000, 5_000, 50),
+    "COMPAS": Size(4_000, 2_000, 1_500, 2_000, 5_000, 50),
+    "Synthetic": Size(1_500, 800, 500, 400, 500, 5),
+}
+
+
+@dataclass
+class People:
+    """Some people: features, labels, what the reviewer compares by, and one of two groups (or −1)."""
+
+    X: Any
+    y: Any
+    view: Any
+    group: Any
+
+    def __getitem__(self, which: Any) -> "People":
+        return People(self.X[which], self.y[which], self.view[which], self.group[which])
+
+
+def everybody(data: lw.datasets.Dataset) -> People:
+    """Groups are the two largest of the sensitive column."""
+    column = data.people[GROUP[data.name]]
+    largest = column.value_counts().index[:2]
+    group = np.where(column == largest[0], 0, np.where(column == largest[1], 1, -1))
+    return People(data.features, data.y, data.view, group)
+
+
+Policy = Callable[[Any], Any]
+"""From features to probabilities."""
+
+
+def booster(seed: int) -> HistGradientBoostingClassifier:
+    """The model that people would use."""
+    return HistGradientBoostingClassifier(max_iter=60, random_state=seed)
+
+
+def methods(train: People, data: lw.datasets.Dataset, size: Size, seed: int) -> dict[str, Callable[[], Policy]]:
+    """Each way to learn a policy, by its name in the table."""
+
+    def constant() -> Policy:
+        common = float(train.y.mean() > 0.5)
+        return lambda X: np.full(len(X), common)
+
+    def threshold() -> Policy:
+        model = booster(seed).fit(train.X, train.y)
+        return lambda X: model.predict(X)
+
+    def probability() -> Policy:
+        model = booster(seed).fit(train.X, train.y)
+        return lambda X: model.predict_proba(X)[:, 1]
+
+    def parity() -> Policy:
+        fair = ExponentiatedGradient(booster(seed), DemographicParity(difference_bound=0.01), max_iter=size.steps)
+        known = train[train.group >= 0]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of fairlearn's own use of pandas
+            fair.fit(known.X, known.y, sensitive_features=known.group)
+        return lambda X: fair._pmf_predict(X)[:, 1]  # the chance of a yes; predict() draws with it
+
+    warm, rest = train[: size.warm_up], train[size.warm_up :]
+
+    def cut_offs() -> lw.Thresholds:
+        return lw.Thresholds.scores([model.fit(warm.X, warm.y) for model in model_pool()], warm.X, cuts=CUTS)
+
+    def program(rounds: lw.Stream | lw.IID, T: int) -> Policy:
+        """The best fair policy in hindsight of some rounds; who learns in them doesn't matter."""
+        deaf = lw.Unconstrained(cut_offs(), k=rounds.k, T=T)
+        t = lw.play(deaf, rounds, lw.MetricAuditor(data.metric, ALPHA), T, seed=seed)
+        return lw.best_in_hindsight(t, data.metric, ALPHA).policy.probability
+
+    def heard(make: Callable[[lw.Thresholds], Any]) -> Policy:
+        t = lw.play(make(cut_offs()), batches, lw.MetricAuditor(data.metric, ALPHA), size.rounds, seed=seed)
+        return t.average_policy.probability
+
+    some, batches = rest[: size.program], lw.IID(rest.X, rest.y, k=K, view=rest.view)
+    return {
+        "one answer for all": constant,
+        "model, threshold": threshold,
+        "model, probability": probability,
+        "fairlearn, group parity": parity,
+        "linear program, every pair": lambda: program(lw.Stream([(some.X, some.y, some.view)], k=size.program), 1),
+        "linear program, same rounds": lambda: program(batches, size.rounds),
+        "paper's weights": lambda: heard(lambda F: lw.ExponentialWeights(F, k=K, T=size.rounds)),
+        "AdaHedge": lambda: heard(lambda F: lw.AdaHedge(F, k=K, T=size.rounds, alpha=ALPHA)),
+    }
+
+
+# Judging ----------------------------------------------------------------------------------------------------------
+
+COLUMNS = ("error", "unfair pairs", "parity gap", "odds gap", "seconds")
+
+
+class Fixed(NamedTuple):
+    """Probabilities that are already known, as a policy."""
+
+    chances: Any
+
+    def probability(self, X: Any) -> Any:
+        """Whoever is asked about."""
+        return self.chances
+
+
+def judged(policy: Policy, people: People, data: lw.datasets.Dataset) -> dict[str, float]:
+    """What a policy does to people whom it did not learn from."""
+    chances = np.asarray(policy(people.X), dtype=float)
+    pairs = lw.evaluate_fairness(Fixed(chances), people.X, data.metric, ALPHA, view=people.view)
+    shares = {(g, y): chances[(people.group == g) & (people.y == y)].mean() for g in (0, 1) for y in (0, 1)}
+    whole = [chances[people.group == g].mean() for g in (0, 1)]
+    return {
+        "error": float(np.abs(people.y - chances).mean()),
+        "unfair pairs": pairs.share,
+        "parity gap": float(abs(whole[0] - whole[1])),
+        "odds gap": float(max(abs(shares[0, y] - shares[1, y]) for y in (0, 1))),
+    }
+
+
+Table = dict[str, dict[str, list[float]]]
+
+
+def measured(data: lw.datasets.Dataset, size: Size, repeats: int) -> Table:
+    """Every method on the same splits: its numbers, one for each split."""
+    people, table = everybody(data), {}
+    for seed in range(repeats):
+        order = np.random.default_rng(seed).permutation(len(data))
+        train, held_out = people[order[: size.train]], people[order[size.train :][: size.judged]]
+        for name, learn in methods(train, data, size, seed).items():
+            started = time.process_time()
+            policy = learn()
+            seconds = time.process_time() - started
+            for column, value in (judged(policy, held_out, data) | {"seconds": seconds}).items():
+                table.setdefault(name, {}).setdefault(column, []).append(value)
+    return table
+
+
+def mean(values: list[float]) -> tuple[float, float]:
+    """The mean and its standard error."""
+    spread = statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
+    return statistics.fmean(values), spread
+
+
+def cell(column: str, values: list[float]) -> str:
+    """A mean and its standard error, as the table shows them."""
+    value, spread = mean(values)
+    scale, digits = (100, 2) if column == "unfair pairs" else (1, 1 if column == "seconds" else 3)
+    both = [value] if len(values) == 1 else [value, spread]
+    return " ± ".join(f"{scale * number:.{digits}f}" for number in both) + (" %" if scale == 100 else "")
+
+
+def written(table: Table) -> list[str]:
+    """The table in Markdown."""
+    lines = ["| | " + " | ".join(COLUMNS) + " |", "|---|" + "---:|" * len(COLUMNS)]
+    for name, columns in table.items():
+        lines.append(f"| {name} | " + " | ".join(cell(column, columns[column]) for column in COLUMNS) + " |")
+    return lines
+
+
+def lost(table: Table, ours: str = "AdaHedge") -> list[str]:
+    """Who has less of each column than our default, by more than two standard errors of the difference."""
+    sentences = []
+    for column in COLUMNS:
+        own, better = table[ours][column], []
+        for name, columns in table.items():
+            gap, spread = mean([a - b for a, b in zip(own, columns[column], strict=True)])
+            if gap > 2 * spread and cell(column, own[:1]) != cell(column, columns[column][:1]):
+                better.append((gap, f"{name} ({cell(column, [mean(columns[column])[0]])})"))
+        who = "; ".join(said for _, said in sorted(better, reverse=True))
+        start = f"* **{column}**, {cell(column, [mean(own)[0]])} for {ours}: "
+        sentences.append(start + (f"less for {who}." if who else "nobody has less."))
+    return sentences
+
+
+def said(name: str, size: Size, repeats: int) -> str:
+    """What was measured."""
+    over = f"{repeats} random splits; means ± standard errors" if repeats > 1 else "one random split"
+    return (
+        f"{size.train:,} people to learn from ({size.warm_up:,} of them for the six models) and {size.judged:,} others "
+        f"to be judged on; {size.rounds:,} rounds of {K} people; {size.program:,} people in the program over every "
+        f"pair; groups by {GROUP[name]}; {over}."
+    )
+
+
+BETWEEN = re.compile(r"(<!-- measured -->\n).*(<!-- end -->)", re.DOTALL)
+
+
+def main() -> None:
+    """Measure, print, and write the page if asked."""
+    options = argparse.ArgumentParser(description="Six ways to decide, side by side.")
+    options.add_argument("--data", default="synthetic", help="adult,compas or synthetic")
+    options.add_argument("--repeats", type=int, default=1, help="splits to average over")
+    options.add_argument("--write", type=Path, help="a page whose measured part is written anew")
+    asked = options.parse_args()
+    page = []
+    for name in asked.data.split(","):
+        data = lw.datasets.synthetic(3000) if name == "synthetic" else lw.datasets.load(name)
+        size = SIZES[data.name]
+        # One thread for everybody, and its own time only: a busy machine must not change the table.
+        with threadpool_limits(1):
+            table = measured(data, size, asked.repeats)
+        page += [f"### {data.name}", "", said(data.name, size, asked.repeats), "", *written(table), "",
+                 "AdaHedge beside the others, where the difference is more than two of its standard errors:", "",
+                 *lost(table), ""]  # fmt: skip
+    packages = [f"{p} {importlib.metadata.version(p)}" for p in ("likewise", "scikit-learn", "fairlearn", "numpy")]
+    page += [f"Measured with {', '.join(packages)}, Python {platform.python_version()}, one thread, α = {ALPHA}."]
+    print("\n".join(page))
+    if asked.write:
+        text = asked.write.read_text(encoding="utf-8")
+        new, count = BETWEEN.subn(lambda found: found[1] + "\n".join(["", *page, "", ""]) + found[2], text)
+        assert count == 1, f"{asked.write} must hold one measured part"
+        asked.write.write_text(new, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
