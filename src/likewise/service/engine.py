@@ -136,7 +136,7 @@ class Engine:
         def command(state: State) -> commands.ReceiveLabels:
             asked = commands.ReceiveLabels(t, labels, by)
             past = self._past(live, state, t)
-            return asked if past is None else replace(asked, ids=past.ids, known=past.labels.tolist())
+            return asked if past is None else replace(asked, ids=past.ids, known=past.known.tolist())
 
         return self._do(live, command, lambda outcome: {"round": t, "disposition": _disposition(outcome, t)}, key)
 

@@ -102,7 +102,7 @@ def _request(state: State, command: RequestDecisions, now: float) -> list[Fact]:
 
 def _receive(state: State, command: ReceiveLabels, now: float) -> list[Fact]:
     one = state.rounds.get(command.round)
-    ids, known = (command.ids, command.known) if one is None else (one.ids, one.labels)
+    ids, known = (command.ids, command.known) if one is None else (one.ids, one.known)
     if one is None:
         _require_past(state, command.round)
     fresh = _fresh_labels(command.round, command.labels, ids, known)
@@ -355,7 +355,10 @@ def _expired(state: State, event: Event) -> State:
 
 
 def _late(state: State, event: Event) -> State:
-    return _counted(state, late=len(event.data["labels"]))
+    one, labels = state.rounds.get(event.data["round"]), event.data["labels"]
+    if one is not None:
+        state = state.with_round(replace(one, late=one.late + tuple((i, label) for i, label in labels)))
+    return _counted(state, late=len(labels))
 
 
 def _audited(state: State, event: Event) -> State:

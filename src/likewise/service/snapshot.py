@@ -57,6 +57,7 @@ def _dump_round(one: OpenRound) -> dict[str, Any]:
         "rows": one.rows.tolist(),
         "probabilities": one.probabilities.tolist(),
         "labels": [None if np.isnan(label) else int(label) for label in one.labels],
+        "late": one.late,
         "verdict": one.verdict,
         "retracted_at": one.retracted_at if np.isfinite(one.retracted_at) else None,
         "labels_expired": one.labels_expired,
@@ -76,7 +77,9 @@ def _load_round(data: dict[str, Any], model: Model) -> OpenRound:
         "probabilities": np.array(data["probabilities"], dtype=float),
         "labels": np.array([np.nan if label is None else label for label in data["labels"]], dtype=float),
     }
+    late = tuple((position, label) for position, label in data["late"])
     sets = {name: frozenset(data[name]) for name in ("erased", "lost")}
     names = {"refs": tuple(data["refs"]), "ids": tuple(data["ids"])}
     retracted = -np.inf if data["retracted_at"] is None else data["retracted_at"]
-    return OpenRound(**data | arrays | sets | names | {"verdict": verdict, "retracted_at": retracted})
+    rest = {"late": late, "verdict": verdict, "retracted_at": retracted}
+    return OpenRound(**data | arrays | sets | names | rest)

@@ -48,6 +48,8 @@ class OpenRound:
         People as the class needs them, and what they were shown.
     labels
         0 or 1, NaN while it is missing.
+    late
+        (position, label) of labels that came after their wait had ended; nothing is learned from them.
     verdict
         None until the audit is settled or expired.
     retracted_at
@@ -69,6 +71,7 @@ class OpenRound:
     rows: Rows
     probabilities: Floats
     labels: Floats
+    late: tuple[tuple[int, int], ...] = ()
     verdict: Verdict | None = None
     retracted_at: float = -np.inf
     labels_expired: bool = False
@@ -80,6 +83,14 @@ class OpenRound:
     def missing(self) -> int:
         """Labels that are still to come; nobody waits for the label of a person who was erased."""
         return int(np.isnan(self.labels).sum()) - sum(bool(np.isnan(self.labels[i])) for i in self.erased)
+
+    @property
+    def known(self) -> Floats:
+        """Labels that were told, late ones too; NaN where there is none."""
+        known = self.labels.copy()
+        for position, label in self.late:
+            known[position] = label
+        return known
 
     @property
     def labelled(self) -> str | None:

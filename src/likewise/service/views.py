@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from likewise.service.events import Event, Sealed
@@ -15,9 +14,7 @@ def past_round(sealed: Sequence[Sealed], state: State) -> OpenRound:
     """A round that has left the state, as it would stand there, late labels included."""
     alone = State(model=state.model)
     for event in (one.event for one in sealed):
-        if event.kind == "labels_late":
-            alone = evolve(alone, replace(event, kind="labels_received"))
-        elif event.kind not in ("round_closed", "learned", "audit_corrected"):
+        if event.kind not in ("round_closed", "learned", "audit_corrected"):
             alone = evolve(alone, event)
     return next(iter(alone.rounds.values()))
 

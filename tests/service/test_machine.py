@@ -1,0 +1,324 @@
+"""Any sequence of commands, on both databases, against a model simple enough to be believed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+from loans import COLUMNS, Clock, far_apart, fingerprint, loans
+
+from likewise.errors import InvalidParameter, ReportRefused
+from likewise.service.chain import CheckpointFile, Signer
+from likewise.service.engine import Engine
+from likewise.service.problems import Conflict, Stopped, Unknown
+from likewise.service.settings import Waits
+from likewise.service.store import Idempotency, Store
+from likewise.service.verify import verify
+from likewise.service.verify_standalone import canonical
+
+POOL = [f"p{i}" for i in range(6)]
+AUDITORS = ("ann", "bob")
+PATIENCE = (None, 20.0)
+
+
+@dataclass
+class Believed:
+    """What a round should be, by the words of the design alone."""
+
+    ids: list[str | None]
+    opened: float
+    labels: dict[int, int] = field(default_factory=dict)
+    late: dict[int, int] = field(default_factory=dict)
+    verdict: str | None = None
+    said: float = 0.0
+    pair: tuple[int, int] | None = None
+    retracted: float = -math.inf
+    labels_over: bool = False
+    status: str = "open"
+
+    @property
+    def labelled(self):
+        if all(i in self.labels or name is None for i, name in enumerate(self.ids)):
+            return "complete"
+        if not self.labels_over:
+            return None
+        return "partial" if self.labels else "expired"
+
+    def due(self, waits):
+        """When the clock has something to say about it."""
+        moments = [math.inf]
+        if self.verdict is None and waits.audit is not None:
+            moments.append(max(self.opened + waits.audit, self.retracted + waits.grace))
+        if self.labelled is None and waits.label is not None:
+            moments.append(self.opened + waits.label)
+        if self.labelled is not None and self.verdict is not None:
+            moments.append(self.said + (0 if self.verdict == "expired" else waits.grace))
+        return min(moments)
+
+    def settle(self, waits, now):
+        """Close it if audit and labels are settled; whether it was learned."""
+        over = self.verdict is not None and now >= self.said + (0 if self.verdict == "expired" else waits.grace)
+        if self.status != "open" or self.labelled is None or not over:
+            return False
+        discarded = (self.verdict == "expired" and waits.audit_end == "discard") or (
+            self.labelled != "complete" and waits.label_end == "discard"
+        )
+        self.status = "discarded" if discarded else "learned"
+        return not discarded
+
+    def pass_time(self, waits, now):
+        late = waits.audit is not None and now >= max(self.opened + waits.audit, self.retracted + waits.grace)
+        if self.verdict is None and late:
+            self.verdict, self.said = "expired", now
+        if self.labelled is None and waits.label is not None and now >= self.opened + waits.label:
+            self.labels_over = True
+        return self.settle(waits, now)
+
+
+class Machine(RuleBasedStateMachine):
+    """Commands through two engines, as two processes would send them."""
+
+    def __init__(self, database, folder):
+        super().__init__()
+        self.clock, self.signer, self.folder = Clock(), Signer.generate(), folder
+        self.database = database
+        self.engines = [self.start(), self.start()]
+        self.rounds: dict[int, Believed] = {}
+        self.learned: list[int] = []
+        self.stopped = False
+        self.events = 1
+        self.keys = 0
+
+    def start(self):
+        store = Store(self.database)
+        store.migrate()
+        engine = Engine(store, self.signer, CheckpointFile(self.folder / "checkpoints.jsonl"), self.clock)
+        engine.start()
+        return engine
+
+    def ask(self, engine, refusal, ask):
+        """Ask, and see that a refusal comes exactly when the model expects it, and writes nothing."""
+        if refusal is None:
+            return ask(self.engines[engine])
+        before = self.engines[0].store.head("loans")
+        with pytest.raises(refusal):
+            ask(self.engines[engine])
+        assert self.engines[0].store.head("loans") == before
+        return None
+
+    def close(self, t, learned):
+        if learned:
+            self.learned.append(t)
+
+    either = st.integers(0, 1)
+    places = st.integers(0, 20)
+
+    def pick(self, place):
+        return sorted(self.rounds)[place % len(self.rounds)]
+
+    @initialize(
+        audit=st.sampled_from(PATIENCE),
+        label=st.sampled_from(PATIENCE),
+        ends=st.tuples(*[st.sampled_from(("learn", "discard"))] * 2),
+        grace=st.sampled_from((0.0, 10.0)),
+        learner=st.sampled_from(({}, {"learner": "hedge", "penalty": 3.0}, {"kind": "cells"})),
+    )
+    def create(self, audit, label, ends, grace, learner):
+        self.waits = Waits(audit, label, *ends, grace=grace)
+        cuts = {"score": (0.3, 0.6), "age": (0.5,)}
+        self.engines[0].create(loans(waits=self.waits, cuts=cuts, **learner), "root")
+
+    @rule(
+        engine=either, names=st.lists(st.sampled_from(POOL), min_size=1, max_size=3, unique=True), x=st.integers(0, 9)
+    )
+    def decide(self, engine, names, x):
+        values = [((x + 3 * i) % 10) / 10 for i in range(len(names))]
+        people = [
+            {"id": name, "features": dict(zip(COLUMNS, (value, 1 - value), strict=True))}
+            for name, value in zip(names, values, strict=True)
+        ]
+        refusal = Stopped if self.stopped else None
+        self.keys += 1
+        key = Idempotency("token", str(self.keys), "request")
+        found = self.ask(engine, refusal, lambda e: e.decide("loans", people, "decider", key))
+        if found is not None:
+            assert found["round"] == len(self.rounds) + 1
+            assert found["policy_version"] == len(self.learned)
+            assert [person["id"] for person in found["decisions"]] == names
+            self.rounds[found["round"]] = Believed(list(names), self.clock.now)
+            again = self.engines[1 - engine].decide("loans", people, "decider", key)
+            assert again == found
+
+    @precondition(lambda self: self.rounds)
+    @rule(engine=either, place=places, mask=st.integers(1, 7), values=st.integers(0, 7))
+    def label(self, engine, place, mask, values):
+        t = self.pick(place)
+        one = self.rounds[t]
+        given = {i: values >> i & 1 for i, _ in enumerate(one.ids) if mask >> i & 1} or {0: values & 1}
+        labels = {one.ids[i] or "erased": label for i, label in given.items()}
+        known = one.labels | one.late
+        if "erased" in labels:
+            refusal = InvalidParameter
+        else:
+            refusal = Conflict if any(i in known and known[i] != label for i, label in given.items()) else None
+        found = self.ask(engine, refusal, lambda e: e.label("loans", t, labels, "decider"))
+        if found is not None:
+            assert found["disposition"] == self.believe_labels(t, one, given)
+
+    def believe_labels(self, t, one, given):
+        late = one.status != "open" or one.labels_over
+        fresh = {i: label for i, label in given.items() if i not in one.labels | one.late}
+        if not fresh:
+            return "duplicate"
+        if late:
+            one.late |= fresh
+            return "late"
+        one.labels |= fresh
+        done = one.labelled == "complete"
+        self.close(t, one.settle(self.waits, self.clock.now))
+        return "joined" if done else "pending"
+
+    @precondition(lambda self: self.rounds)
+    @rule(engine=either, place=places, verdict=st.sampled_from(("pair", "none", "skip")), by=st.sampled_from(AUDITORS))
+    def audit(self, engine, place, verdict, by):
+        t = self.pick(place)
+        one = self.rounds[t]
+        shown = [person["probability"] for person in self.engines[0].round("loans", t)["people"]]
+        high, low = far_apart(shown)
+        pair = [one.ids[high], one.ids[low]] if verdict == "pair" else []
+        if one.status != "open" or one.verdict is not None:
+            refusal = Conflict
+        elif verdict == "pair" and (None in pair or high == low):
+            refusal = InvalidParameter
+        elif verdict == "pair" and shown[high] - shown[low] <= 0.1:
+            refusal = ReportRefused
+        else:
+            refusal = None
+        found = self.ask(engine, refusal, lambda e: e.audit("loans", t, verdict, by, pair=pair, note="a note"))
+        if found is not None:
+            one.verdict = {"pair": "reported", "none": "cleared", "skip": "skipped"}[verdict]
+            one.said = self.clock.now
+            one.pair = (high, low) if pair else None
+            assert found["verdict"] == one.verdict
+            assert found["pair"] == pair
+            self.close(t, one.settle(self.waits, self.clock.now))
+
+    @precondition(lambda self: self.rounds)
+    @rule(engine=either, place=places)
+    def retract(self, engine, place):
+        t = self.pick(place)
+        one = self.rounds[t]
+        possible = one.status == "open" and one.verdict not in (None, "expired")
+        if self.ask(engine, None if possible else Conflict, lambda e: e.retract("loans", t, "ann")) is not None:
+            one.verdict, one.pair, one.retracted = None, None, self.clock.now
+
+    @rule(engine=either, seconds=st.sampled_from((0.0, 5.0, 11.0, 25.0)))
+    def tick(self, engine, seconds):
+        self.clock.forward(seconds)
+        self.engines[engine].tick()
+        due = sorted((one.due(self.waits), t) for t, one in self.rounds.items() if one.status == "open")
+        for moment, t in due:
+            if moment <= self.clock.now:
+                self.close(t, self.rounds[t].pass_time(self.waits, self.clock.now))
+
+    @rule(engine=either, audit=st.sampled_from(PATIENCE), grace=st.sampled_from((0.0, 10.0)))
+    def change(self, engine, audit, grace):
+        self.engines[engine].change_waits("loans", {"audit": audit, "grace": grace}, "root")
+        self.waits = self.waits.changed({"audit": audit, "grace": grace})
+
+    @rule(engine=either)
+    def stop_or_resume(self, engine):
+        if self.stopped:
+            self.ask(engine, None, lambda e: e.resume("loans", "root"))
+        else:
+            self.ask(engine, None, lambda e: e.stop("loans", "the model says so", "root"))
+        self.stopped = not self.stopped
+
+    @rule(engine=either, name=st.sampled_from(POOL))
+    def erase(self, engine, name):
+        mine = [t for t, one in self.rounds.items() if name in one.ids]
+        found = self.ask(engine, None if mine else Unknown, lambda e: e.erase("loans", name, "root"))
+        if found is not None:
+            assert found["rounds"] == mine
+            for t in mine:
+                ids = self.rounds[t].ids
+                self.rounds[t].ids = [None if other == name else other for other in ids]
+
+    @rule(engine=either)
+    def restart(self, engine):
+        self.engines[engine].close()
+        self.engines[engine] = self.start()
+
+    def teardown(self):
+        try:
+            if hasattr(self, "waits"):
+                self.compare()
+        finally:
+            for engine in self.engines:
+                engine.close()
+
+    def compare(self):
+        """Every round as believed, every engine in the same state, and a log that verifies to its end."""
+        first, second = self.engines
+        for t, one in self.rounds.items():
+            view = first.round("loans", t)
+            assert view["status"] == one.status, t
+            assert (view["audit"] or {}).get("verdict") == one.verdict, t
+            labels = {i: person["label"] for i, person in enumerate(view["people"]) if person["label"] is not None}
+            assert labels == one.labels, t
+            assert [person["id"] for person in view["people"]] == one.ids
+        lines = list(first.export("loans"))
+        assert [line["data"]["round"] for line in lines if line.get("kind") == "learned"] == self.learned
+        open_rounds = [t for t, one in self.rounds.items() if one.status == "open"]
+        third = self.start()
+        states = [engine.streams.get("loans").current() for engine in (first, second, third)]
+        third.close()
+        assert len({fingerprint(state) for state in states}) == 1
+        assert list(states[0].rounds) == open_rounds
+        path = self.folder / "export.jsonl"
+        path.write_bytes(b"".join(canonical(line) + b"\n" for line in lines))
+        found = verify(path, key=self.signer.public_key)
+        assert found.first is None
+        if found.replay is not None:
+            assert found.replay.rounds + len(found.replay.lost) == len(self.learned)
+            assert found.replay.inexact == 0
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_any_sequence_of_commands_does_what_the_model_says(kind, new_database, tmp_path_factory):
+    budget = settings(
+        max_examples=12,
+        phases=[Phase.generate],
+        stateful_step_count=25,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    run_state_machine_as_test(lambda: Machine(new_database(kind), tmp_path_factory.mktemp("machine")), settings=budget)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_many_sequences_of_commands_do_what_the_model_says(kind, new_database, tmp_path_factory):
+    budget = settings(
+        max_examples=150, stateful_step_count=50, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+    )
+    run_state_machine_as_test(lambda: Machine(new_database(kind), tmp_path_factory.mktemp("machine")), settings=budget)
+
+
+def test_the_model_is_simple_enough_to_be_checked_by_hand():
+    waits = Waits(audit=20.0, label=None, grace=10.0)
+    one = Believed(["a", "b"], opened=0.0)
+    assert one.due(waits) == 20
+    assert not one.pass_time(waits, 20.0)
+    assert (one.verdict, one.status) == ("expired", "open")
+    one.labels = {0: 1, 1: 0}
+    assert one.settle(waits, 20.0)
+    assert one.status == "learned"
+    assert np.isinf(Believed(["a"], 0.0).due(Waits()))
