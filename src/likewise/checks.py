@@ -8,7 +8,7 @@ Everything in Likewise is run through these checks in our own tests; run them on
 >>> lw.checks.check_hypothesis_class(F, X)
 ['encode', 'losses', 'probability', 'minimisers', 'constants', 'separator', 'to_dict']
 
-Each check raises :class:`~likewise.errors.CheckFailed` with one sentence; the names of those passed come back.
+Each check raises ``likewise.errors.CheckFailed`` with one sentence; the names of those passed come back.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One style for every picture: readable at half width, safe for colour-blind readers. matplotlib loads when drawing.
 
-A figure carries its caption with it, as its label: :func:`caption` reads it, :func:`save` writes it into the file.
+A figure carries its caption with it, as its label: ``caption`` reads it, ``save`` writes it into the file.
 """
 
 from __future__ import annotations

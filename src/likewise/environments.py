@@ -139,7 +139,7 @@ class IID:
 
 @dataclass
 class Stream:
-    """People as they come: any iterable of (X, y), (X, y, view) or :class:`Batch`, one item a round.
+    """People as they come: any iterable of (X, y), (X, y, view) or ``Batch``, one item a round.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ class Adversary:
     Parameters
     ----------
     function
-        From a :class:`Moment` to (X, y), (X, y, view) or a :class:`Batch`; None ends the play.
+        From a ``Moment`` to (X, y), (X, y, view) or a ``Batch``; None ends the play.
     sees_policy
         Whether it is shown π^t. FTPL refuses an adversary that is.
     k

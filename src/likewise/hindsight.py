@@ -142,7 +142,7 @@ class Frontier:
     Attributes
     ----------
     points
-        One :class:`Hindsight` per level.
+        One ``Hindsight`` per level.
     people
         How many labelled people the errors are over.
     """

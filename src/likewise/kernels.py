@@ -1,7 +1,7 @@
 """The compiled inner loops (numba), nothing else.
 
 Every function here is plain arithmetic on arrays that somebody else owns and explains; each has a NumPy twin in the
-tests. A loop called from Python and the same loop inside :func:`play_rounds` give the same bits, because no sum may be
+tests. A loop called from Python and the same loop inside ``play_rounds`` give the same bits, because no sum may be
 reassociated: that is why a compiled play and the readable loop agree exactly. Only the random noise of perturbed
 leaders is computed with fast-math. It is one file on purpose: numba's cache on disk notices a change of the file that a
 loop stands in, but not of a loop that it calls.
@@ -415,7 +415,7 @@ def distances(view, metric, weights, inverse):
 
 @njit(cache=True)
 def chosen_pair(apart, probabilities, level, choose):
-    """As :func:`audit`, for distances that are given; (−2, −2, 0) if one of them is negative or not a number."""
+    """As ``audit``, for distances that are given; (−2, −2, 0) if one of them is negative or not a number."""
     k = len(probabilities)
     best, high, low = level, -1, -1
     for i in range(k):

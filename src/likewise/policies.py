@@ -61,7 +61,7 @@ class DeployablePolicy:
 class Mixture(DeployablePolicy):
     """A policy over an enumerable class, held as the class's weight vector.
 
-    Weights are a distribution over hypotheses, or, for :class:`~likewise.Cells`, each cell's probability.
+    Weights are a distribution over hypotheses, or, for ``likewise.Cells``, each cell's probability.
 
     Examples
     --------
@@ -102,12 +102,12 @@ class Mixture(DeployablePolicy):
 
     @classmethod
     def load(cls, path: str | Path, models: Any = None, *, hypotheses: Any = None) -> Mixture:
-        """Read a policy written by :meth:`save`."""
+        """Read a policy written by ``save``."""
         return cls.from_dict(json.loads(Path(path).read_text()), models, hypotheses=hypotheses)
 
 
 class Committee(DeployablePolicy):
-    """The uniform mixture of some fitted hypotheses of an :class:`~likewise.EstimatorClass`."""
+    """The uniform mixture of some fitted hypotheses of an ``likewise.EstimatorClass``."""
 
     def __init__(self, hypotheses: EstimatorClass, models: Sequence[Any]) -> None:
         self.hypotheses: EstimatorClass = hypotheses
@@ -183,7 +183,7 @@ class AveragePolicy(DeployablePolicy):
         return whole
 
     def mixture(self) -> Mixture:
-        """The same policy as one :class:`Mixture`, which can be saved."""
+        """The same policy as one ``Mixture``, which can be saved."""
         if self.total is None:
             raise NotSupported(
                 "This average policy is not one weight vector: it holds no rounds, or policies that don't add up, or "

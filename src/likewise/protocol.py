@@ -62,7 +62,7 @@ class Batch(NamedTuple):
     Attributes
     ----------
     rows
-        People as the class of hypotheses needs them (:meth:`HypothesisClass.encode`).
+        People as the class of hypotheses needs them (``HypothesisClass.encode``).
     y
         Labels 0 or 1; NaN where the label is missing.
     view

@@ -4,7 +4,7 @@
     s_i = c_fp (1 − y_i) − c_fn y_i + C (1[i = ρ1] − 1[i = ρ2])
 
 The sign of s_i is the label that the round asks for, its size is the weight. A missing label contributes
-nothing. C may be any real number and may change by round. :func:`literal` is the paper's R_C with its copies,
+nothing. C may be any real number and may change by round. ``literal`` is the paper's R_C with its copies,
 for people who bring their own online classifier; Err(π, R_C(z)) = L_C(π, z) + C for every π.
 """
 

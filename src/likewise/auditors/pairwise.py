@@ -39,7 +39,7 @@ def checked_level(alpha: float, margin: float) -> float:
 
 
 class PairwiseAuditor(ABC):
-    """An auditor with an excess for every pair. Subclasses supply :meth:`excess` and :meth:`facts`."""
+    """An auditor with an excess for every pair. Subclasses supply ``excess`` and ``facts``."""
 
     def __init__(self, alpha: float, choose: str = "worst", margin: float = 0.0) -> None:
         self.level = checked_level(alpha, margin)
@@ -325,7 +325,7 @@ class Panel(PairwiseAuditor):
     members
         Auditors that judge every pair, all with the same alpha and margin.
     rule
-        ``"any"``, ``"all"``, ``"majority"``, :func:`quota`, :func:`weighted`, :func:`veto`, or your own.
+        ``"any"``, ``"all"``, ``"majority"``, ``quota``, ``weighted``, ``veto``, or your own.
 
     Attributes
     ----------

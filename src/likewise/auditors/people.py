@@ -78,7 +78,7 @@ class ScriptedAuditor:
     """Replays answers: a sequence from round 1 on, or a mapping from round to answer.
 
     Rounds that the script doesn't reach were not reviewed. ``marks_false`` lets reports pass that are marked as false,
-    to replay a play with a :class:`NoisyAuditor`.
+    to replay a play with a ``NoisyAuditor``.
 
     Examples
     --------

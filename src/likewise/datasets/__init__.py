@@ -55,7 +55,7 @@ __all__ = [
 
 
 def load(name: str) -> Dataset:
-    """A data set by its name, one of :data:`NAMES`.
+    """A data set by its name, one of ``NAMES``.
 
     Examples
     --------

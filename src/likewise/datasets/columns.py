@@ -158,7 +158,7 @@ def levels(values: Any) -> tuple[str, ...]:
 
 
 def codes(values: Any, known: Sequence[str]) -> NDArray[np.int64]:
-    """Each value's place among the known levels; :data:`MISSING` or :data:`UNSEEN` where it has none."""
+    """Each value's place among the known levels; ``MISSING`` or ``UNSEEN`` where it has none."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

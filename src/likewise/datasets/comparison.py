@@ -77,7 +77,7 @@ class ByCategory:
 class Comparison:
     """How far apart two people are, column by column; a view of people, and the distance on it.
 
-    A comparison is itself a distance on its view, for :class:`~likewise.MetricAuditor`. Its :attr:`metric`, a name,
+    A comparison is itself a distance on its view, for ``likewise.MetricAuditor``. Its ``metric``, a name,
     is the same distance for the compiled play.
 
     Examples

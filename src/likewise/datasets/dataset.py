@@ -83,7 +83,7 @@ class Dataset:
     sensitive
         The columns that must not justify a difference.
     distance
-        A hidden distance for a simulated auditor, on :attr:`view`.
+        A hidden distance for a simulated auditor, on ``view``.
     described
         What the data are, in words.
     distance_described
@@ -122,7 +122,7 @@ class Dataset:
         units: Mapping[str, float],
         weights: Mapping[str, float] | None = None,
     ) -> Dataset:
-        """A data set whose distance is a :class:`Comparison` in these units, and whose encoder is fitted on it."""
+        """A data set whose distance is a ``Comparison`` in these units, and whose encoder is fitted on it."""
         viewer = Comparison.fit(people, compare_by, units=units, weights=weights)
         return cls(
             name=datasheet.name,

@@ -53,7 +53,7 @@ def from_frame(
         The value of the label that counts as 1, where 0 and 1 or true and false don't say it; all others count as 0.
     distance
         A distance of your own, from a view to (k, k) distances; the view then has one column per column to compare by,
-        categories as codes (:class:`Codes`). By default a :class:`Comparison`, which is described in words.
+        categories as codes (``Codes``). By default a ``Comparison``, which is described in words.
     units
         How far apart in a number counts fully, for the default distance.
     categories

@@ -95,7 +95,7 @@ def plane(
     """Every play as a dot: further left is fairer, further down is more accurate.
 
     The line joins what fixed policies could have reached at best, in hindsight, with the distance known
-    (:func:`frontier_points`): from the left, ever more lenient, to the best of all, fair or not. A dot below the line
+    (``frontier_points``): from the left, ever more lenient, to the best of all, fair or not. A dot below the line
     is possible, as a learner's policies may change from round to round. Violations are on a logarithmic axis that
     begins with 0.
 

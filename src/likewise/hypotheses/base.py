@@ -113,7 +113,7 @@ class EnumerableClass(ABC):
     def _mix_gap(
         self, weights: Floats, losses: Floats, lost: Floats, s: Floats, probabilities: Floats, eta: float
     ) -> float:
-        """As :meth:`mix_gap`, for a round whose losses are known."""
+        """As ``mix_gap``, for a round whose losses are known."""
         gap = self.geometry.mix_gap(weights, losses, lost, float(s @ probabilities), eta)
         return gap if gap > ROUNDING * float(np.abs(s).sum()) else 0.0
 

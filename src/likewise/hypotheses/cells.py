@@ -22,7 +22,7 @@ from likewise.protocol import Floats, Rows
 
 
 class Cells(EnumerableClass):
-    """All labellings of m cells. Build one with :meth:`grid` or :meth:`tree`, or from any rule.
+    """All labellings of m cells. Build one with ``grid`` or ``tree``, or from any rule.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ class EstimatorClass:
     estimator
         An unfitted scikit-learn classifier that takes ``sample_weight``.
     pool
-        Unlabelled people, for the perturbations of :class:`~likewise.SmoothedFTPL`.
+        Unlabelled people, for the perturbations of ``likewise.SmoothedFTPL``.
 
     Examples
     --------

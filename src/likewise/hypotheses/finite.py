@@ -29,7 +29,7 @@ class FiniteClass(EnumerableClass):
     constants
         Which constant hypotheses to put before them. Fairness needs one: it is fair to everybody.
     pool
-        People among which a separator is sought, for :class:`~likewise.ContextFTPL`: a greedy test cover.
+        People among which a separator is sought, for ``likewise.ContextFTPL``: a greedy test cover.
 
     Examples
     --------

@@ -43,7 +43,7 @@ class AdaHedge(BaseLearner):
     alpha
         The level at which the auditor counts violations; the default penalties need it.
     penalty
-        A number (fixed C, Theorem A), :class:`Scheduled` (Theorem 1) or :class:`Tilted` (Theorem 2). By default
+        A number (fixed C, Theorem A), ``Scheduled`` (Theorem 1) or ``Tilted`` (Theorem 2). By default
         ``Scheduled((k/3)√(T/ln N), α²/(8Λ))`` when T is given and ``Tilted(α/2, floor=1/2)`` when it isn't.
 
     Examples

@@ -8,7 +8,7 @@ class. Fresh noise every round and every draw; the environment must not see the 
     noise="scalar"   W = 1/ε, noise on the separator only (Theorem B); the default
     noise="growing"  W grows with every report, C_t = cW_t/(4n): √T error regret and O(log T) violations
 
-Over :class:`~likewise.Cells` the law of one draw has a closed form, so it is played itself: no draws at all.
+Over ``likewise.Cells`` the law of one draw has a closed form, so it is played itself: no draws at all.
 """
 
 from __future__ import annotations

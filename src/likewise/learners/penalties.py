@@ -1,7 +1,7 @@
 """Penalties that grow with the reports: how √T error regret meets O(log T) violations.
 
-A fixed penalty is just a number. :class:`Scheduled` grows by a factor at each report and needs the horizon;
-:class:`Tilted` follows the learner's own Δ and needs nothing.
+A fixed penalty is just a number. ``Scheduled`` grows by a factor at each report and needs the horizon;
+``Tilted`` follows the learner's own Δ and needs nothing.
 """
 
 from __future__ import annotations

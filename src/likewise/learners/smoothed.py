@@ -21,7 +21,7 @@ from likewise.protocol import Floats, Key, Round
 
 
 class History(NamedTuple):
-    """State of :class:`SmoothedFTPL`: the weighted people of all rounds. The one state that grows."""
+    """State of ``SmoothedFTPL``: the weighted people of all rounds. The one state that grows."""
 
     rounds: int
     reports: int

@@ -21,7 +21,7 @@ from likewise.protocol import Floats, Key, Round
 
 
 class LogWeights(NamedTuple):
-    """State of :class:`ExponentialWeights`: Σ_t ln(1 − γ m_f / B)."""
+    """State of ``ExponentialWeights``: Σ_t ln(1 − γ m_f / B)."""
 
     rounds: int
     reports: int
@@ -123,7 +123,7 @@ class Losses(NamedTuple):
 class Hedge(BaseLearner):
     """p_f ∝ exp(−η Σ L(f)), η = √(8 ln N / T)/(k + 2C): the paper's guarantee with a constant 2.8 times smaller.
 
-    Plays :class:`~likewise.Cells` exactly, in factorised form.
+    Plays ``likewise.Cells`` exactly, in factorised form.
 
     Parameters
     ----------

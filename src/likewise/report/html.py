@@ -1,7 +1,7 @@
 """Pages: one HTML file with everything inside, readable offline, on a phone and on paper.
 
 Nothing is fetched: styles are in the page and figures are images in it. Whoever writes a section escapes what came from
-outside (``html.escape``); :func:`typeset` and :func:`table` do so themselves.
+outside (``html.escape``); ``typeset`` and ``table`` do so themselves.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def write_report(
         The reviewer's distance, where one is written: from the view of k people to their (k, k) distances, or the
         name of a SciPy metric. The play is then compared with the best fair policies in hindsight.
     frontier
-        Those policies (:func:`likewise.frontier`), if they are there already; otherwise they are computed here.
+        Those policies (``likewise.frontier``), if they are there already; otherwise they are computed here.
     again
         The command that repeats the play.
 

@@ -80,7 +80,7 @@ class FinishedPolicy(DeployablePolicy):
         return self.policy.at(rows)
 
     def probability(self, X: Any) -> Floats:
-        """π at people: a dataframe (pandas, Polars, PyArrow) with :attr:`columns`, or an array of them in order."""
+        """π at people: a dataframe (pandas, Polars, PyArrow) with ``columns``, or an array of them in order."""
         return self.policy.probability(self._features(X))
 
     def _features(self, X: Any) -> Any:
@@ -128,7 +128,7 @@ class FinishedPolicy(DeployablePolicy):
 
     @classmethod
     def load(cls, path: str | Path, models: Sequence[Any] | str | Path | None = None) -> FinishedPolicy:
-        """Read a policy written by :meth:`save`."""
+        """Read a policy written by ``save``."""
         try:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:

@@ -1,4 +1,4 @@
-"""The certificate of a stream: what :func:`likewise.certify` proves of its rounds, with the delay beside it.
+"""The certificate of a stream: what ``likewise.certify`` proves of its rounds, with the delay beside it.
 
 The transcript holds every round that was opened, by its number. A round that is not learned yet, that was discarded, or
 that holds somebody who was erased since, stands there as not reviewed and without labels: for fairness to new people

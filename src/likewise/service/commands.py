@@ -1,4 +1,4 @@
-"""Commands: what somebody asks of a stream. :func:`likewise.service.rounds.decide` turns each into events, or refuses.
+"""Commands: what somebody asks of a stream. ``likewise.service.rounds.decide`` turns each into events, or refuses.
 
 Whatever is random or private about a command (references, salts, thresholds of decisions) was drawn by the engine
 before, so that deciding stays a pure function.
@@ -99,7 +99,7 @@ class ChangeWaits:
 
 @dataclass(frozen=True)
 class Stop:
-    """No more decisions until :class:`Resume`."""
+    """No more decisions until ``Resume``."""
 
     reason: str
     by: str

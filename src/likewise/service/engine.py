@@ -1,7 +1,7 @@
 """The engine: everything that can be asked of the service, in Python. Routes and pages only translate.
 
 Every method answers with plain JSON values, or raises an error that knows its HTTP status
-(:func:`likewise.service.problems.status_of`). What was asked is durable when a method returns.
+(``likewise.service.problems.status_of``). What was asked is durable when a method returns.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Events: facts of a stream, in the past tense, as they were. The log of them is the only truth.
 
 An event has a kind, data that are plain JSON values, and a time. What may have to be erased one day (who a person is,
-their features, an auditor's free words) never enters the log: it is an :class:`Aside`, kept beside it under a random
+their features, an auditor's free words) never enters the log: it is an ``Aside``, kept beside it under a random
 reference, and the event holds a salted commitment to it.
 
 Kinds and what their data hold, besides ``by`` (who) where somebody acted:
@@ -188,5 +188,5 @@ def dumps(value: Any) -> str:
 
 
 def loads(text: str) -> Any:
-    """JSON values from text that :func:`dumps` wrote; floats come back bit by bit."""
+    """JSON values from text that ``dumps`` wrote; floats come back bit by bit."""
     return json.loads(text)

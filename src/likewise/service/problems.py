@@ -1,6 +1,6 @@
 """Refusals that a caller can do something about; each knows the HTTP status that says so.
 
-``InvalidParameter`` (422) and ``ReportRefused`` (422) come from :mod:`likewise.errors`; :func:`status_of` knows
+``InvalidParameter`` (422) and ``ReportRefused`` (422) come from ``likewise.errors``; ``status_of`` knows
 them too.
 """
 

@@ -1,7 +1,7 @@
 """The settings of a stream: what people look like, what may be learned, and how long anybody waits.
 
 Everything is fixed when the stream is created, except the waits, which an event may change. Settings are plain values:
-they stand in the log, and :mod:`likewise.service.model` builds the class and the learner from them.
+they stand in the log, and ``likewise.service.model`` builds the class and the learner from them.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Settings:
         The class of hypotheses: "thresholds" or "cells".
     cuts
         For each feature that the class uses, ascending numbers; for a category None, which gives every level its own
-        hypothesis or cell. :func:`with_sample` finds cuts from a sample of people.
+        hypothesis or cell. ``with_sample`` finds cuts from a sample of people.
     learner
         "adahedge" or "hedge".
     penalty

@@ -79,7 +79,7 @@ class Task:
     key
         The idempotency key, if one was given.
     extra
-        What else belongs into the :class:`~likewise.service.store.Append`; asked after ``command``.
+        What else belongs into the ``likewise.service.store.Append``; asked after ``command``.
     """
 
     command: Callable[[State], Command]

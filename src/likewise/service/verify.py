@@ -1,7 +1,7 @@
 """``likewise verify``: check an export, and run the learner again over it.
 
-The chain, the checkpoints and the commitments are checked by :mod:`likewise.service.verify_standalone`. Then the events
-are folded once more with :func:`~likewise.service.rounds.evolve`, and every fact that follows from the ones before it
+The chain, the checkpoints and the commitments are checked by ``likewise.service.verify_standalone``. Then the events
+are folded once more with ``likewise.service.rounds.evolve``, and every fact that follows from the ones before it
 (probabilities shown, policies deployed, penalties, delays, the order of a reported pair) is compared with what was
 logged. On the machine that wrote the log they agree bit by bit, on another one within 1e-9.
 """

@@ -1,6 +1,6 @@
 """Context-FTPL: the paper's theorem, Theorem B (scalar noise) and the theorem of growing noise.
 
-Letters as in :mod:`likewise.theory.regret`; k' = k + 2C is the size of a reduced batch, n the size of the separator,
+Letters as in ``likewise.theory.regret``; k' = k + 2C is the size of a reduced batch, n the size of the separator,
 E the number of draws a round (infinite where the law itself is played).
 """
 
@@ -21,7 +21,7 @@ def context_ftpl_regret(omega: float, k: float, n: int, N: int, sum_of_squared_n
     In expectation over the noise, for contexts and losses chosen adaptively, but without the round's draw. A context
     holds k people, n contexts separate the N hypotheses, ω is the rate of the Laplace noise, and ‖L^t‖ the largest
     absolute loss of a hypothesis in round t: with the paper's weights (1 − 2y)/(2k) it is at most ½. For the reduced
-    batches of the game read k' = k + 2C for k. :func:`ftpl_paper` has a sharper first term.
+    batches of the game read k' = k + 2C for k. ``ftpl_paper`` has a sharper first term.
     """
     within(omega=omega, k=k, n=n, sum_of_squared_norms=sum_of_squared_norms)
     return 4 * omega * k * n * sum_of_squared_norms + 10 / omega * math.sqrt(n * k) * log_size(N)

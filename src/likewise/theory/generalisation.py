@@ -107,7 +107,7 @@ def interpolation_curve(
     """Many points of the interpolation lemma at once: (α', β) for q = 1 … T.
 
     ``points``: at most so many values of q, evenly spaced in ln q, with 1 and T among them: enough to draw.
-    :func:`best_interpolation` finds the best q without a curve.
+    ``best_interpolation`` finds the best q without a curve.
     """
     within(sum_of_betas=sum_of_betas, T=T)
     _level(alpha)
@@ -123,7 +123,7 @@ def azuma_chance(gamma: float, T: int) -> float:
     """Lemma azuma_fairnes: reports and their expected number differ by γ or more w.p. at most 2 exp(−γ²/(2T)).
 
     The expected number is Σ_t Pr[report in round t | past]. Assumes batches drawn independently across rounds, π^t
-    fixed before batch t, and T fixed in advance; :func:`azuma_deviation` is the inverse.
+    fixed before batch t, and T fixed in advance; ``azuma_deviation`` is the inverse.
     """
     within(gamma=gamma, T=T)
     return min(1.0, 2 * math.exp(-(gamma**2) / (2 * T)))
@@ -165,7 +165,7 @@ def sum_of_betas_lemma(violations: float, T: int, delta: float) -> float:
 def sum_of_betas_paper(violations: float, T: int, delta: float) -> float:
     """Lemma boundedsum as Theorem gen uses it: Σβ ≤ V + √(2T ln(4/δ)) w.p. 1 − δ.
 
-    That is :func:`sum_of_betas_lemma` at δ/2: the other half is left for a V that itself holds w.p. 1 − δ/2. Assumes
+    That is ``sum_of_betas_lemma`` at δ/2: the other half is left for a V that itself holds w.p. 1 − δ/2. Assumes
     people i.i.d. within and across batches, k ≥ 2, an auditor who reports whenever they can, one fixed distance, and T
     fixed in advance.
     """
@@ -283,7 +283,7 @@ def exponential_weights_corollary(T: int, k: int, N: int, alpha: float, delta: f
     """Corollary exp-weight with explicit constants, w.p. 1 − δ: exponential weights with the paper's tuning.
 
     accuracy = R/(kT) + √(8 ln(8/δ)/T) and λ = max(q/T, (V + √(2T ln(8/δ)))/q), with R and V of
-    :func:`exponential_weights` at C = ⌈max(T^¼, k)⌉ and κ = k. The paper writes λ = O((k/α)^½ (ln(N/δ))^¼ T^−⅛) at
+    ``exponential_weights`` at C = ⌈max(T^¼, k)⌉ and κ = k. The paper writes λ = O((k/α)^½ (ln(N/δ))^¼ T^−⅛) at
     q = (ln(N/δ))^¼ T^⅞; here q is the best integer. (Its accuracy statement has a spurious 1/α.)
 
     Assumes people and labels i.i.d. within and across batches, k ≥ 2, an auditor who reports truthfully and whenever
@@ -299,7 +299,7 @@ def ftpl_corollary(T: int, k: int, N: int, n: int, alpha: float, delta: float) -
     """Corollary ftpl with explicit constants, w.p. 1 − δ: Context-FTPL with the corrected ω and E = T draws.
 
     accuracy = R/(kT) + √(8 ln(12/δ)/T) and λ = max(q/T, (V + √(2T ln(12/δ)))/q) at the best integer q, with R and V of
-    :func:`ftpl_paper` at C = ⌈max(k, T^{2/9})⌉, κ = k and a third of δ. The paper writes
+    ``ftpl_paper`` at C = ⌈max(k, T^{2/9})⌉, κ = k and a third of δ. The paper writes
     λ = O(k^½ n^⅜ (ln(NTk/δ))^¼ T^−1/9), swaps the two regrets and keeps its printed ω, with which the accuracy term
     would not vanish.
 

@@ -138,7 +138,7 @@ def exponential_weights_regret(T: int, k: float, C: float, N: int) -> float:
 def exponential_weights(T: int, k: float, C: float, N: int, alpha: float, kappa: float) -> Bound:
     """Both consequences (Theorem exp-guarantee): V ≤ (R + κT)/(Cα), error regret against Q_α ≤ R.
 
-    R is :func:`exponential_weights_regret`. The environment may see π^t; V holds for any auditor whose reports have a
+    R is ``exponential_weights_regret``. The environment may see π^t; V holds for any auditor whose reports have a
     gap above α, the error regret for truthful reports; T is fixed in advance.
     """
     regret = exponential_weights_regret(T, k, C, N)
@@ -149,7 +149,7 @@ def exponential_weights_printed(T: int, k: float, N: int, alpha: float) -> tuple
     """Theorem exp-guarantee as printed: V ≤ (6/α)√(T ln N) + (k/α) T^¾ and error regret ≤ 6 √(ln N) T^¾.
 
     For the paper's C = ⌈max(T^¼, k)⌉ the second needs k + 2C ≤ 3T^¼, that is k ≤ 3T^¼ − 2⌈T^¼⌉: all k ≤ T^¼ where T^¼
-    is whole, fewer elsewhere. Where it fails this refuses; :func:`exponential_weights` has no such gap.
+    is whole, fewer elsewhere. Where it fails this refuses; ``exponential_weights`` has no such gap.
     """
     within(alpha=alpha)
     exponential_weights_rate(T, N)
@@ -172,7 +172,7 @@ def hedge_rate(T: int, k: float, C: float, N: int) -> float:
 def hedge_regret(T: int, k: float, C: float, N: int) -> float:
     """LagrangianRegret ≤ (k + 2C) √(T ln N / 2): 2.8 times below the paper's constant.
 
-    At η = :func:`hedge_rate`, for losses with a range of at most k + 2C, chosen with p^t in view; T fixed in advance.
+    At η = ``hedge_rate``, for losses with a range of at most k + 2C, chosen with p^t in view; T fixed in advance.
     """
     within(T=T, k=k, C=C)
     return (k + 2 * C) * math.sqrt(T * log_size(N) / 2)

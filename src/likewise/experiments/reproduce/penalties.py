@@ -124,7 +124,7 @@ def some(game: str, rule: str, horizons: tuple[int, ...]) -> list[Point]:
 
 
 def compared(game: str, rule: str, T: int) -> Twin:
-    """The same play by :func:`likewise.play` and by the compiled loop."""
+    """The same play by ``likewise.play`` and by the compiled loop."""
     F, gaps = _class(game), _gaps(game, rule, T)
     people = two_people(F) if game == TWO else Pairs().tempter()
     t = play(_learner(F, rule, T), people, MetricAuditor(alike, ALPHA), T)

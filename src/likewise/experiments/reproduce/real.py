@@ -160,7 +160,7 @@ class BestCutOff:
 
 
 class Searched(EstimatorClass):
-    """F once more, now reached only through its oracle, as :class:`SmoothedFTPL` asks for it."""
+    """F once more, now reached only through its oracle, as ``SmoothedFTPL`` asks for it."""
 
     def __init__(self, F: Thresholds, pool: Any) -> None:
         super().__init__(BestCutOff(F), F.encode(pool))

@@ -36,7 +36,7 @@ class Settings:
     source, sha256
         The file of people and its digest, or the name of a built-in data set and no digest.
     label, positive, compare_by, sensitive, drop, categories, units
-        As :func:`likewise.datasets.from_frame` takes them. Built-in data sets have their own.
+        As ``likewise.datasets.from_frame`` takes them. Built-in data sets have their own.
     hypotheses, cuts, bins, features, warm_up
         The class: ``thresholds`` on the encoded columns, with so many ``cuts``; ``cells``, a grid over ``features``
         (the columns to compare by, if none are named) with so many ``bins`` each; or ``models`` fitted on ``warm_up``

@@ -1,6 +1,6 @@
 """The service over HTTP. Routes translate: who is asking, what is asked, and how the engine's answer is said.
 
-:func:`create_app` builds the application; ``likewise serve`` runs it.
+``create_app`` builds the application; ``likewise serve`` runs it.
 """
 
 from likewise.service.http.app import create_app

@@ -1,7 +1,7 @@
 """The log on disk, on SQLite or PostgreSQL, with what is kept beside it.
 
 The key (stream, seq) refuses two events in one place; a trigger refuses gaps, and events that don't carry the hash of
-the one before; others refuse any change. Writes go through one :class:`~likewise.service.store.writer.Writer` and are
+the one before; others refuse any change. Writes go through one ``likewise.service.store.writer.Writer`` and are
 on disk when they return. Reads never wait for them.
 """
 

@@ -110,8 +110,8 @@ class Store:
     def submit(self, append: Append) -> Future[None]:
         """Hand in an append; it is on disk when the future is done.
 
-        The future fails with :class:`SequenceConflict` if its first event doesn't follow the log's last one, and with
-        :class:`KeyTaken` if its idempotency key was used meanwhile. Then nothing of it was written.
+        The future fails with ``SequenceConflict`` if its first event doesn't follow the log's last one, and with
+        ``KeyTaken`` if its idempotency key was used meanwhile. Then nothing of it was written.
         """
         return self._writer.submit(lambda connection: _append(connection, append))
 
