@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,6 +10,7 @@ import anyio.to_thread
 from fastapi import FastAPI
 
 from likewise import __version__
+from likewise.service import pages
 from likewise.service.configuration import Configuration
 from likewise.service.http import problems
 from likewise.service.http.metrics import Measured
@@ -44,19 +44,11 @@ def create_app(configuration: Configuration | None = None) -> FastAPI:
     problems.install(app)
     app.include_router(router)
     app.include_router(health)
-    _include_pages(app)
+    pages.install(app)
     app.add_middleware(Limits, max_body=service.configuration.max_body)
     app.add_middleware(Measured, metrics=service.metrics)
     _document(app)
     return app
-
-
-def _include_pages(app: FastAPI) -> None:
-    """The pages for people, where they are installed, on the same engine and identities."""
-    if importlib.util.find_spec("likewise.service.pages") is not None:
-        pages = importlib.import_module("likewise.service.pages")
-        if hasattr(pages, "router"):
-            app.include_router(pages.router)
 
 
 def _document(app: FastAPI) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 
 from likewise.service.chain import CheckpointFile, Signer
 from likewise.service.configuration import Configuration
@@ -42,6 +43,8 @@ class Service:
         self.metrics = Metrics()
         self._rates = Rates()
         self._known: dict[str, tuple[Identity, float]] = {}
+        self.each_tick: list[Callable[[], None]] = []
+        """What else is done every time the clock looks."""
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -92,6 +95,8 @@ class Service:
                 if not self.engine.ready:
                     self.engine.start()
                 self.engine.tick()
+                for work in self.each_tick:
+                    work()
                 if time.monotonic() - swept > SWEEP_EVERY:
                     self.engine.sweep()
                     swept = time.monotonic()

@@ -129,6 +129,7 @@ summaries = Table(
     Column("gap", Double),
     Column("labelled", BigInteger, nullable=False),
     Column("error", Double),
+    Column("learned", BigInteger),
     Column("delay", BigInteger),
     Column("waited", Double),
 )

@@ -43,6 +43,7 @@ def upgrade() -> None:
         sa.Column("gap", number),
         sa.Column("labelled", whole, nullable=False),
         sa.Column("error", number),
+        sa.Column("learned", whole),
         sa.Column("delay", whole),
         sa.Column("waited", number),
     )

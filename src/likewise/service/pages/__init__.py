@@ -1,0 +1,27 @@
+"""The pages: a reviewer's place to work, and what a team looks at. They mount on the API's application.
+
+Everything is rendered here from templates, with a little script and one style sheet from :mod:`static`; nothing is
+fetched from elsewhere, so the pages work offline and under a strict Content-Security-Policy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+
+def install(app: FastAPI) -> None:
+    """Add the pages to an application whose ``state.service`` is set."""
+    from likewise.service.http.rates import Rates
+    from likewise.service.pages import administration, login, overview, records, review
+    from likewise.service.pages.sessions import Sessions
+    from likewise.service.pages.summaries import Follower
+
+    service = app.state.service
+    app.state.sessions = Sessions(service.store, service.engine.signer)
+    app.state.login_rates = Rates()
+    service.each_tick.append(Follower(service.engine))
+    for part in (login, review, overview, records, administration):
+        app.include_router(part.pages)

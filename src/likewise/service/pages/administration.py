@@ -1,0 +1,189 @@
+"""What administrators do: settings and STOP, export and verification, users and tokens."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from fastapi import HTTPException, Request
+from fastapi.responses import RedirectResponse, StreamingResponse
+from starlette.responses import Response
+
+from likewise.errors import InvalidParameter
+from likewise.service.events import dumps
+from likewise.service.pages.access import STREAM, Visit, Visitor
+from likewise.service.pages.rendering import render, router
+from likewise.service.pages.sessions import LINK, Sessions
+from likewise.service.tokens import ROLES
+from likewise.service.verify import sentences, verify
+
+pages = router()
+WAITS = (
+    ("audit", "Seconds until an audit that nobody made counts as expired; empty waits for ever."),
+    ("label", "Seconds until labels that didn't come count as expired; empty waits for ever."),
+    ("grace", "Seconds in which a verdict can be taken back before its round is learned."),
+)
+ENDS = (
+    ("audit_end", "What becomes of a round whose audit expired: learned without a verdict, or discarded."),
+    ("label_end", "What becomes of a round whose labels expired: learned from those that came, or discarded."),
+)
+FIXED = (
+    ("kind", "The class of hypotheses that policies mix: thresholds on single features, or cells of a grid."),
+    ("learner", "How the mixture learns."),
+    ("alpha", "α: a gap beyond this, between people who are alike enough, counts as a violation."),
+    ("margin", "Pairs may be reported from α minus this on."),
+    ("penalty", "What a report weighs against errors; by default the learner's own choice."),
+    ("costs", "What a false positive and a false negative cost."),
+    ("largest_batch", "The most people in a round."),
+    ("horizon", "How many rounds there will be, where that is known."),
+    ("seed", "Names every random number of the learner."),
+)
+
+
+@pages.get(STREAM + "/settings")
+def settings_page(stream: str, visit: Visitor) -> Response:
+    """Every setting with what it does."""
+    return _settings(visit, stream)
+
+
+def _settings(visit: Visit, stream: str, wrong: str = "", status: int = 200) -> Response:
+    state = visit.service.engine.streams.get(stream).current()
+    return render(
+        "settings.html", visit, status, stream=stream, here="settings", settings=state.stream.settings,
+        stopped=state.stopped, waits=WAITS, ends=ENDS, fixed=FIXED, wrong=wrong,
+    )  # fmt: skip
+
+
+@pages.post(STREAM + "/settings")
+def change(stream: str, visit: Visitor) -> Response:
+    """Change the waits; an event records it."""
+    here = visit.service.engine.streams.get(stream).current().waits
+    try:
+        asked: dict[str, Any] = {name: _seconds(visit.sent.get(name, ""), name) for name, _ in WAITS}
+        asked |= {name: visit.sent.get(name) for name, _ in ENDS}
+        changes = {name: value for name, value in asked.items() if value != getattr(here, name)}
+        if changes:
+            visit.service.engine.change_waits(stream, changes, visit.identity.name)
+    except InvalidParameter as error:
+        return _settings(visit, stream, str(error), 422)
+    return RedirectResponse(f"/streams/{stream}/settings", 303)
+
+
+def _seconds(text: Any, name: str) -> float | None:
+    if not str(text).strip() and name != "grace":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidParameter(f"`{name}` must be a number of seconds, got {str(text)[:40]!r}.") from None
+
+
+@pages.post(STREAM + "/stop")
+def stop(stream: str, visit: Visitor) -> Response:
+    """No decisions from now on."""
+    visit.service.engine.stop(stream, str(visit.sent.get("reason", "")), visit.identity.name)
+    return RedirectResponse(f"/streams/{stream}", 303)
+
+
+@pages.post(STREAM + "/resume")
+def resume(stream: str, visit: Visitor) -> Response:
+    """Decide again."""
+    visit.service.engine.resume(stream, visit.identity.name)
+    return RedirectResponse(f"/streams/{stream}", 303)
+
+
+# Export and verify ------------------------------------------------------------------------------------------------
+
+
+@pages.get(STREAM + "/export")
+def export_page(stream: str, visit: Visitor) -> Response:
+    """What can be downloaded and checked."""
+    return _export(visit, stream)
+
+
+def _export(visit: Visit, stream: str, found: list[str] | None = None, wrong: bool = False) -> Response:
+    service = visit.service
+    return render(
+        "export.html", visit, stream=stream, here="export", events=service.store.head(stream)[0],
+        key=service.engine.signer.public_key, found=found, wrong=wrong,
+    )  # fmt: skip
+
+
+@pages.get(STREAM + "/export/{name}")
+def download(stream: str, name: str, visit: Visitor) -> Response:
+    """The log as a file: with people, or without."""
+    if name not in ("log.jsonl", "log-without-people.jsonl"):
+        raise HTTPException(404, "There is no such export.")
+    lines = visit.service.engine.export(stream, people=name == "log.jsonl")
+    said = f'attachment; filename="{stream}-{name}"'
+    return StreamingResponse(_written(lines), media_type="application/jsonl", headers={"Content-Disposition": said})
+
+
+@pages.post(STREAM + "/verify")
+def check(stream: str, visit: Visitor) -> Response:
+    """Check the log as an outsider would: export it, follow its chain, and run the learner again."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "log.jsonl"
+        with path.open("w", encoding="utf-8") as file:
+            file.writelines(_written(visit.service.engine.export(stream)))
+        found = verify(path, key=visit.service.engine.signer.public_key)
+    return _export(visit, stream, sentences(found), found.first is not None)
+
+
+def _written(lines: Iterable[dict[str, Any]]) -> Iterator[str]:
+    return (dumps(line) + "\n" for line in lines)
+
+
+# Users and tokens -------------------------------------------------------------------------------------------------
+
+
+@pages.get("/users")
+def users_page(visit: Visitor) -> Response:
+    """Every token there is."""
+    return _users(visit)
+
+
+def _users(visit: Visit, said: str = "", secret: str = "", wrong: str = "") -> Response:
+    return render(
+        "users.html", visit, 422 if wrong else 200, here="users", tokens=visit.service.tokens.list(), roles=ROLES,
+        said=said, secret=secret, wrong=wrong, now=visit.service.engine.clock(),
+    )  # fmt: skip
+
+
+@pages.post("/users")
+def add(visit: Visitor) -> Response:
+    """A new token, shown once."""
+    name = str(visit.sent.get("name", "")).strip()
+    streams = [one for one in str(visit.sent.get("streams", "")).replace(",", " ").split() if one] or None
+    try:
+        days = float(visit.sent["days"]) if str(visit.sent.get("days", "")).strip() else None
+        token, _ = visit.service.tokens.add(name, str(visit.sent.get("role")), streams, days)
+    except ValueError as error:
+        return _users(visit, wrong=str(error))
+    return _users(visit, f"The token of {name}, shown only now:", token)
+
+
+@pages.post("/users/link")
+def link(visit: Visitor, request: Request) -> Response:
+    """A link that logs somebody in once."""
+    sessions: Sessions = request.app.state.sessions
+    code = sessions.link(str(visit.sent.get("token", "")))
+    address = f"{request.url.scheme}://{request.url.netloc}/login/{code}"
+    return _users(visit, f"A link that works once, for {LINK / 3600:.0f} hours:", address)
+
+
+@pages.post("/users/revoke")
+def revoke(visit: Visitor) -> Response:
+    """Revoke a token; its sessions end."""
+    visit.service.tokens.revoke(str(visit.sent.get("token", "")))
+    return RedirectResponse("/users", 303)
+
+
+@pages.post("/users/logout")
+def logout(visit: Visitor, request: Request) -> Response:
+    """End every session of a name."""
+    sessions: Sessions = request.app.state.sessions
+    sessions.end_all(str(visit.sent.get("name", "")))
+    return RedirectResponse("/users", 303)

@@ -1,0 +1,156 @@
+"""Light pictures: an SVG with axes, lines, bars and dots, written down directly. Colours come from the style sheet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from markupsafe import Markup, escape
+
+WIDTH, HEIGHT = 640.0, 280.0
+LEFT, RIGHT, TOP, BOTTOM = 52.0, 120.0, 14.0, 40.0
+Points = Sequence[tuple[float, float]]
+
+
+class Plot:
+    """A picture with two axes; what is added is drawn in that order.
+
+    Parameters
+    ----------
+    x, y
+        The first and last value of each axis.
+    across, up
+        What the axes show, in words.
+    title
+        What a screen reader says of the picture.
+    """
+
+    def __init__(self, x: tuple[float, float], y: tuple[float, float], across: str, up: str, title: str) -> None:
+        self._x, self._y = _wide(x), _wide(y)
+        self._title = title
+        self._parts: list[str] = []
+        self._labels: list[tuple[float, str, str]] = []
+        self._axes(across, up)
+
+    def at(self, x: float, y: float) -> tuple[float, float]:
+        """Where a point of the data is in the picture."""
+        return self._across(x), self._up(y)
+
+    def _across(self, x: float) -> float:
+        low, high = self._x
+        return LEFT + (WIDTH - LEFT - RIGHT) * (x - low) / (high - low)
+
+    def _up(self, y: float) -> float:
+        low, high = self._y
+        return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (min(high, max(low, y)) - low) / (high - low)
+
+    def _axes(self, across: str, up: str) -> None:
+        bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
+        for value in ticks(*self._y):
+            y = self._up(value)
+            self._add(f'<path class="grid" d="M{LEFT:.0f} {y:.1f}H{right:.0f}"/>')
+            self._text(LEFT - 6, y + 4, short(value), "end")
+        for value in ticks(*self._x):
+            self._text(self._across(value), bottom + 17, short(value), "middle")
+        self._add(f'<path class="axis-line" d="M{LEFT:.0f} {bottom:.0f}H{right:.0f}"/>')
+        self._text((LEFT + right) / 2, HEIGHT - 6, across, "middle", "name")
+        self._add(
+            f'<text class="name" x="14" y="{(TOP + bottom) / 2:.0f}" text-anchor="middle" '
+            f'transform="rotate(-90 14 {(TOP + bottom) / 2:.0f})">{escape(up)}</text>'
+        )
+
+    def line(self, points: Points, kind: str, label: str = "") -> None:
+        """A curve, with its name at its end."""
+        if not points:
+            return
+        self._add(f'<path class="{kind}" d="{_path(self.at(*point) for point in points)}"/>')
+        if label:
+            self._labels.append((self._up(points[-1][1]), label, kind))
+
+    def level(self, y: float, kind: str, label: str = "") -> None:
+        """A horizontal line across."""
+        self.line([(self._x[0], y), (self._x[1], y)], kind, label)
+
+    def bars(self, bars: Iterable[tuple[float, float, float]], kind: str, label: str = "") -> None:
+        """Bars (from, to, height), drawn as one shape."""
+        found, last = [], 0.0
+        for start, end, height in bars:
+            a, b, y = self._across(start), self._across(end), self._up(height)
+            found.append(f"M{a:.1f} {HEIGHT - BOTTOM:.0f}V{y:.1f}H{b:.1f}V{HEIGHT - BOTTOM:.0f}Z")
+            last = height
+        self._add(f'<path class="{kind}" d="{"".join(found)}"/>')
+        if label and found:
+            self._labels.append((self._up(last), label, kind))
+
+    def dots(self, points: Iterable[tuple[float, float]], kind: str) -> None:
+        """Dots, as a path of strokes without length: a tenth of the bytes of circles."""
+        steps = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in (self.at(*point) for point in points))
+        if steps:
+            self._add(f'<path class="{kind}" d="{steps}"/>')
+
+    def segments(self, pairs: Iterable[tuple[tuple[float, float], tuple[float, float]]], kind: str) -> None:
+        """Straight lines between pairs of points."""
+        steps = "".join(_path([self.at(*a), self.at(*b)]) for a, b in pairs)
+        if steps:
+            self._add(f'<path class="{kind}" d="{steps}"/>')
+
+    def svg(self) -> Markup:
+        """The picture."""
+        for y, label, kind in _spread(self._labels):
+            self._text(WIDTH - RIGHT + 6, y + 4, label, "start", f"label {kind}-label")
+        opening = f'<svg class="figure" viewBox="0 0 {WIDTH:.0f} {HEIGHT:.0f}" role="img" aria-label="'
+        return Markup(f'{opening}{escape(self._title)}">{"".join(self._parts)}</svg>')  # escaped above, part by part
+
+    def _add(self, part: str) -> None:
+        self._parts.append(part)
+
+    def _text(self, x: float, y: float, text: str, anchor: str, kind: str = "") -> None:
+        names = f' class="{kind}"' if kind else ""
+        self._add(f'<text{names} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>')
+
+
+def ticks(low: float, high: float, about: int = 5) -> list[float]:
+    """Round numbers from ``low`` to ``high``.
+
+    Examples
+    --------
+    >>> ticks(0, 312)
+    [0.0, 100.0, 200.0, 300.0]
+    """
+    rough = (high - low) / about
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * many for many in (1, 2, 2.5, 5, 10) if power * many >= rough)
+    first = math.ceil(low / step - 1e-9)
+    return [round(i * step, 10) for i in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def short(value: float) -> str:
+    """A number for an axis.
+
+    Examples
+    --------
+    >>> short(100000.0), short(2500.0), short(0.25), short(40.0)
+    ('100k', '2.5k', '0.25', '40')
+    """
+    if abs(value) >= 1e6:
+        return f"{value / 1e6:g}M"
+    return f"{value / 1000:g}k" if abs(value) >= 1000 else f"{value:g}"
+
+
+def _wide(ends: tuple[float, float]) -> tuple[float, float]:
+    low, high = ends
+    return (low, high) if high > low else (low, low + 1.0)
+
+
+def _path(points: Iterable[tuple[float, float]]) -> str:
+    return "".join(f"{'L' if i else 'M'}{x:.1f} {y:.1f}" for i, (x, y) in enumerate(points))
+
+
+def _spread(labels: Iterable[Any], apart: float = 15.0) -> list[Any]:
+    """Labels moved down until none covers another, and up again where they would leave the picture."""
+    found: list[Any] = []
+    for y, *rest in sorted(labels):
+        found.append((max(y, found[-1][0] + apart) if found else y, *rest))
+    over = found[-1][0] - (HEIGHT - BOTTOM) if found else 0.0
+    return [(y - max(0.0, over), *rest) for y, *rest in found]

@@ -1,0 +1,109 @@
+"""The way in and out: a link that works once, a token, and logging out here or everywhere."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Form, HTTPException, Request
+from fastapi.responses import RedirectResponse
+from starlette.responses import Response
+
+from likewise.service.http.rates import Rates
+from likewise.service.pages.access import COOKIE, Visitor
+from likewise.service.pages.rendering import render, router, static
+from likewise.service.pages.sessions import SESSION, Sessions
+
+pages = router()
+LOGINS = 30.0
+"""Attempts a minute from one address."""
+KEPT = "public, max-age=31536000, immutable"
+
+
+@pages.get("/static/{name}")
+def file(name: str) -> Response:
+    """A style sheet or script; its address changes with it."""
+    found = static(name)
+    if found is None:
+        raise HTTPException(404, "There is no such file.")
+    return Response(found[0], media_type=found[1], headers={"Cache-Control": KEPT})
+
+
+@pages.get("/favicon.ico")
+def favicon() -> Response:
+    """The sign of the pages."""
+    return file("likewise.svg")
+
+
+@pages.get("/")
+def home(visit: Visitor) -> Response:
+    """Where to go: the only stream there is, or a list of them."""
+    mine = [name for name in visit.service.engine.streams.names() if visit.identity.reaches(name)]
+    if len(mine) == 1:
+        address = f"/streams/{mine[0]}"
+        return RedirectResponse(address + "/review" if visit.identity.role == "auditor" else address, 303)
+    return render("home.html", visit, streams=mine)
+
+
+@pages.get("/login")
+def login_page(request: Request) -> Response:
+    """A form for a token."""
+    return render("login.html", code="", name="", wrong="")
+
+
+@pages.get("/login/{code}")
+def link_page(code: str, request: Request) -> Response:
+    """What a one-time link shows: a button. Only pressing it uses the link up; a preview of the link doesn't."""
+    _counted(request)
+    name = _sessions(request).known(code)
+    wrong = "" if name is not None else "This link was used already, or is too old. Ask for a new one, or use a token."
+    return render("login.html", code=code if name is not None else "", name=name or "", wrong=wrong)
+
+
+@pages.post("/login")
+def login(
+    request: Request, token: Annotated[str, Form()] = "", code: Annotated[str, Form()] = ""
+) -> Response:  # fmt: skip
+    """Begin a session with a token or a link's code."""
+    _counted(request)
+    sessions = _sessions(request)
+    cookie = sessions.redeem(code) if code else sessions.login(token.strip())
+    if cookie is None:
+        wrong = "This link was used already." if code else "This is nobody's token, or it was revoked or has expired."
+        return render("login.html", status=403, code="", name="", wrong=wrong)
+    response = RedirectResponse("/", 303)
+    secure = request.url.scheme == "https"
+    response.set_cookie(COOKIE, cookie, max_age=int(SESSION), httponly=True, samesite="lax", secure=secure)
+    return response
+
+
+@pages.post("/logout")
+def logout(visit: Visitor) -> Response:
+    """Forget this browser's session."""
+    return _out()
+
+
+@pages.post("/logout/everywhere")
+def logout_everywhere(visit: Visitor, request: Request) -> Response:
+    """End every session of one's name."""
+    _sessions(request).end_all(visit.identity.name)
+    return _out()
+
+
+def _out() -> Response:
+    response = RedirectResponse("/login", 303)
+    response.delete_cookie(COOKIE)
+    return response
+
+
+def _sessions(request: Request) -> Sessions:
+    found: Sessions = request.app.state.sessions
+    return found
+
+
+def _counted(request: Request) -> None:
+    """Refuse who tries too often."""
+    rates: Rates = request.app.state.login_rates
+    address = request.client.host if request.client is not None else "somewhere"
+    wait = rates.wait(address, LOGINS)
+    if wait > 0:
+        raise HTTPException(429, f"Too many attempts; try again in {int(wait) + 1} seconds.")

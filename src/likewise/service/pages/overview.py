@@ -1,0 +1,82 @@
+"""A stream at a glance, its certificate, and its rounds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Path, Query
+from starlette.responses import Response
+
+from likewise.service.pages import summaries
+from likewise.service.pages.access import STREAM, Visitor
+from likewise.service.pages.figures import figures
+from likewise.service.pages.rendering import plural, render, router
+from likewise.service.standing import standing
+from likewise.service.state import State
+
+pages = router()
+Number = Annotated[int, Path(ge=1, lt=2**53)]
+LISTED = 50
+"""Rounds on a page of them."""
+
+
+@pages.get(STREAM)
+def overview(stream: str, visit: Visitor) -> Response:
+    """Counts, a certificate in words, and the pictures."""
+    engine = visit.service.engine
+    summaries.follow(engine, stream)
+    state = engine.streams.get(stream).current()
+    settings = state.stream.settings
+    bins = summaries.bins(engine.store, stream, state.opened, settings.alpha)
+    return render(
+        "overview.html",
+        visit,
+        stream=stream,
+        here="overview",
+        found=standing(state),
+        settings=settings,
+        violations=sum(one.violations for one in bins),
+        recent=summaries.recent_violations(engine.store, stream, state.opened, settings.alpha),
+        reviewed=sum(one.reviewed for one in bins),
+        labelled=sum(one.labelled for one in bins),
+        words=in_words(state),
+        figures=figures(engine, stream, state),
+    )
+
+
+def in_words(state: State) -> list[str]:
+    """What can be said of a stream at any moment, without reading its log again."""
+    found = standing(state)
+    totals, regret = state.totals, found["regret"]
+    if not totals.learned:
+        return [regret["said"]]
+    seen = totals.reported + totals.cleared
+    said = [
+        f"Of {plural(totals.learned, 'round')} learned, a reviewer looked at {seen:,} and reported a pair in "
+        f"{totals.reported:,}; what nobody looked at is not known to be free of violations.",
+        f"The observed Lagrangian regret is {regret['observed']:,.1f}"
+        + (f", and at most {regret['proved']:,.1f} is proved." if regret["proved"] is not None else "."),
+        regret["said"],
+    ]
+    if totals.missing:
+        said.append(f"{plural(totals.missing, 'label')} never came, and errors there are not counted.")
+    if totals.corrected:
+        said.append(f"{plural(totals.corrected, 'audit')} corrected later; nothing was unlearned.")
+    return said
+
+
+@pages.get(STREAM + "/certificate")
+def certificate(stream: str, visit: Visitor) -> Response:
+    """The whole certificate, computed from the log now."""
+    found = visit.service.engine.certificate(stream)
+    return render("certificate.html", visit, stream=stream, here="overview", letter=found["letter"])
+
+
+@pages.get(STREAM + "/rounds")
+def rounds(stream: str, visit: Visitor, before: Annotated[int | None, Query(ge=1, lt=2**53)] = None) -> Response:
+    """Rounds, the newest first."""
+    engine = visit.service.engine
+    summaries.follow(engine, stream)
+    found: list[Any] = list(reversed(summaries.newest(engine.store, stream, LISTED, before)))
+    older = found[-1].round if len(found) == LISTED and found[-1].round > 1 else None
+    return render("rounds.html", visit, stream=stream, here="rounds", rounds=found, older=older, before=before)

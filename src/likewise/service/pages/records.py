@@ -1,0 +1,104 @@
+"""Records: one round, one person's decisions, and the log."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Path, Query
+from sqlalchemy import select
+from starlette.responses import Response
+
+from likewise.service.events import dumps, loads
+from likewise.service.pages.access import STREAM, Visit, Visitor
+from likewise.service.pages.rendering import render, router
+from likewise.service.problems import Unknown
+from likewise.service.rounds import KINDS
+from likewise.service.settings import plain_text
+from likewise.service.store.tables import events
+
+pages = router()
+Number = Annotated[int, Path(ge=1, lt=2**53)]
+LINES = 100
+"""Events on a page of the log."""
+
+
+@pages.get(STREAM + "/rounds/{t}")
+def round_page(stream: str, t: Number, visit: Visitor) -> Response:
+    """Everything that is known of a round."""
+    found = visit.service.engine.round(stream, t)
+    settings = visit.service.engine.streams.get(stream).latest.state.stream.settings
+    order = sorted(range(len(found["people"])), key=lambda i: -found["people"][i]["probability"])
+    return render("round.html", visit, stream=stream, here="rounds", found=found, settings=settings, order=order)
+
+
+@pages.get(STREAM + "/rounds/{t}/people/{position}")
+def person_in_round(
+    stream: str, t: Number, position: Annotated[int, Path(ge=0, lt=10_000)], visit: Visitor
+) -> Response:
+    """The record of somebody in a round, addressed by their place in it: no id stands in an address."""
+    people = visit.service.engine.round(stream, t)["people"]
+    if position >= len(people) or people[position]["id"] is None:
+        raise Unknown("There is no such person in this round; they may have been erased.")
+    return _record(visit, stream, people[position]["id"])
+
+
+@pages.get(STREAM + "/people")
+def people(stream: str, visit: Visitor) -> Response:
+    """A form for somebody's id."""
+    return render("people.html", visit, stream=stream, here="people")
+
+
+@pages.post(STREAM + "/people")
+def person(stream: str, visit: Visitor) -> Response:
+    """One person's decision record; the id comes in the form, so that it stands in no address."""
+    return _record(visit, stream, plain_text(str(visit.sent.get("id", "")).strip(), "id"))
+
+
+def _record(visit: Visit, stream: str, id: str) -> Response:
+    engine = visit.service.engine
+    found = engine.person(stream, id)
+    for one in found["rounds"]:
+        whole = engine.round(stream, one["round"])
+        one["corrections"] = whole["corrections"]
+        one["learned"] = whole["learned"]
+        one["reported_by"] = _reported(whole, id)
+    settings = engine.streams.get(stream).latest.state.stream.settings
+    return render("person.html", visit, stream=stream, here="people", found=found, settings=settings)
+
+
+def _reported(whole: dict[str, Any], id: str) -> dict[str, Any] | None:
+    audit: dict[str, Any] | None = whole["audit"]
+    return audit if audit is not None and id in audit["pair"] else None
+
+
+@pages.get(STREAM + "/log")
+def log_page(
+    stream: str,
+    visit: Visitor,
+    kind: Annotated[str, Query(max_length=40)] = "",
+    round: Annotated[str, Query(max_length=16)] = "",
+    before: Annotated[int | None, Query(ge=1, lt=2**53)] = None,
+) -> Response:
+    """The log, newest first, of one kind or round if wanted."""
+    visit.service.engine.streams.get(stream)
+    log = events.c
+    wanted = select(log.seq, log.kind, log.at, log.round, log.data).where(log.stream == stream)
+    if kind in KINDS:
+        wanted = wanted.where(log.kind == kind)
+    if round.isdecimal():
+        wanted = wanted.where(log.round == int(round))
+    if before is not None:
+        wanted = wanted.where(log.seq < before)
+    with visit.service.store.read() as connection:
+        rows = connection.execute(wanted.order_by(log.seq.desc()).limit(LINES)).all()
+    lines = [{**row._mapping, "data": _told(loads(row.data))} for row in rows]
+    older = rows[-1].seq if len(rows) == LINES else None
+    return render(
+        "log.html", visit, stream=stream, here="log", lines=lines, kinds=KINDS, kind=kind, round=round, older=older
+    )  # fmt: skip
+
+
+def _told(data: dict[str, Any]) -> str:
+    """An event's data on a line; what is long is cut, the export has it whole."""
+    text = dumps({name: value for name, value in data.items() if name != "round"})
+    return text if len(text) <= 600 else text[:600] + " …"

@@ -1,0 +1,183 @@
+"""Pages from templates: everything is escaped, nothing comes from elsewhere, and no script stands in a page."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Coroutine
+from datetime import datetime
+from functools import cache
+from http import HTTPStatus
+from importlib.resources import files
+from typing import Any
+
+from fastapi import APIRouter, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
+from fastapi.routing import APIRoute
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.responses import Response
+
+from likewise.errors import LikewiseError
+from likewise.service.pages.access import PAGES, NotLoggedIn, Visit
+from likewise.service.problems import status_of
+
+log = logging.getLogger(__name__)
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+
+
+@cache
+def static(name: str) -> tuple[bytes, str] | None:
+    """A file of the pages and its type; None if there is no such file."""
+    known = {one.name: one for one in files("likewise.service.pages").joinpath("static").iterdir()}
+    kind = TYPES.get(name.rpartition(".")[2])
+    return None if name not in known or kind is None else (known[name].read_bytes(), kind)
+
+
+def _address(name: str) -> str:
+    """Where a file is, with its hash, so that browsers may keep it until it changes."""
+    found = static(name)
+    assert found is not None, f"there is no file {name}"
+    return f"/static/{name}?{hashlib.sha256(found[0]).hexdigest()[:12]}"
+
+
+@cache
+def _templates() -> Environment:
+    made = Environment(
+        loader=PackageLoader("likewise.service.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals |= {"static": _address, "PAGES": PAGES}
+    made.filters |= {"number": number, "when": when, "share": share, "plural": plural, "words": words}
+    return made
+
+
+def number(value: float | str | None, digits: int = 4) -> str:
+    """A number as people write it; any other value as it is.
+
+    Examples
+    --------
+    >>> number(40.0), number(0.123456), number(48842), number("Sales"), number(None)
+    ('40', '0.1235', '48,842', 'Sales', '–')
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return value
+    if float(value).is_integer() and abs(value) < 1e15:
+        return f"{int(value):,}"
+    return f"{value:,.{digits}g}" if abs(value) < 1e4 else f"{value:,.0f}"
+
+
+def share(part: float, whole: float) -> str:
+    """A share in per cent.
+
+    Examples
+    --------
+    >>> share(1, 3), share(0, 0)
+    ('33 %', '–')
+    """
+    return f"{100 * part / whole:.0f} %" if whole else "–"
+
+
+def when(at: str | float | None) -> str:
+    """A time of the log, to the minute."""
+    if at is None:
+        return "–"
+    moment = datetime.fromisoformat(at) if isinstance(at, str) else datetime.fromtimestamp(at).astimezone()
+    return moment.strftime("%-d %B %Y, %H:%M") + (" UTC" if isinstance(at, str) else "")
+
+
+def plural(count: float, one: str, many: str = "") -> str:
+    """A count with its noun.
+
+    Examples
+    --------
+    >>> plural(1, "round"), plural(3, "round"), plural(2, "person", "people")
+    ('1 round', '3 rounds', '2 people')
+    """
+    return f"{number(count)} {one if count == 1 else many or one + 's'}"
+
+
+def words(name: str) -> str:
+    """The name of a column, as people write it.
+
+    Examples
+    --------
+    >>> words("education_years")
+    'education years'
+    """
+    return name.replace("_", " ")
+
+
+def render(template: str, visit: Visit | None = None, status: int = 200, **values: Any) -> HTMLResponse:
+    """A page, or a part of one."""
+    text = _templates().get_template(template).render(visit=visit, **{"stream": None, "here": ""} | values)
+    return HTMLResponse(text, status)
+
+
+class PageRoute(APIRoute):
+    """A route whose errors are pages, or sentences where a script asks; and that says what browsers may do with it."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The route's handler, with errors as pages."""
+        handler = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            try:
+                response = await handler(request)
+            except NotLoggedIn:
+                response = _to_login(request)
+            except (LikewiseError, HTTPException, RequestValidationError) as error:
+                response = _problem(request, error)
+            for name, value in HEADERS.items():
+                response.headers.setdefault(name, value)
+            response.headers.setdefault("Cache-Control", "no-store")
+            return response
+
+        return handle
+
+
+def router() -> APIRouter:
+    """A router of pages; they are not part of the API's document."""
+    return APIRouter(route_class=PageRoute, include_in_schema=False, default_response_class=HTMLResponse)
+
+
+def _scripted(request: Request) -> bool:
+    return "x-csrf-token" in request.headers
+
+
+def _to_login(request: Request) -> Response:
+    if _scripted(request):
+        return JSONResponse({"detail": "Your session has ended. Log in again in another tab."}, 401)
+    return RedirectResponse("/login", 303)
+
+
+def _problem(request: Request, error: Exception) -> Response:
+    if isinstance(error, LikewiseError):
+        status, detail = status_of(error)[0], str(error)
+        if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise error
+    elif isinstance(error, HTTPException):
+        status, detail = error.status_code, str(error.detail)
+    else:
+        status, detail = 422, "This address is not right."
+    if _scripted(request):
+        return JSONResponse({"detail": detail}, status)
+    return render("problem.html", status=status, code=status, title=HTTPStatus(status).phrase, detail=detail)

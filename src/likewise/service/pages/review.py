@@ -1,0 +1,170 @@
+"""The reviewer's page: a round at a time, and what its script asks for in between."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from fastapi import HTTPException, Request
+from fastapi.responses import JSONResponse
+from sqlalchemy import select
+from starlette.responses import Response
+
+from likewise.errors import require
+from likewise.service.events import dumps
+from likewise.service.pages.access import REVIEW, Visit, Visitor
+from likewise.service.pages.rendering import render, router
+from likewise.service.pages.sight import sight
+from likewise.service.problems import Conflict
+from likewise.service.store import Idempotency
+from likewise.service.store.tables import events
+
+pages = router()
+REASONS = (
+    ("q", "same qualifications"),
+    ("i", "irrelevant attribute"),
+    ("d", "data error"),
+    ("o", "other"),
+)
+"""Why a pair is reported, each with its key."""
+PAGE = 500
+"""Audits read at once when today's are counted."""
+
+
+@pages.get(REVIEW)
+def review(stream: str, visit: Visitor) -> Response:
+    """The page itself; its script claims the first round."""
+    service = visit.service
+    state = service.engine.streams.get(stream).current()
+    waits = state.stream.settings.waits
+    return render(
+        "review.html",
+        visit,
+        stream=stream,
+        here="review",
+        reasons=REASONS,
+        level=state.stream.settings.level,
+        grace=waits.grace,
+        lease=service.configuration.lease,
+        today=today(visit, stream),
+        waiting=waiting(visit, stream),
+    )
+
+
+@pages.post(REVIEW + "/claim")
+def claim(stream: str, visit: Visitor) -> Response:
+    """The oldest round that waits, as a part of the page; 204 if there is none."""
+    beside = visit.sent.get("beside", [])
+    require(isinstance(beside, list) and len(beside) <= 100, "beside", "be a list of rounds", type(beside).__name__)
+    engine = visit.service.engine
+    found = engine.claim(stream, visit.identity.name, visit.service.configuration.lease, beside)
+    if found is None:
+        return Response(status_code=204, headers=_waiting(visit, stream))
+    settings = engine.streams.get(stream).latest.state.stream.settings
+    page = render("round_to_review.html", visit, stream=stream, sight=sight(found, settings), level=settings.level)
+    page.headers.update(_waiting(visit, stream))
+    return page
+
+
+@pages.post(REVIEW + "/renew")
+def renew(stream: str, visit: Visitor) -> Response:
+    """Keep a round for longer."""
+    found = visit.service.engine.renew(
+        stream, _round(visit), visit.identity.name, visit.service.configuration.lease
+    )  # fmt: skip
+    return JSONResponse(found)
+
+
+@pages.post(REVIEW + "/release")
+def release(stream: str, visit: Visitor) -> Response:
+    """Give rounds back, said in a form: a page that is being left can send nothing else."""
+    visit.service.engine.streams.get(stream)
+    for t in str(visit.sent.get("rounds", "")).split(",")[:100]:
+        if t.isdecimal() and len(t) < 16:
+            visit.service.engine.leases.release(stream, int(t), visit.identity.name)
+    return Response(status_code=204)
+
+
+@pages.post(REVIEW + "/verdict")
+def verdict(stream: str, visit: Visitor, request: Request) -> Response:
+    """A verdict, answered with the number of its event once that is on disk."""
+    sent, engine = visit.sent, visit.service.engine
+    pair = sent.get("pair") or []
+    require(
+        isinstance(pair, list) and all(isinstance(i, str) for i in pair), "pair", "be ids of people", str(pair)[:60]
+    )
+    done = engine.audit(
+        stream,
+        _round(visit),
+        str(sent.get("verdict")),
+        visit.identity.name,
+        pair=pair,
+        reason=sent.get("reason", ""),
+        note=sent.get("note", ""),
+        key=_key(visit, request),
+    )
+    return _recorded(done)
+
+
+@pages.post(REVIEW + "/retract")
+def retract(stream: str, visit: Visitor, request: Request) -> Response:
+    """Take a verdict back within the grace time; only one's own."""
+    engine, t, key = visit.service.engine, _round(visit), _key(visit, request)
+    known = engine.store.response(key.scope, key.key)
+    one = engine.streams.get(stream).current().rounds.get(t)
+    if known is None and one is not None and one.verdict is not None and one.verdict.by != visit.identity.name:
+        raise Conflict(f"The verdict of round {t} is another auditor's.")
+    return _recorded(engine.retract(stream, t, visit.identity.name, key))
+
+
+def _recorded(done: dict[str, Any]) -> Response:
+    """What the page says of an event; its number only, for the rest is in the log."""
+    return JSONResponse({"round": done["round"], "event": done["receipt"]["seq"]})
+
+
+def _round(visit: Visit) -> int:
+    t = visit.sent.get("round")
+    whole = isinstance(t, int) and not isinstance(t, bool) and 1 <= t < 2**53
+    require(whole, "round", "be the number of a round", str(t)[:20])
+    return int(t)  # type: ignore[arg-type]
+
+
+def _key(visit: Visit, request: Request) -> Idempotency:
+    """The key under which the script sends this until it is answered."""
+    key = request.headers.get("idempotency-key", "")
+    if not 16 <= len(key) <= 200:
+        raise HTTPException(400, "A verdict needs an Idempotency-Key.")
+    asked = f"{request.url.path}\n{json.dumps(visit.sent, sort_keys=True)}"
+    return Idempotency(f"page {visit.identity.name}", key, hashlib.sha256(asked.encode()).hexdigest())
+
+
+def _waiting(visit: Visit, stream: str) -> dict[str, str]:
+    return {"X-Waiting": str(waiting(visit, stream))}
+
+
+def waiting(visit: Visit, stream: str) -> int:
+    """Rounds that nobody has given a verdict on."""
+    return sum(one.verdict is None for one in visit.service.engine.streams.get(stream).current().rounds.values())
+
+
+def today(visit: Visit, stream: str) -> int:
+    """Verdicts that somebody gave today (UTC) and did not take back."""
+    start = datetime.now(UTC).strftime("%Y-%m-%d")
+    by = f'"by":{dumps(visit.identity.name)}'
+    return _since(visit, stream, "audited", by, start) - _since(visit, stream, "audit_retracted", by, start)
+
+
+def _since(visit: Visit, stream: str, kind: str, by: str, start: str) -> int:
+    """Events of a kind by somebody since a time, read backwards from the newest."""
+    log, count, before = events.c, 0, 2**62
+    while True:
+        newest = select(log.seq, log.at, log.data).where(log.stream == stream, log.kind == kind, log.seq < before)
+        with visit.service.store.read() as connection:
+            rows = connection.execute(newest.order_by(log.seq.desc()).limit(PAGE)).all()
+        # The log is canonical JSON: a name stands there in one way only.
+        count += sum(by in row.data for row in rows if row.at >= start)
+        if len(rows) < PAGE or rows[-1].at < start:
+            return count
+        before = rows[-1].seq

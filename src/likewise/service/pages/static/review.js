@@ -1,0 +1,354 @@
+// The reviewer's page. What a round looks like comes from the server, escaped; here is only what hands do with it.
+"use strict";
+(() => {
+  const root = document.getElementById("review");
+  const { base, csrf, name } = root.dataset;
+  const grace = 1000 * Number(root.dataset.grace);
+  const lease = 1000 * Number(root.dataset.lease);
+  const level = Number(root.dataset.level);
+  const $ = (id) => document.getElementById(id);
+  const desk = $("round"), empty = $("empty"), status = $("status"), trouble = $("trouble");
+
+  let current = null; // the round in front, an <article>
+  let ahead = []; // rounds fetched in advance
+  let chosen = []; // the people selected, as rows, in the order of selection
+  let last = null; // the verdict that can be taken back: {id, article, until}
+  let fetching = false;
+  let sending = null; // the id of what is being sent
+  let touched = Date.now();
+
+  // Verdicts wait here until the server has them, also over a reload. The key makes each count once.
+  const shelf = `likewise ${base} ${name}`;
+  let queue = JSON.parse(localStorage.getItem(shelf) || "[]");
+  const keep = () => (queue.length ? localStorage.setItem(shelf, JSON.stringify(queue)) : localStorage.removeItem(shelf));
+
+  const number = (article) => Number(article.dataset.round);
+  const chance = (row) => Number(row.dataset.probability);
+  const rows = () => (current ? [...current.querySelectorAll("tbody tr")] : []);
+  const say = (text) => { status.textContent = text; };
+  const complain = (text) => { trouble.textContent = text; trouble.hidden = !text; };
+  const key = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
+
+  async function post(path, body, headers = {}) {
+    const stop = new AbortController();
+    const timer = setTimeout(() => stop.abort(), 8000);
+    try {
+      return await fetch(base + path, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", "X-CSRF-Token": csrf, ...headers },
+        body: JSON.stringify(body),
+        signal: stop.signal,
+      });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  // Sending ---------------------------------------------------------------------------------------------------------
+
+  async function send() {
+    while (queue.length && !sending) {
+      const item = queue[0];
+      sending = item.id;
+      item.tried = true; // from here on it may have been recorded, also if no answer comes
+      keep();
+      let answer = null;
+      try {
+        answer = await post(item.path, item.body, { "Idempotency-Key": item.id });
+      } catch {
+        // No connection: it stays in the queue.
+      }
+      sending = null;
+      if (!answer || answer.status >= 500 || answer.status === 429) {
+        complain(`No connection. ${queue.length === 1 ? "Your verdict is" : `Your ${queue.length} verdicts are`} kept here and will be sent once it is back.`);
+        setTimeout(send, 1000);
+        return;
+      }
+      if (answer.status === 401) {
+        complain("Your session has ended. Your verdict is kept here: log in again in another tab, then reload this page.");
+        return;
+      }
+      queue.shift();
+      keep();
+      await answered(item, answer);
+    }
+    fill();
+  }
+
+  async function answered(item, answer) {
+    let said = {};
+    try { said = await answer.json(); } catch { /* a proxy's page, not ours */ }
+    if (!answer.ok) {
+      if (last && last.id === item.id) last = null;
+      complain(`Round ${item.body.round} was not recorded: ${said.detail || "the service refused it."}`);
+    } else {
+      complain("");
+      if (item.path === "/verdict") {
+        say(`Round ${said.round}: recorded as #${said.event}.`);
+        count("today", 1); count("waiting", -1);
+        if (last && last.id === item.id) last.until = Date.now() + grace;
+      } else {
+        say(`Round ${said.round}: taken back, as #${said.event}.`);
+        count("today", -1); count("waiting", 1);
+        if (item.article) again(item.article);
+      }
+    }
+    offer();
+  }
+
+  function count(id, by) { $(id).textContent = Math.max(0, Number($(id).textContent) + by); }
+
+  function enqueue(path, body, article) {
+    const item = { id: key(), path, body };
+    // An article is for this page only: it isn't kept over a reload.
+    Object.defineProperty(item, "article", { value: article, enumerable: false });
+    queue.push(item);
+    keep();
+    send();
+    return item.id;
+  }
+
+  // Rounds ----------------------------------------------------------------------------------------------------------
+
+  let timer = 0;
+  function fillLater(wait) { clearTimeout(timer); timer = setTimeout(fill, wait); }
+
+  // One round in front, and one more fetched in advance.
+  async function fill() {
+    if (!current && ahead.length) { show(ahead.shift()); return; }
+    if (fetching || ahead.length) return;
+    fetching = true;
+    try {
+      const beside = [current, ...ahead].filter(Boolean).map(number).concat(queue.map((item) => item.body.round));
+      await claimed(await post("/claim", { beside }));
+    } catch {
+      fillLater(1000);
+      if (!current) empty.textContent = "No connection. This page goes on by itself once it is back.";
+    }
+    fetching = false;
+    if (!current && ahead.length) show(ahead.shift());
+  }
+
+  async function claimed(answer) {
+    if (answer.status === 200) {
+      const box = document.createElement("template");
+      box.innerHTML = await answer.text(); // the server's own template, in which everything is escaped
+      ahead.push(box.content.querySelector("article"));
+    } else {
+      fillLater(3000);
+      if (answer.status === 401) complain("Your session has ended. Log in again to go on.");
+      else if (answer.status !== 204) complain((await answer.json()).detail);
+      if (!current) empty.textContent = "Nothing waits for a review. New rounds appear here by themselves.";
+    }
+    const waiting = answer.headers.get("X-Waiting");
+    if (waiting !== null) $("waiting").textContent = Math.max(0, waiting - unsent());
+  }
+
+  const unsent = () => queue.filter((item) => item.path === "/verdict").length;
+
+  function show(article) {
+    current = article;
+    chosen = [];
+    for (const old of desk.querySelectorAll("article")) old.remove();
+    empty.hidden = Boolean(article);
+    $("verdict").hidden = !article;
+    if (article) {
+      for (const row of rows()) {
+        row.classList.remove("chosen", "near");
+        row.querySelectorAll(".differs").forEach((cell) => cell.classList.remove("differs"));
+      }
+      desk.append(article);
+    } else {
+      empty.textContent = "Fetching a round …";
+    }
+    $("note").value = "";
+    for (const radio of document.querySelectorAll("#reasons input")) radio.checked = false;
+    paint();
+    fill();
+  }
+
+  function again(article) {
+    if (current) ahead.unshift(current);
+    show(article);
+  }
+
+  // Selecting -------------------------------------------------------------------------------------------------------
+
+  function toggle(row) {
+    chosen = chosen.includes(row) ? chosen.filter((one) => one !== row) : [...chosen, row].slice(-2);
+    paint();
+  }
+
+  const gap = () => Math.abs(chance(chosen[0]) - chance(chosen[1]));
+  const reportable = () => chosen.length === 2 && gap() > level;
+
+  function paint() {
+    for (const row of rows()) {
+      const mine = chosen.includes(row);
+      const near = !mine && chosen.length === 1 && Math.abs(chance(row) - chance(chosen[0])) <= level;
+      row.classList.toggle("chosen", mine);
+      row.classList.toggle("near", near);
+      row.querySelector("button").setAttribute("aria-pressed", mine);
+      row.querySelector(".close").hidden = !near;
+      const dot = current.querySelector(`.dot[data-number="${row.dataset.number}"]`);
+      dot.classList.toggle("chosen", mine);
+      dot.classList.toggle("near", near);
+    }
+    band();
+    compare();
+    $("report").disabled = !reportable();
+    offer();
+  }
+
+  function band() {
+    const box = current && current.querySelector(".band");
+    if (!box) return;
+    if (!chosen.length) { box.setAttribute("width", 0); return; }
+    const middle = chance(chosen[0]), low = Math.max(0, middle - level), high = Math.min(1, middle + level);
+    box.setAttribute("x", `${4 + 92 * low}%`);
+    box.setAttribute("width", `${92 * (high - low)}%`);
+  }
+
+  function compare() {
+    const list = $("differences"), said = $("pair-said");
+    list.replaceChildren();
+    for (const cell of desk.querySelectorAll("td.differs")) cell.classList.remove("differs");
+    if (chosen.length < 2) {
+      said.textContent = chosen.length
+        ? `Person ${chosen[0].dataset.number} is selected. Select another to make a pair.`
+        : "Select two people who are alike but were treated too differently.";
+      return;
+    }
+    const [a, b] = [...chosen].sort((x, y) => Number(x.dataset.number) - Number(y.dataset.number));
+    const strong = document.createElement("strong");
+    strong.textContent = `${a.dataset.number} and ${b.dataset.number}`;
+    said.replaceChildren(strong, reportable()
+      ? `: ${gap().toFixed(2)} apart.`
+      : `: ${gap().toFixed(2)} apart, too close to be a violation. Up to ${level} is allowed to everybody.`);
+    const theirs = b.querySelectorAll("td[data-value]");
+    a.querySelectorAll("td[data-value]").forEach((cell, i) => {
+      const other = theirs[i], differs = cell.dataset.value !== other.dataset.value;
+      cell.classList.toggle("differs", differs);
+      other.classList.toggle("differs", differs);
+      const line = document.createElement("div"), term = document.createElement("dt"), what = document.createElement("dd");
+      term.textContent = cell.dataset.label;
+      what.textContent = differs ? `${cell.textContent} | ${other.textContent}` : `both ${cell.textContent}`;
+      line.classList.toggle("differs", differs);
+      line.append(term, what);
+      list.append(line);
+    });
+  }
+
+  // Verdicts --------------------------------------------------------------------------------------------------------
+
+  function give(verdict) {
+    if (!current || (verdict === "pair" && !reportable())) return;
+    const reason = document.querySelector("#reasons input:checked");
+    const body = { round: number(current), verdict, reason: reason ? reason.value : "", note: $("note").value };
+    if (verdict === "pair") body.pair = chosen.map((row) => row.dataset.id);
+    const article = current;
+    say(`Round ${body.round}: sending …`);
+    const id = enqueue("/verdict", body);
+    last = { id, article, until: Infinity };
+    show(ahead.shift() || null);
+  }
+
+  function offer() { $("undo").disabled = !last || grace === 0 || Date.now() > last.until; }
+
+  function undo() {
+    if (!last || Date.now() > last.until) { say("There is nothing left to take back."); offer(); return; }
+    const { id, article } = last;
+    last = null;
+    const waits = queue.find((item) => item.id === id);
+    if (waits && sending !== id && !waits.tried) {
+      queue = queue.filter((item) => item !== waits);
+      keep();
+      say(`Round ${number(article)}: taken back before it was sent.`);
+      again(article);
+    } else {
+      enqueue("/retract", { round: number(article) }, article);
+    }
+    offer();
+  }
+
+  // Hands -----------------------------------------------------------------------------------------------------------
+
+  function help() { if (!$("help").open) $("help").showModal(); }
+
+  function hints(on) {
+    root.classList.toggle("no-hints", !on);
+    $("hints-switch").setAttribute("aria-pressed", on);
+    localStorage.setItem("likewise hints", on ? "on" : "off");
+  }
+
+  function move(by) {
+    const buttons = rows().map((row) => row.querySelector("button"));
+    if (!buttons.length) return;
+    const here = buttons.indexOf(document.activeElement);
+    buttons[here < 0 ? (by > 0 ? 0 : buttons.length - 1) : Math.min(buttons.length - 1, Math.max(0, here + by))].focus();
+  }
+
+  desk.addEventListener("click", (event) => {
+    const chip = event.target.closest(".chip"), dot = event.target.closest(".dot"), row = event.target.closest("tbody tr");
+    const find = (n) => rows().find((one) => one.dataset.number === n);
+    if (chip) { chosen = [find(chip.dataset.first), find(chip.dataset.second)]; paint(); }
+    else if (dot) toggle(find(dot.dataset.number));
+    else if (row) toggle(row);
+  });
+  $("report").addEventListener("click", () => give("pair"));
+  $("none").addEventListener("click", () => give("none"));
+  $("skip").addEventListener("click", () => give("skip"));
+  $("undo").addEventListener("click", undo);
+  $("help-open").addEventListener("click", help);
+  $("hints-switch").addEventListener("click", () => hints(root.classList.contains("no-hints")));
+
+  document.addEventListener("keydown", (event) => {
+    touched = Date.now();
+    if (event.ctrlKey || event.metaKey || event.altKey || $("help").open) return;
+    const typing = event.target.closest("textarea, input:not([type=radio])");
+    if (typing) { if (event.key === "Escape") typing.blur(); return; }
+    const button = event.target.closest("button, a, summary");
+    if (event.key === "Enter") {
+      // A focused button keeps its Enter, except a person's once the pair is made.
+      if (button && !(button.matches(".person") && reportable())) return;
+      event.preventDefault();
+      give("pair");
+      return;
+    }
+    const reason = document.querySelector(`#reasons input[data-key="${CSS.escape(event.key)}"]`);
+    const person = /^[1-9]$/.test(event.key) && rows()[Number(event.key) - 1];
+    const action = { n: () => give("none"), s: () => give("skip"), u: undo, "?": help, t: () => $("note").focus(),
+      h: () => hints(root.classList.contains("no-hints")), Escape: () => { chosen = []; paint(); },
+      ArrowDown: () => move(1), ArrowUp: () => move(-1) }[event.key];
+    if (person) toggle(person);
+    else if (reason) reason.checked = !reason.checked;
+    else if (action) action();
+    else return;
+    event.preventDefault();
+  });
+  document.addEventListener("pointerdown", () => { touched = Date.now(); });
+
+  // A round stays with who is working on it, and goes back when the page is left or nobody has touched it for long.
+  async function renew(article) {
+    const answer = await post("/renew", { round: number(article) });
+    if (answer.status !== 409) return;
+    ahead = ahead.filter((one) => one !== article);
+    if (current === article) { complain(`Round ${number(article)} went to another auditor meanwhile.`); show(ahead.shift() || null); }
+  }
+  setInterval(() => {
+    if (Date.now() - touched > lease) return;
+    for (const article of [current, ...ahead].filter(Boolean)) renew(article).catch(() => {});
+  }, Math.max(1000, lease / 3));
+  setInterval(offer, 500);
+  window.addEventListener("pagehide", () => {
+    const rounds = [current, ...ahead].filter(Boolean).map(number);
+    if (rounds.length) navigator.sendBeacon(`${base}/release`, new URLSearchParams({ csrf, rounds: rounds.join(",") }));
+  });
+  window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+  window.addEventListener("online", () => { send(); });
+
+  hints(localStorage.getItem("likewise hints") !== "off");
+  if (!localStorage.getItem("likewise help seen")) { localStorage.setItem("likewise help seen", "yes"); help(); }
+  offer();
+  send();
+})();
