@@ -193,18 +193,21 @@ def _show(console: Console, done: Comparison) -> None:
     table = Table(box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
     for name in shown:
         table.add_column(TRIED[name], no_wrap=True, justify="left" if name in ("learner", "auditor") else "right")
-    for heading in ("error per\nperson", "rounds with\na violation", "reports", "Lagrangian\nregret"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    # In a narrow window the least of the numbers goes; wrapped or cut off it would be no number.
+    measured = {"error": 3, "violations": 0, "reports": 0, "regret": 0}
+    if console.width < 100 and len(shown) > 3:
+        del measured["regret"]
+    for name in measured:
+        table.add_column(name, justify="right")
     for line in lines:
-        tried = [_said(line, name) for name in shown]
-        counts = line.violations.text(0), line.reports.text(0), line.regret.text(0)
-        table.add_row(*tried, line.error.text(3), *counts)
+        means = [getattr(line, name).text(digits) for name, digits in measured.items()]
+        table.add_row(*(_said(line, name) for name in shown), *means)
     console.print(table)
     seeds = f"Means over {lines[0].seeds} seeds ± their standard errors" if lines[0].seeds > 1 else "One seed"
     console.print(
-        f"{seeds}; {lines[0].rounds:,} rounds a play. A violation counts in every round in which two people differ by "
-        "more than their distance + α, whether or not the auditor reports it. Seeds choose who comes; the class of "
-        "hypotheses is the same for all.\n"
+        f"{seeds}; {lines[0].rounds:,} rounds a play. Errors are per person. Violations are rounds in which two people "
+        "differ by more than their distance + α, whether or not the auditor reports it. Regret counts errors and "
+        "penalties together. Seeds choose who comes; the class of hypotheses is the same for all.\n"
     )
 
 
