@@ -12,8 +12,8 @@ import pytest
 
 import likewise as lw
 from likewise.errors import InvalidParameter
-from likewise.experiments import games
-from likewise.experiments.reproduce import EXPERIMENTS, generalisation, identity, penalties, perturbed, reproduce
+from likewise.experiments import demo, games
+from likewise.experiments.reproduce import EXPERIMENTS, generalisation, identity, penalties, perturbed, real, reproduce
 from likewise.experiments.reproduce.measure import Curve
 from likewise.experiments.reproduce.page import page
 from likewise.experiments.reproduce.result import Check, Experiment, check
@@ -194,3 +194,11 @@ def test_the_quick_run_finds_no_failure(tmp_path):
     assert reproduce(tmp_path, quick=True, progress=False).failures == 0
     results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert sum(found["failures"] for e in results for found in e["checks"]) == 0
+
+
+def test_every_learner_there_is_has_a_dot_on_real_people():
+    setting = demo.prepare(lw.datasets.synthetic(3000), T=60)
+    played = {type(learner).__name__ for learner in real.learners(setting, real.SIZES["tiny"]).values()}
+    there_are = {name for name in lw.learners.__all__ if hasattr(getattr(lw.learners, name), "update")}
+    assert len(there_are) >= 7
+    assert there_are <= played
