@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from concurrent.futures import Future
 
 import numpy as np
 import pytest
@@ -312,8 +313,6 @@ class TestProcesses:
         assert fingerprint(start(database).streams.get("loans").current()) == before
 
     def test_a_write_that_fails_is_undone_in_memory_too(self, loans_engine, monkeypatch):
-        from concurrent.futures import Future
-
         engine, live = loans_engine, loans_engine.streams.get("loans")
         before = fingerprint(live.current())
 
@@ -331,23 +330,31 @@ class TestProcesses:
 
     def test_a_commit_whose_answer_was_lost_is_not_done_twice(self, loans_engine, monkeypatch):
         """The database took it, but the connection broke before it could say so."""
-        from concurrent.futures import Future
-
-        from likewise.service.problems import SequenceConflict
-
         engine, submit = loans_engine, loans_engine.store.submit
 
         def forget(append):
             submit(append).result()
             future = Future()
-            future.set_exception(SequenceConflict("Event 2 is taken."))
+            future.set_exception(Unavailable("The connection broke."))
             return future
 
         with monkeypatch.context() as patch:
             patch.setattr(engine.store, "submit", forget)
-            assert engine.decide("loans", people(X), "decider")["round"] == 1
+            with pytest.raises(Unavailable):
+                engine.decide("loans", people(X), "decider", key())
+        assert engine.decide("loans", people(X), "decider", key())["round"] == 1
         assert [event["kind"] for event in engine.events("loans")] == ["stream_created", "round_opened"]
         assert engine.decide("loans", people(X), "decider")["round"] == 2
+
+    def test_two_processes_that_say_the_very_same_at_the_same_time_are_two(self, database, start):
+        """Their events would have one hash, so the hash is no proof of who wrote them."""
+        first, second = start(database), start(database)
+        first.create(loans(), "root")
+        second.stream("loans")
+        first.stop("loans", "lunch", "root")
+        first.resume("loans", "root")
+        second.stop("loans", "lunch", "root")
+        assert first.stream("loans")["stopped"] == "lunch"
 
     def test_what_is_not_durable_yet_is_not_shown(self, loans_engine):
         engine, live = loans_engine, loans_engine.streams.get("loans")

@@ -111,6 +111,27 @@ class TestContract:
             bad.result()
         assert [store.head(name)[0] for name in "abcd"] == [1, 1, 0, 1]
 
+    def test_nobody_tries_again_what_may_have_been_committed(self, store, monkeypatch):
+        """The commit went through, but the word of it was lost."""
+        dialect = store._writers.dialect
+        commit, gate = dialect.do_commit, threading.Event()
+
+        def lose(connection):
+            commit(connection)
+            raise dialect.loaded_dbapi.OperationalError("the connection broke")
+
+        blocked = store._writer.submit(lambda connection: gate.wait(30))
+        futures = [store.submit(Append(seal(name, 0, GENESIS, [note()]))) for name in ("a", "b")]
+        with monkeypatch.context() as patch:
+            patch.setattr(dialect, "do_commit", lose)
+            gate.set()
+            for future in (blocked, *futures):
+                with pytest.raises(Unavailable):
+                    future.result()
+        assert store.head("a")[0] == 1
+        store.append(Append(sealed(store, "a", note())))
+        assert store.head("a")[0] == 2
+
     def test_waiting_writes_share_a_transaction(self, store):
         """Otherwise eight clients would pay for eight syncs."""
         gate, seen = threading.Event(), []
@@ -347,8 +368,6 @@ class TestPostgreSQL:
         with engine.connect() as connection:
             connection.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": mine})
         engine.dispose()
-        with pytest.raises(Unavailable):
-            store.append(Append(seal("loans", 1, "x", [note(2)])))
         store.append(Append(sealed(store, "loans", note(2))))
         with store.read() as connection:
             assert connection.scalar(select(func.count()).select_from(tables.events)) == 2

@@ -159,7 +159,12 @@ def _verdict(
         require(len(command.pair) == 0, "pair", f"be left out with the verdict {command.verdict!r}", command.pair)
         return data
     two = len(command.pair) == 2 and command.pair[0] != command.pair[1]
-    require(two and set(command.pair) <= set(ids), "pair", f"name two people of round {command.round}", command.pair)
+    require(
+        two and set(command.pair) <= set(ids) - {None},
+        "pair",
+        f"name two people of round {command.round}",
+        command.pair,
+    )
     first, second = (ids.index(name) for name in command.pair)
     favoured, disfavoured = (first, second) if chances[first] >= chances[second] else (second, first)
     gap = float(chances[favoured] - chances[disfavoured])

@@ -2,7 +2,8 @@
 
 While one transaction is on its way to the disk, the writes of other threads queue up and share the next one: eight
 clients pay for one sync, not for eight. A write that fails takes no other down: its transaction is undone and each
-write of it is tried again alone.
+write of it is tried again alone. Only if a commit itself fails can nobody know whether it happened; then all of its
+writes are told so, and whoever sent an idempotency key asks again.
 """
 
 from __future__ import annotations
@@ -69,37 +70,56 @@ class Writer:
             self._write([job for job in jobs if job is not None])
         self._disconnect()
 
-    def _write(self, jobs: list[tuple[Write, Future[Any]]]) -> None:
+    def _write(self, jobs: list[tuple[Write, Future[Any]]], *, again: bool = True) -> None:
         try:
             results = self._transaction([write for write, _ in jobs])
+        except Unavailable as error:  # whether it was committed is not known: nobody may try again in their name
+            for _, future in jobs:
+                future.set_exception(error)
         except Exception as error:
             if len(jobs) > 1:
                 for job in jobs:
                     self._write([job])
-            elif jobs:
+            elif again and _lost(error):
+                self._write(jobs, again=False)
+            else:
                 jobs[0][1].set_exception(_named(error))
-            return
-        for (_, future), result in zip(jobs, results, strict=True):
-            future.set_result(result)
+        else:
+            for (_, future), result in zip(jobs, results, strict=True):
+                future.set_result(result)
 
     def _transaction(self, writes: list[Write]) -> list[Any]:
-        """All or nothing, and on disk when it returns."""
+        """All or nothing, and on disk when it returns; an error of its own if that can't be known."""
         if not writes:
             return []
         if self._connection is None:
             self._connection = self._engine.connect()
         try:
-            with self._connection.begin():
-                return [write(self._connection) for write in writes]
+            transaction = self._connection.begin()
+            try:
+                results = [write(self._connection) for write in writes]
+            except BaseException:
+                transaction.rollback()
+                raise
         except DBAPIError as error:
-            if error.connection_invalidated:
+            if _lost(error):
                 self._disconnect()
             raise
+        try:
+            transaction.commit()
+        except DBAPIError as error:
+            self._disconnect()
+            raise _named(error) from error
+        return results
 
     def _disconnect(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _lost(error: Exception) -> bool:
+    return isinstance(error, DBAPIError) and error.connection_invalidated
 
 
 def _named(error: Exception) -> Exception:
