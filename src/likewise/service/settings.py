@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
 
-from likewise.errors import InvalidParameter, require, require_number, require_whole
+from likewise.errors import require, require_number, require_whole
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 TEXT_LIMIT = 200
@@ -191,7 +191,8 @@ class Settings:
             fits = (column is None) == (self.by_name[name].kind == "category")
             require(fits, "cuts", "be numbers for a number and null for a category", {name: column})
             if column is not None:
-                numbers = len(column) > 0 and all(isinstance(c, float) and math.isfinite(c) for c in column)
+                listed = isinstance(column, tuple) and len(column) > 0
+                numbers = listed and all(isinstance(c, float) and math.isfinite(c) for c in column)
                 rising = numbers and all(a < b for a, b in itertools.pairwise(column))
                 require(rising, "cuts", "be finite and strictly ascending", {name: column})
 
@@ -241,10 +242,7 @@ class Settings:
             costs = fields["costs"]
             require(_listed(costs) and len(costs) == 2, "costs", "be two numbers", costs)
             fields["costs"] = (costs[0], costs[1])
-        try:
-            return cls(**fields)
-        except TypeError as error:  # a field without a default is missing
-            raise InvalidParameter(f"`settings` must be complete: {error}.") from None
+        return cls(**fields)
 
 
 def with_sample(data: Mapping[str, Any], sample: Sequence[Mapping[str, Any]], cuts: int = 16) -> Settings:
