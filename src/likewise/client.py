@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from likewise.errors import LikewiseError, NotSupported
+from likewise.errors import LikewiseError, NotSupported, require
 
 try:
     import httpx
@@ -25,6 +25,8 @@ PASSING = frozenset({429, 502, 503, 504})
 """Statuses that may be different in a moment."""
 LONGEST_WAIT = 30.0
 """Seconds between two tries, whatever the service asks for."""
+LONGEST_BACKOFF = 3.0
+"""Seconds between two tries where it doesn't ask for any."""
 
 
 class ServiceRefused(LikewiseError):
@@ -73,6 +75,9 @@ class Client:
         retries: int = 5,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
+        require(
+            token.isascii() and token.isprintable() and token != "", "token", "be as `likewise user add` said", token
+        )
         headers = {"Authorization": f"Bearer {token}"}
         self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout, transport=transport)
         self._retries = retries
@@ -231,7 +236,7 @@ def _at(stream: str, *parts: str | int) -> str:
 
 def _backoff(tried: int) -> float:
     """Twice as long each time, with chance, so that many clients don't come back at once."""
-    return random.uniform(0.05, 0.1) * float(2**tried)
+    return min(random.uniform(0.05, 0.1) * float(2**tried), LONGEST_BACKOFF)
 
 
 def _asked_for(answer: httpx.Response) -> float | None:

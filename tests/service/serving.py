@@ -7,12 +7,14 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from contextlib import contextmanager
 
 import httpx
 import jsonschema_rs
 import uvicorn
 
+from likewise.client import Client
 from likewise.service.configuration import Configuration
 from likewise.service.http import create_app
 
@@ -114,8 +116,8 @@ def running(**configuration):
 class Process:
     """``likewise serve`` as an operator starts it."""
 
-    def __init__(self, database, *, before=(), **environment):
-        command = [*before, sys.executable, "-m", "likewise", "serve", "--database", str(database), "--port", "0"]
+    def __init__(self, database, *, before=(), port=0, **environment):
+        command = [*before, sys.executable, "-m", "likewise", "serve", "--database", str(database), "--port", str(port)]
         variables = {f"LIKEWISE_{name.upper()}": str(value) for name, value in environment.items()}
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1", **variables}
@@ -129,6 +131,15 @@ class Process:
         self.url = re.search(r"Serving at (\S+)", self.said)[1]
         found = re.search(r"lw_[0-9a-f]{64}", self.said)
         self.token = found and found[0]
+
+    def wait(self):
+        """Wait until it is ready; how many seconds that took from here."""
+        began = time.monotonic()
+        with Client(self.url, "nobody") as client:
+            while not client.ready():
+                assert time.monotonic() - began < 60, "it never got ready"
+                time.sleep(0.02)
+        return time.monotonic() - began
 
     def end(self, how="terminate"):
         """End it, kindly ("terminate") or not ("kill"); its exit code."""

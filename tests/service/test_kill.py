@@ -1,0 +1,99 @@
+"""kill -9 of the server under load: whatever was acknowledged is there, nothing is there twice, the chain verifies."""
+
+from __future__ import annotations
+
+import random
+import socket
+import threading
+import time
+from collections import Counter
+from itertools import count
+
+import pytest
+from serving import STREAM, Process, people
+
+from likewise.client import Client, ServiceUnreachable
+from likewise.service.verify import verify
+
+CLIENTS = 4
+
+
+class Load:
+    """Clients that decide and label without pause, and remember every answer they got."""
+
+    def __init__(self, url, token):
+        self.url, self.token = url, token
+        self.receipts, self.labelled, self.asked = [], [], []
+        self.stopping = threading.Event()
+        self.threads = [threading.Thread(target=self.run, args=(i,), daemon=True) for i in range(CLIENTS)]
+
+    def run(self, i):
+        with Client(self.url, self.token, retries=40) as client:
+            for t in count():
+                if self.stopping.is_set():
+                    return
+                batch = people(t)
+                for j, person in enumerate(batch):
+                    person["id"] = f"{i}.{t}.{j}"
+                self.asked += [person["id"] for person in batch]
+                try:
+                    opened = client.decide("loans", batch)
+                    self.receipts.append(opened["receipt"])
+                    taken = client.label("loans", opened["round"], {batch[0]["id"]: 1})
+                except ServiceUnreachable:
+                    return  # the test is over, or has failed elsewhere
+                self.receipts.append(taken["receipt"])
+                self.labelled.append((opened["round"], batch[0]["id"]))
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "kills"),
+    [
+        ("sqlite", 10),
+        pytest.param("sqlite", 200, marks=pytest.mark.slow),
+        pytest.param("postgresql", 20, marks=pytest.mark.slow),
+    ],
+)
+def test_whatever_was_acknowledged_survives_kill_9_and_nothing_happens_twice(kind, kills, new_database, tmp_path):
+    rng, database = random.Random(0), new_database(kind)
+    beside = {"key": tmp_path / "service.key", "checkpoints": tmp_path / "service.checkpoints", "max_rate": 1e9}
+    settings = {"port": free_port(), **beside}
+    server = Process(database, **settings)
+    token = server.token
+    with Client(server.url, token) as client:
+        key = client.create_stream(**STREAM)["receipt"]["key"]
+    load = Load(server.url, token)
+    for thread in load.threads:
+        thread.start()
+    try:
+        for _ in range(kills):
+            enough = len(load.receipts) + 10
+            while len(load.receipts) < enough:
+                time.sleep(0.005)
+            time.sleep(rng.uniform(0, 0.05))
+            assert server.end("kill") == -9
+            server = Process(database, **settings)
+            assert server.token is None, "a token is shown on the first start only"
+            assert server.wait() < 30
+        load.stopping.set()
+        for thread in load.threads:
+            thread.join()
+        with Client(server.url, token) as client:
+            client.export("loans", tmp_path / "export.jsonl")
+            events = {one["seq"]: one for one in client.events("loans")}
+            assert all(events[one["seq"]]["hash"] == one["hash"] for one in load.receipts)
+            rounds = [client.round("loans", t) for t in range(1, client.stream("loans")["rounds"] + 1)]
+    finally:
+        load.stopping.set()
+        server.end("kill")
+    seen = Counter(person["id"] for one in rounds for person in one["people"])
+    assert seen == Counter(load.asked)
+    labels = {(one["round"], person["id"]): person["label"] for one in rounds for person in one["people"]}
+    assert all(labels[one] == 1 for one in load.labelled)
+    assert verify(tmp_path / "export.jsonl", key=key).first is None
