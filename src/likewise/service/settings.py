@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from numbers import Integral
 from typing import Any
 
@@ -196,7 +197,7 @@ class Settings:
                 rising = numbers and all(a < b for a, b in itertools.pairwise(column))
                 require(rising, "cuts", "be finite and strictly ascending", {name: column})
 
-    @property
+    @cached_property
     def by_name(self) -> dict[str, Feature]:
         """The features by their names."""
         return {feature.name: feature for feature in self.features}

@@ -24,6 +24,7 @@ FORMAT = 1
 """Of exports."""
 GENESIS = "0" * 64
 """What the first event of a stream carries for the hash of the one before."""
+SPELLING = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 PURPOSE = b"likewise checkpoint 1\n"
 """Signed together with every checkpoint, so that a signature can't be passed off as one of something else."""
 
@@ -34,7 +35,7 @@ def canonical(value: Any) -> bytes:
     >>> canonical({"b": 0.1, "a": [1, None]})
     b'{"a":[1,null],"b":0.1}'
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    return SPELLING.encode(value).encode()
 
 
 def event_hash(event: dict[str, Any]) -> str:

@@ -21,6 +21,7 @@ from likewise.service.store.writer import Writer
 from likewise.service.verify_standalone import GENESIS
 
 Result = TypeVar("Result")
+ADD_EVENTS, ADD_ASIDES = insert(tables.events), insert(tables.asides)
 CHUNK = 400
 """References looked up at once; databases limit the parameters of a query."""
 
@@ -219,10 +220,10 @@ def _append(connection: Connection, append: Append) -> None:
     if append.secret is not None:
         row = {"stream": append.sealed[0].stream, "secret": append.secret}
         _in_place(connection, lambda: connection.execute(insert(tables.streams), [row]), append)
-    _in_place(connection, lambda: connection.execute(insert(tables.events), [_row(s) for s in append.sealed]), append)
+    _in_place(connection, lambda: connection.execute(ADD_EVENTS, [_row(s) for s in append.sealed]), append)
     beside = [_aside_row(s.stream, aside) for s in append.sealed for aside in s.event.asides]
     if beside:
-        connection.execute(insert(tables.asides), beside)
+        connection.execute(ADD_ASIDES, beside)
     if append.erase:
         _erase(connection, append)
 
