@@ -24,9 +24,20 @@ class Plot:
         What the axes show, in words.
     title
         What a screen reader says of the picture.
+    width
+        Of the picture.
     """
 
-    def __init__(self, x: tuple[float, float], y: tuple[float, float], across: str, up: str, title: str) -> None:
+    def __init__(
+        self,
+        x: tuple[float, float],
+        y: tuple[float, float],
+        across: str,
+        up: str,
+        title: str,
+        width: float = WIDTH,
+    ) -> None:
+        self._width = width
         self._x, self._y = _wide(x), _wide(y)
         self._title = title
         self._parts: list[str] = []
@@ -39,14 +50,14 @@ class Plot:
 
     def _across(self, x: float) -> float:
         low, high = self._x
-        return LEFT + (WIDTH - LEFT - RIGHT) * (x - low) / (high - low)
+        return LEFT + (self._width - LEFT - RIGHT) * (x - low) / (high - low)
 
     def _up(self, y: float) -> float:
         low, high = self._y
         return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (min(high, max(low, y)) - low) / (high - low)
 
     def _axes(self, across: str, up: str) -> None:
-        bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
+        bottom, right = HEIGHT - BOTTOM, self._width - RIGHT
         for value in ticks(*self._y):
             y = self._up(value)
             self._add(f'<path class="grid" d="M{LEFT:.0f} {y:.1f}H{right:.0f}"/>')
@@ -98,8 +109,8 @@ class Plot:
     def svg(self) -> Markup:
         """The picture."""
         for y, label, kind in _spread(self._labels):
-            self._text(WIDTH - RIGHT + 6, y + 4, label, "start", f"label {kind}-label")
-        opening = f'<svg class="figure" viewBox="0 0 {WIDTH:.0f} {HEIGHT:.0f}" role="img" aria-label="'
+            self._text(self._width - RIGHT + 6, y + 4, label, "start", f"label {kind}-label")
+        opening = f'<svg class="figure" viewBox="0 0 {self._width:.0f} {HEIGHT:.0f}" role="img" aria-label="'
         return Markup(f'{opening}{escape(self._title)}">{"".join(self._parts)}</svg>')  # escaped above, part by part
 
     def _add(self, part: str) -> None:

@@ -113,7 +113,7 @@ def errors(found: Sequence[Bin]) -> Figure:
     plot.line(points, "main", "error")
     caption = (
         f"The expected share of wrong decisions among the {labelled:,} people whose label came, in neighbouring rounds "
-        "together, weighed with the costs of the stream. People without a label are not counted."
+        "together. People without a label are not counted, and nothing is weighed: each mistake counts once."
     )
     return Figure("error", title, plot.svg(), caption)
 
@@ -163,7 +163,7 @@ def ranked(rows: Sequence[Any], settings: Settings) -> Figure:
     if not rows:
         return _nothing("ranked", title)
     chances = {row.round: json.loads(row.chances) for row in rows}
-    plot = Plot((rows[0].round - 1, rows[-1].round + 1), (0, 1), "round", "probability", title)
+    plot = Plot((rows[0].round - 1, rows[-1].round + 1), (0, 1), "round", "probability", title, width=1300.0)
     joined = [
         ((row.round, chances[row.round][row.favoured]), (row.round, chances[row.round][row.disfavoured]))
         for row in rows

@@ -14,7 +14,7 @@ from likewise.service.pages.rendering import render, router, static
 from likewise.service.pages.sessions import SESSION, Sessions
 
 pages = router()
-LOGINS = 30.0
+LOGINS = 60.0
 """Attempts a minute from one address."""
 KEPT = "public, max-age=31536000, immutable"
 

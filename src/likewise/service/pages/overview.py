@@ -39,6 +39,7 @@ def overview(stream: str, visit: Visitor) -> Response:
         recent=summaries.recent_violations(engine.store, stream, state.opened, settings.alpha),
         reviewed=sum(one.reviewed for one in bins),
         labelled=sum(one.labelled for one in bins),
+        errors=sum(one.error for one in bins),
         words=in_words(state),
         figures=figures(engine, stream, state),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable, Coroutine
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from http import HTTPStatus
 from importlib.resources import files
@@ -97,11 +97,17 @@ def share(part: float, whole: float) -> str:
 
 
 def when(at: str | float | None) -> str:
-    """A time of the log, to the minute."""
+    """A time, to the minute.
+
+    Examples
+    --------
+    >>> when(0.0), when("2026-01-31T09:05:59+00:00"), when(None)
+    ('1 January 1970, 00:00 UTC', '31 January 2026, 09:05 UTC', '–')
+    """
     if at is None:
         return "–"
-    moment = datetime.fromisoformat(at) if isinstance(at, str) else datetime.fromtimestamp(at).astimezone()
-    return moment.strftime("%-d %B %Y, %H:%M") + (" UTC" if isinstance(at, str) else "")
+    moment = datetime.fromisoformat(at) if isinstance(at, str) else datetime.fromtimestamp(at, UTC)
+    return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
 
 
 def plural(count: float, one: str, many: str = "") -> str:

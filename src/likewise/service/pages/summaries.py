@@ -39,7 +39,7 @@ SHOWN = 60
 def follow(engine: Engine, stream: str) -> None:
     """Bring the summaries of a stream up to the head of its log."""
     state = engine.streams.get(stream).current()
-    read_on(engine.store, stream, state.stream.settings.costs)
+    read_on(engine.store, stream)
     _sample(engine.store, stream, state)
 
 
@@ -62,7 +62,7 @@ class Follower:
 # The log, round by round ------------------------------------------------------------------------------------------
 
 
-def read_on(store: Store, stream: str, costs: tuple[float, float]) -> None:
+def read_on(store: Store, stream: str) -> None:
     """Fold what the log has gained into the rows of its rounds."""
     log = events.c
     while True:
@@ -75,7 +75,7 @@ def read_on(store: Store, stream: str, costs: tuple[float, float]) -> None:
         read = [Event(kind, loads(data), at) for _, kind, at, data in page]
         rows = _rows(store, stream, {event.round for event in read if event.round is not None})
         for event in read:
-            _fold(rows, event, costs)
+            _fold(rows, event)
         try:
             store.write(lambda connection: _keep(connection, stream, here, page[-1].seq, rows))  # noqa: B023
         except (SequenceConflict, IntegrityError):
@@ -104,7 +104,7 @@ def _rows(store: Store, stream: str, rounds: Iterable[int]) -> dict[int, dict[st
     return found
 
 
-def _fold(rows: dict[int, dict[str, Any]], event: Event, costs: tuple[float, float]) -> None:
+def _fold(rows: dict[int, dict[str, Any]], event: Event) -> None:
     """What one event changes about the row of its round."""
     data, kind = event.data, event.kind
     if kind == "round_opened":
@@ -127,7 +127,7 @@ def _fold(rows: dict[int, dict[str, Any]], event: Event, costs: tuple[float, flo
     elif kind == "learned":
         labels = np.array([np.nan if one is None else one for one in json.loads(row["labels"])], dtype=float)
         row |= {"status": "learned", "learned": data["version"], "delay": data["delay"], "waited": data["waited"]}
-        row["error"] = error(np.array(json.loads(row["chances"])), labels, costs)
+        row["error"] = error(np.array(json.loads(row["chances"])), labels)
 
 
 def _opened(event: Event) -> dict[str, Any]:

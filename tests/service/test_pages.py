@@ -1,0 +1,673 @@
+"""The pages without a browser: who gets in, who sees what, what is inert, and what the pictures are drawn from."""
+
+from __future__ import annotations
+
+import html
+import itertools
+import json
+import re
+import threading
+import time
+from typing import ClassVar
+
+import httpx
+import pytest
+from serving import running
+from sqlalchemy import event, insert
+
+from likewise import datasets
+from likewise.service import demo
+from likewise.service.engine import Engine
+from likewise.service.pages import figures, summaries
+from likewise.service.pages.access import PAGES, PUBLIC_PAGES
+from likewise.service.pages.rendering import POLICY
+from likewise.service.pages.sessions import SESSION, Sessions
+from likewise.service.pages.sight import sight
+from likewise.service.settings import Settings
+from likewise.service.store import tables
+
+LOANS = {
+    "name": "loans",
+    "features": [
+        {"name": "score"},
+        {"name": "town", "kind": "category", "levels": ["North", "South"], "compare": True},
+        {"name": "group", "shown": True, "sensitive": True},
+        {"name": "hidden", "shown": False},
+    ],
+    "cuts": {"score": [0.2, 0.4, 0.6, 0.8]},
+    "alpha": 0.1,
+    "largest_batch": 8,
+    "waits": {"grace": 30},
+}
+ROLES = ("admin", "decider", "auditor", "viewer")
+
+
+def somebody(t, i, **features):
+    plain = {"score": (0.1 + 0.37 * (t + i)) % 1, "town": "North", "group": 1.0, "hidden": 7.0}
+    return {"id": f"{t}-{i}", "features": plain | features}
+
+
+def open_rounds(engine, count, k=4, first=1):
+    for t in range(first, first + count):
+        engine.decide("loans", [somebody(t, i) for i in range(k)], "decider")
+
+
+class Browser:
+    """Somebody at the pages, as far as that goes without a browser."""
+
+    opened: ClassVar = []
+
+    def __init__(self, service, cookie=None, csrf=""):
+        self.opened.append(self)
+        self.client = httpx.Client(base_url=service.url, timeout=60)
+        self.csrf = csrf
+        if cookie is not None:
+            self.client.cookies.set("likewise", cookie)
+
+    def get(self, path):
+        return self.client.get(path)
+
+    def post(self, path, **fields):
+        return self.client.post(path, data={"csrf": self.csrf} | fields)
+
+    def ask(self, path, key=None, **body):
+        headers = {"X-CSRF-Token": self.csrf, "Idempotency-Key": key or "0123456789abcdef"}
+        return self.client.post(path, json=body, headers=headers)
+
+
+@pytest.fixture(autouse=True)
+def _close_browsers():
+    yield
+    while Browser.opened:
+        Browser.opened.pop().client.close()
+
+
+@pytest.fixture
+def service(tmp_path):
+    with running(database=str(tmp_path / "log.db")) as found:
+        found.engine.create(Settings.from_dict(LOANS), "root")
+        yield found
+
+
+@pytest.fixture
+def enter(service):
+    """A function that logs a role in; the same connection as a browser would have."""
+
+    def make(role, token=None):
+        sessions = service.app.state.sessions
+        cookie = sessions.login(token or service.tokens[role])
+        return Browser(service, cookie, sessions.csrf(sessions.find(cookie)))
+
+    return make
+
+
+# Getting in and out ------------------------------------------------------------------------------------------------
+
+
+def test_a_login_link_works_once_and_only_when_its_button_is_pressed(service):
+    code = service.app.state.sessions.link("the auditor")
+    browser = Browser(service)
+    for _ in range(3):  # a preview of the link uses nothing up
+        assert "Continue as the auditor" in browser.get(f"/login/{code}").text
+    first = browser.post("/login", code=code)
+    assert first.status_code == 303
+    cookie = first.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "samesite=lax" in cookie.lower()
+    assert f"Max-Age={int(SESSION)}" in cookie
+    assert browser.get("/").headers["location"] == "/streams/loans/review"
+    assert Browser(service).post("/login", code=code).status_code == 403
+    assert "used already" in Browser(service).get(f"/login/{code}").text
+
+
+def test_a_login_link_and_a_session_end(service, tmp_path):
+    now = [1_000_000.0]
+    sessions = Sessions(service.service.store, service.engine.signer, lambda: now[0])
+    code, cookie = sessions.link("the viewer", seconds=60), sessions.login(service.tokens["viewer"])
+    assert sessions.known(code) == "the viewer"
+    now[0] += 61
+    assert sessions.known(code) is None
+    assert sessions.redeem(code) is None
+    assert sessions.find(cookie) is not None
+    now[0] += SESSION
+    assert sessions.find(cookie) is None
+
+
+def test_two_who_use_a_link_at_once_don_t_both_get_in(service):
+    sessions = service.app.state.sessions
+    code = sessions.link("the viewer")
+    assert [sessions.redeem(code) is None, sessions.redeem(code) is None] == [False, True]
+
+
+def test_a_cookie_that_was_changed_anywhere_is_nobody_s(service):
+    sessions = service.app.state.sessions
+    cookie = sessions.login(service.tokens["admin"])
+    assert sessions.find(cookie).identity.role == "admin"
+    for i in range(len(cookie)):
+        other = cookie[:i] + ("A" if cookie[i] != "A" else "B") + cookie[i + 1 :]
+        assert sessions.find(other) is None, i
+    for forged in ("", ".", "a.b", cookie.partition(".")[0], "é.é", cookie + "0"):
+        assert sessions.find(forged) is None
+
+
+def test_logging_out_everywhere_ends_every_session_of_a_name_and_no_other(service, enter):
+    here, there, other = enter("viewer"), enter("viewer"), enter("decider")
+    assert there.get("/streams/loans").status_code == 200
+    assert here.post("/logout/everywhere").status_code == 303
+    assert there.get("/streams/loans").headers["location"] == "/login"
+    assert other.get("/streams/loans").status_code == 200
+    assert enter("viewer").get("/streams/loans").status_code == 200
+
+
+def test_revoking_a_token_ends_its_sessions(service, enter):
+    viewer = enter("viewer")
+    service.service.tokens.revoke("the viewer")
+    assert viewer.get("/streams/loans").headers["location"] == "/login"
+
+
+def test_logging_in_is_rate_limited(service):
+    browser = Browser(service)
+    answers = [browser.post("/login", token="lw_wrong").status_code for _ in range(25)]
+    assert answers[0] == 403
+    assert answers[-1] == 429
+
+
+# Who sees what -----------------------------------------------------------------------------------------------------
+
+
+def pages_of(service):
+    """Every route that isn't the API's, as the application has them."""
+
+    def routes(router):
+        for route in router.routes:
+            inner = getattr(route, "original_router", None)
+            yield from routes(inner) if inner is not None else [route]
+
+    kept = ("/v1", "/livez", "/readyz", "/metrics", "/openapi.json")
+    return {
+        (m, r.path) for r in routes(service.app.router) for m in r.methods - {"HEAD"} if not r.path.startswith(kept)
+    }
+
+
+def test_every_page_stands_in_the_table_and_every_role_sees_only_its_pages(service, enter):
+    found = {(method, path) for method, path in pages_of(service) if path not in PUBLIC_PAGES}
+    assert found == set(PAGES)
+    open_rounds(service.engine, 2)
+    fill = {"stream": "loans", "t": "1", "position": "0", "name": "log.jsonl"}
+    for (method, path), roles in PAGES.items():
+        address = path.format(**fill)
+        for role in ROLES:
+            browser = enter(role)
+            answer = browser.get(address) if method == "GET" else browser.post(address)
+            assert (answer.status_code == 403) == (role not in roles), (method, path, role, answer.status_code)
+            assert answer.status_code < 500
+        nobody = Browser(service).client.request(method, address)
+        assert nobody.headers["location"] == "/login", path
+
+
+def test_a_token_for_one_stream_sees_no_other(service, enter):
+    token, _ = service.service.tokens.add("guest", "viewer", ["elsewhere"])
+    guest = enter("viewer", token)
+    for stream in ("loans", "nowhere"):
+        assert guest.get(f"/streams/{stream}").status_code == 403
+    assert "loans" not in guest.get("/").text
+
+
+def test_links_to_pages_are_there_only_for_those_who_may_see_them(service, enter):
+    open_rounds(service.engine, 1)
+    for role, path in (
+        ("viewer", "/streams/loans"),
+        ("decider", "/streams/loans"),
+        ("auditor", "/streams/loans/review"),
+    ):
+        browser = enter(role)
+        for address in set(re.findall(r'href="(/[^"?]*)"', browser.get(path).text)):
+            if not address.startswith("/static"):
+                assert browser.get(address).status_code in (200, 303), (role, address)
+
+
+def test_nothing_is_posted_without_the_session_s_own_token(service, enter):
+    browser, other = enter("admin"), enter("admin").csrf
+    before = service.service.store.head("loans")
+    for path in sorted({path for method, path in PAGES if method == "POST"}):
+        address = path.format(stream="loans")
+        for wrong in ("", "0" * 64, other):
+            browser.csrf = wrong
+            assert browser.post(address, name="x", role="admin", reason="x").status_code == 403
+            assert browser.ask(address, round=1, verdict="none").status_code == 403
+    assert service.service.store.head("loans") == before
+    assert len(service.service.tokens.list()) == len(ROLES)
+
+
+def test_every_page_says_what_browsers_may_do_with_it(service, enter):
+    for answer in (
+        Browser(service).get("/login"),
+        enter("viewer").get("/streams/loans"),
+        enter("viewer").get("/users"),
+    ):
+        assert answer.headers["content-security-policy"] == POLICY
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        # Nothing from elsewhere, no script or style in the page itself.
+        assert not re.search(r"(src|href)=\"(https?:)?//", answer.text)
+        assert not re.search(r"<script(?! src)|<style|\son\w+=|\sstyle=|javascript:", answer.text)
+    assert "unsafe" not in POLICY
+
+
+# Reviewing ---------------------------------------------------------------------------------------------------------
+
+
+def claimed(answer):
+    """What a claimed round shows: its number, and its people's ids by probability."""
+    assert answer.status_code == 200
+    ids = [html.unescape(one) for one in re.findall(r'data-id="([^"]*)"', answer.text)]
+    return int(re.search(r'data-round="(\d+)"', answer.text)[1]), ids
+
+
+def test_an_auditor_sees_no_sensitive_or_hidden_feature_no_decision_and_no_label(service, enter):
+    open_rounds(service.engine, 1)
+    service.engine.label("loans", 1, {"1-0": 1}, "decider")
+    text = enter("auditor").ask("/streams/loans/review/claim", beside=[]).text
+    heads = re.findall(r"<th role=\"columnheader\"[^>]*>([^<]*)", text)
+    assert heads == ["Person", "Probability", "town", "score"]  # those to compare by first
+    assert "decision" not in text
+    assert "label=" not in text.replace("data-label=", "").replace("aria-label=", "")
+
+
+def test_rounds_are_claimed_oldest_first_and_two_auditors_never_get_the_same(service, enter):
+    open_rounds(service.engine, 4)
+    ann = enter("auditor")
+    bob = enter("auditor", service.service.tokens.add("bob", "auditor")[0])
+    path = "/streams/loans/review/claim"
+    first, _ = claimed(ann.ask(path, beside=[]))
+    second, _ = claimed(bob.ask(path, beside=[]))
+    third, _ = claimed(ann.ask(path, beside=[first]))
+    fourth, _ = claimed(bob.ask(path, beside=[second]))
+    assert [first, second, third, fourth] == [1, 2, 3, 4]
+    assert ann.ask(path, beside=[1, 3]).status_code == 204
+    assert claimed(ann.ask(path, beside=[]))[0] == 1
+    ann.post("/streams/loans/review/release", rounds="1,3")
+    assert claimed(bob.ask(path, beside=[2, 4]))[0] == 1
+
+
+def test_a_verdict_is_numbered_by_its_event_and_sent_twice_counts_once(service, enter):
+    open_rounds(service.engine, 1)
+    auditor = enter("auditor")
+    t, _ = claimed(auditor.ask("/streams/loans/review/claim", beside=[]))
+    body = {"round": t, "verdict": "none", "note": "all fine"}
+    first = auditor.ask("/streams/loans/review/verdict", "k" * 16, **body)
+    again = auditor.ask("/streams/loans/review/verdict", "k" * 16, **body)
+    assert first.json() == again.json() == {"round": t, "event": service.service.store.head("loans")[0]}
+    assert [e["kind"] for e in service.engine.events("loans")].count("audited") == 1
+    refused = auditor.ask("/streams/loans/review/verdict", "l" * 16, **body)
+    assert refused.status_code == 409
+    assert "one verdict per round" in refused.json()["detail"]
+    assert '<strong id="today">1</strong>' in auditor.get("/streams/loans/review").text
+
+
+def test_an_auditor_takes_back_only_their_own_verdict(service, enter):
+    open_rounds(service.engine, 1)
+    ann, bob = enter("auditor"), enter("auditor", service.service.tokens.add("bob", "auditor")[0])
+    ann.ask("/streams/loans/review/claim", beside=[])
+    ann.ask("/streams/loans/review/verdict", "v" * 16, round=1, verdict="none")
+    assert bob.ask("/streams/loans/review/retract", "w" * 16, round=1).status_code == 409
+    assert ann.ask("/streams/loans/review/retract", "x" * 16, round=1).status_code == 200
+    assert ann.ask("/streams/loans/review/retract", "x" * 16, round=1).status_code == 200  # the answer was lost
+    assert '<strong id="today">0</strong>' in ann.get("/streams/loans/review").text
+
+
+def test_hints_are_reportable_pairs_and_the_most_alike_come_first():
+    settings = Settings.from_dict(LOANS)
+    chances = {"a": 0.9, "b": 0.85, "c": 0.5, "d": 0.1}
+    towns = {"a": "North", "b": "South", "c": "North", "d": "South"}
+    people = [{"id": i, "features": {"score": 0.5, "town": towns[i]}, "probability": p} for i, p in chances.items()]
+    found = sight({"round": 1, "opened_at": "", "until": "", "level": 0.1, "people": people}, settings)
+    assert [person.id for person in found.people] == ["a", "b", "c", "d"]
+    pairs = [(hint.first, hint.second, hint.why) for hint in found.hints]
+    assert pairs[:2] == [(2, 4, "alike"), (1, 3, "alike")]  # same town, wider gap first
+    assert (1, 4, "gap") in pairs
+    assert (1, 2) not in [pair[:2] for pair in pairs]  # 0.05 apart: can't be a violation
+
+
+def test_a_round_without_a_possible_pair_says_so(service, enter):
+    service.engine.decide("loans", [somebody(1, 0), somebody(1, 0, hidden=3.0) | {"id": "twin"}], "decider")
+    text = enter("auditor").ask("/streams/loans/review/claim", beside=[]).text
+    assert "no pair here can be a violation" in text
+    assert "Worth a look" not in text
+
+
+# Inert -------------------------------------------------------------------------------------------------------------
+
+# ruff: noqa: E501
+TAGS = (
+    "<script>alert({n})</script>", "<img src=x onerror=alert({n})>", "<svg onload=alert({n})>", "<b>{n}</b>",
+    "'><script>alert({n})</script>", '"><script>alert({n})</script>', '" onmouseover="alert({n})', "' autofocus onfocus='alert({n})",
+    "</title><script>alert({n})</script>", "</textarea><script>alert({n})</script>", "</table><iframe src=javascript:alert({n})>",
+    "{{{{ {n} * {n} }}}}", "{{% for x in [{n}] %}}{{{{x}}}}{{% endfor %}}", "javascript:alert({n})", "<!--{n}--><script>alert(1)</script>",
+    "<a href='javascript:alert({n})'>x</a>", "<math><mi//xlink:href='data:x,<script>alert({n})</script>'>", "<style>*{{color:{n}}}</style>",
+    "<form action=//evil.example><button>{n}</button></form>", "`${{alert({n})}}`", "&lt;script&gt;alert({n})&lt;/script&gt;",
+    "<details open ontoggle=alert({n})>", "<base href=//evil.example/{n}>", "<link rel=stylesheet href=//evil.example/{n}>", "\\u003cscript>{n}",
+)  # fmt: skip
+CHANGES = (str, str.upper, lambda text: text.replace("script", "scr<script>ipt"), lambda text: text.replace("<", "<\u2028"),
+           lambda text: text.replace(" ", "/"), lambda text: text.replace("alert", "a\u200dlert"), lambda text: "x" + text + "x",
+           lambda text: text[::-1] + text, lambda text: text.replace(">", " >"), lambda text: text.replace("<", "<<"),
+           lambda text: "&" + text, lambda text: text + "\\", lambda text: text.replace("=", " = "), lambda text: text.title(),
+           lambda text: "\u202e" + text, lambda text: text.replace("'", '"'), lambda text: text.replace('"', "'"),
+           lambda text: text.replace("(", "&#40;"), lambda text: "--" + text, lambda text: text.swapcase())  # fmt: skip
+PAYLOADS = [change(tag.format(n=n)) for n, (change, tag) in enumerate(itertools.product(CHANGES, TAGS))]
+
+
+def allowed(text):
+    return "".join(letter for letter in text if letter.isprintable())[:190]
+
+
+def dangerous(page):
+    """What a page holds that our templates don't: tags and attributes that came out of a value."""
+    from html.parser import HTMLParser
+
+    found = []
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag, attributes):
+            names = {name for name, _ in attributes}
+            if tag in ("script", "img", "iframe", "style", "base", "math", "b", "link", "form", "details", "a"):
+                value = dict(attributes)
+                ours = (value.get("src") or value.get("href") or value.get("action") or "/").startswith(("/", "#"))
+                known = tag in ("script", "link", "form", "details", "a") and ours
+                found.extend([] if known and not any(n.startswith("on") for n in names) else [(tag, attributes)])
+            found.extend((tag, name) for name in names if name.startswith("on") or name in ("style", "srcdoc"))
+            found.extend((tag, value) for _, value in attributes if value and value.strip().lower().startswith("javascript:")
+                         and tag in ("a", "form", "iframe"))  # fmt: skip
+
+    Reader(convert_charrefs=True).feed(page)
+    return found
+
+
+def test_five_hundred_payloads_in_names_values_and_notes_are_inert_on_every_page(tmp_path):
+    assert len(set(PAYLOADS)) >= 490
+    levels = [one for one in dict.fromkeys(map(allowed, PAYLOADS[:200])) if one]
+    columns = [one for one in dict.fromkeys(map(allowed, PAYLOADS[200:216])) if one]
+    names = [one for one in dict.fromkeys(map(allowed, PAYLOADS[216:])) if one]
+    features = [{"name": "score"}, {"name": "value", "kind": "category", "levels": levels, "compare": True}]
+    features += [{"name": name} for name in columns]
+    settings = LOANS | {"features": features, "largest_batch": 32, "waits": {"grace": 0}}
+    with running(database=str(tmp_path / "log.db")) as service:
+        service.engine.create(Settings.from_dict(settings), "root")
+        token, _ = service.service.tokens.add(allowed(PAYLOADS[5]), "admin")
+        sessions = service.app.state.sessions
+        cookie = sessions.login(token)
+        browser = Browser(service, cookie, sessions.csrf(sessions.find(cookie)))
+        seen = ""
+        for t, start in enumerate(range(0, len(names), 30), 1):
+            people = [
+                {
+                    "id": name,
+                    "features": {"score": i / 30, "value": levels[(start + i) % len(levels)]}
+                    | dict.fromkeys(columns, 1.0),
+                }
+                for i, name in enumerate(names[start : start + 30])
+            ]
+            service.engine.decide("loans", people, "decider")
+            page = browser.ask("/streams/loans/review/claim", beside=[]).text
+            assert dangerous(page) == []
+            seen += page
+            note = "\n".join(PAYLOADS[start : start + 12])[:1900]
+            done = browser.ask(
+                "/streams/loans/review/verdict", f"{t:016}", round=t, verdict="none", reason=PAYLOADS[t], note=note
+            )
+            assert done.status_code == 200, done.text
+            page = browser.get(f"/streams/loans/rounds/{t}").text
+            assert dangerous(page) == []
+            seen += page
+            page = browser.post("/streams/loans/people", id=names[start]).text
+            assert dangerous(page) == []
+            seen += page
+        service.engine.stop("loans", PAYLOADS[1], "root")
+        for path in ("", "/review", "/rounds", "/log", "/settings", "/export", "/log?kind=<script>&round=<script>"):
+            page = browser.get(f"/streams/loans{path}").text
+            assert dangerous(page) == [], path
+            seen += page
+        page = browser.get("/users").text + browser.post("/users", name=allowed(PAYLOADS[7]), role="viewer").text
+        assert dangerous(page) == []
+        # They are all there, as text: what isn't shown can't have been escaped.
+        plain = html.unescape(seen + page)
+        assert sum(text in plain for text in [*levels, *columns, *names]) == len({*levels, *columns, *names})
+
+
+def test_no_feature_and_no_id_stands_in_an_address(service, enter):
+    service.engine.decide("loans", [somebody(1, i) | {"id": f"secret-{i}"} for i in range(3)], "decider")
+    admin = enter("admin")
+    paths = ("", "/rounds", "/rounds/1", "/rounds/1/people/0", "/people", "/log", "/settings", "/export", "/review")
+    for path in paths:
+        for address in re.findall(r'(?:href|src|action)="([^"]*)"', admin.get(f"/streams/loans{path}").text):
+            assert "secret" not in address
+            assert "score" not in address
+    assert "secret-0" in admin.get("/streams/loans/rounds/1/people/0").text
+
+
+# Records -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_person_s_record_tells_what_was_known_decided_audited_and_corrected(service, enter):
+    engine = service.engine
+    engine.change_waits("loans", {"grace": 0}, "root")
+    engine.decide("loans", [somebody(1, i) for i in range(3)], "decider")
+    engine.label("loans", 1, {"1-0": 1, "1-1": 0, "1-2": 1}, "decider")
+    engine.audit("loans", 1, "none", "ann")
+    engine.correct("loans", 1, "skip", "ann", reason="looked at the wrong round")
+    text = enter("decider").post("/streams/loans/people", id="1-0").text
+    whole = engine.round("loans", 1)
+    for told in (
+        "1-0",
+        f"{whole['people'][0]['probability']:.4f}",
+        whole["policy"],
+        "cleared",
+        "looked at the wrong round",
+        "North",
+    ):
+        assert html.escape(told) in text, told
+    assert ("<strong>yes</strong>" in text) == bool(whole["people"][0]["decision"])
+    assert "1-1" not in text  # nothing about anybody else
+
+
+def test_the_log_is_filtered_by_kind_and_round(service, enter):
+    open_rounds(service.engine, 3)
+    viewer = enter("viewer")
+    count = lambda query: viewer.get(f"/streams/loans/log{query}").text.count('<th scope="row"')  # noqa: E731
+    assert count("") == 4
+    assert count("?kind=round_opened") == 3
+    assert count("?kind=round_opened&round=2") == 1
+    assert count("?kind=nonsense") == 4
+
+
+def test_an_export_is_downloaded_and_verifies(service, enter, tmp_path):
+    open_rounds(service.engine, 2)
+    admin = enter("admin")
+    lines = admin.get("/streams/loans/export/log.jsonl").text.splitlines()
+    assert json.loads(lines[0])["events"] == 3
+    assert "Nothing is wrong." in admin.post("/streams/loans/verify").text
+    assert "aside" not in admin.get("/streams/loans/export/log-without-people.jsonl").text
+
+
+def test_stopping_says_why_and_only_an_administrator_lets_decisions_go_on(service, enter):
+    enter("decider").post("/streams/loans/stop", reason="something is odd")
+    assert "something is odd" in enter("viewer").get("/streams/loans").text
+    assert service.engine.stream("loans")["stopped"] == "something is odd"
+    assert enter("decider").post("/streams/loans/resume").status_code == 403
+    enter("admin").post("/streams/loans/resume")
+    assert service.engine.stream("loans")["stopped"] is None
+
+
+def test_waits_are_changed_and_bad_ones_are_refused_in_a_sentence(service, enter):
+    admin = enter("admin")
+    fields = {"audit": "60", "label": "", "grace": "5", "audit_end": "discard", "label_end": "learn"}
+    assert admin.post("/streams/loans/settings", **fields).status_code == 303
+    waits = service.engine.stream("loans")["settings"]["waits"]
+    assert (waits["audit"], waits["label"], waits["grace"], waits["audit_end"]) == (60, None, 5, "discard")
+    wrong = admin.post("/streams/loans/settings", **fields | {"grace": "soon"})
+    assert wrong.status_code == 422
+    assert "must be a number of seconds" in wrong.text
+
+
+def test_users_are_added_linked_and_revoked(service, enter):
+    admin = enter("admin")
+    token = re.search(r"lw_[0-9a-f]{64}", admin.post("/users", name="cleo", role="auditor").text)[0]
+    assert service.service.tokens.find(token, time.time()).name == "cleo"
+    assert token not in admin.get("/users").text
+    start = next(one["token"] for one in service.service.tokens.list() if one["name"] == "cleo")
+    code = re.search(r"/login/([\w-]+)", admin.post("/users/link", token=start).text)[1]
+    assert service.app.state.sessions.known(code) == "cleo"
+    admin.post("/users/revoke", token=start)
+    assert service.service.tokens.find(token, time.time()) is None
+    assert service.app.state.sessions.known(code) is None
+    assert "must be" in admin.post("/users", name="", role="auditor").text
+
+
+# Pictures ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def past(tmp_path_factory):
+    """A small demo: forty rounds that are over, five that wait."""
+    with running(database=str(tmp_path_factory.mktemp("demo") / "log.db")) as service:
+        made = lambda clock: Engine(service.service.store, service.engine.signer, None, clock)  # noqa: E731
+        service.stream = demo.fill(made, rounds=40, waiting=5, data=datasets.synthetic(2000))
+        yield service
+
+
+def test_the_demo_has_a_past_and_rounds_that_wait(past):
+    found = past.engine.stream(past.stream)
+    assert (found["rounds"], found["learned"], found["outstanding"]) == (45, 40, 5)
+    assert found["audits"]["reported"] > 0
+    features = {one["name"]: one for one in found["settings"]["features"]}
+    assert features["group"]["sensitive"]
+    assert features["skill"]["compare"]
+    assert past.engine.claim(past.stream, "somebody")["round"] == 41
+
+
+def test_bins_add_up_to_what_the_log_says(past):
+    store, state = past.service.store, past.engine.streams.get(past.stream).current()
+    summaries.follow(past.engine, past.stream)
+    for count in (1, 7, 45):
+        bins = summaries.bins(store, past.stream, state.opened, state.stream.settings.alpha, count)
+        assert len(bins) <= count
+        assert sum(one.rounds for one in bins) == 45
+        assert sum(one.reports for one in bins) == state.totals.reported
+        assert sum(one.reviewed for one in bins) == state.totals.reported + state.totals.cleared
+        assert sum(one.labelled for one in bins) == state.totals.people
+        assert max(one.delay_max for one in bins if one.delay_max is not None) == state.totals.delay_max
+    rounds = [past.engine.round(past.stream, t) for t in range(1, 41)]
+    wrong = sum(abs(p["label"] - p["probability"]) for one in rounds for p in one["people"])
+    assert sum(one.error for one in bins) == pytest.approx(wrong)
+
+
+def test_summaries_are_the_same_read_at_once_or_bit_by_bit(past):
+    store = past.service.store
+    before = summaries.newest(store, past.stream, 100)
+    store.write(lambda c: c.execute(tables.summaries.delete()) and c.execute(tables.followed.delete()) and None)
+    summaries.read_on(store, past.stream)
+    assert summaries.newest(store, past.stream, 100) == before
+
+
+def test_samples_hold_the_regret_that_stands_and_the_gaps_of_reported_pairs(past):
+    store, live = past.service.store, past.engine.streams.get(past.stream)
+    last = summaries.sampled(store, past.stream)[-1]
+    found = past.engine.stream(past.stream)["regret"]
+    assert last.learned == 40
+    assert last.regret == pytest.approx(found["observed"])
+    assert last.regret <= last.proved
+    paths = summaries.later_gaps(store, past.stream)
+    assert len(paths) == live.current().totals.reported
+    t, path = next(iter(paths.items()))
+    whole = past.engine.round(past.stream, t)
+    assert path[0] == (0, whole["audit"]["gap"])
+    model, policy = live.current().stream, live.current().policy
+    two = [next(p["features"] for p in whole["people"] if p["id"] == name) for name in whole["audit"]["pair"]]
+    now = model.probabilities(policy, model.encode(two))
+    assert path[-1][1] == pytest.approx(now[0] - now[1])
+
+
+def test_a_retracted_report_leaves_the_summaries(past):
+    store, engine = past.service.store, past.engine
+    engine.audit(past.stream, 45, "none", "ann")
+    summaries.follow(engine, past.stream)
+    assert summaries.newest(store, past.stream, 1)[0].verdict == "cleared"
+    engine.retract(past.stream, 45, "ann")
+    summaries.follow(engine, past.stream)
+    assert summaries.newest(store, past.stream, 1)[0].verdict is None
+
+
+def test_the_overview_tells_counts_and_draws_seven_pictures_with_captions(past):
+    sessions = past.app.state.sessions
+    cookie = sessions.login(past.tokens["viewer"])
+    text = Browser(past, cookie).get(f"/streams/{past.stream}").text
+    assert text.count('<svg class="figure"') == 7
+    assert text.count("<figcaption>") == 7
+    assert "There is nothing to draw yet" not in text
+    state = past.engine.streams.get(past.stream).current()
+    assert f"a reviewer looked at {state.totals.reported + state.totals.cleared:,}" in text
+
+
+def many(store, rounds, people=8):
+    """A summary of very many rounds, as the log of a large stream would leave it."""
+    chances = json.dumps([round(i / people, 6) for i in range(people)])
+    plain = {
+        "stream": "big", "opened_at": 0.0, "people": people, "chances": chances, "labels": json.dumps([1] * people),
+        "status": "learned", "labelled": people, "error": 2.0, "delay": 3, "waited": 60.0, "favoured": people - 1, "disfavoured": 0,
+    }  # fmt: skip
+    rows = [
+        plain
+        | {
+            "round": t,
+            "learned": t,
+            "verdict": "reported" if t % 5 == 0 else "cleared",
+            "gap": 0.8 if t % 5 == 0 else None,
+        }
+        for t in range(1, rounds + 1)
+    ]
+    samples = [
+        {"stream": "big", "learned": t, "regret": t**0.5, "proved": 2 * t**0.5, "promised": None}
+        for t in range(1, rounds, rounds // 900)
+    ]
+    gaps = [
+        {"stream": "big", "learned": s["learned"], "round": t, "gap": 0.3}
+        for s in samples[-300:]
+        for t in range(rounds - 500, rounds, 5)
+    ]
+
+    def write(connection):
+        for table, values in ((tables.summaries, rows), (tables.samples, samples), (tables.gaps, gaps)):
+            connection.execute(insert(table), values)
+
+    store.write(write)
+
+
+def test_a_hundred_thousand_rounds_need_few_queries_and_light_pictures(past):
+    store = past.service.store
+    many(store, 100_000)
+    state = past.engine.streams.get(past.stream).current()
+    queries = []
+    here = threading.get_ident()
+
+    def asked(connection, cursor, statement, *rest):
+        if threading.get_ident() == here and statement != "BEGIN":  # the service's clock asks for things, too
+            queries.append(statement)
+
+    event.listen(store._readers, "before_cursor_execute", asked)
+    bins = summaries.bins(store, "big", 100_000, 0.1)
+    settings = state.stream.settings
+    drawn = [
+        figures.violations(bins, state),
+        figures.regret(summaries.sampled(store, "big"), state),
+        figures.errors(bins),
+        figures.helped(summaries.later_gaps(store, "big"), settings),
+        figures.ranked(summaries.newest(store, "big"), settings),
+        figures.coverage(bins),
+        figures.delay(bins),
+    ]
+    assert sum(one.violations for one in bins) == 20_000
+    assert len(bins) <= summaries.BINS
+    assert len(queries) <= 6
+    for figure in drawn:
+        assert 500 < len(figure.svg.encode()) <= 200_000, figure.name
