@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import subprocess
 import sys
 import threading
@@ -99,36 +100,44 @@ def running(**configuration):
     """A service in a thread."""
     app = create_app(Configuration(**{"max_rate": 1e9, "max_anonymous_rate": 1e9, "tick": 0.05} | configuration))
     settings = uvicorn.Config(app, port=0, log_config=None, access_log=False)
-    socket = settings.bind_socket()
+    bound = settings.bind_socket()
     server = uvicorn.Server(settings)
-    thread = threading.Thread(target=server.run, args=([socket],))
+    thread = threading.Thread(target=server.run, args=([bound],))
     thread.start()
-    service = Running(app, f"http://127.0.0.1:{socket.getsockname()[1]}")
+    service = Running(app, f"http://127.0.0.1:{bound.getsockname()[1]}")
     try:
         yield service
     finally:
         service.close()
         server.should_exit = True
         thread.join()
-        socket.close()
+        bound.close()
+
+
+def free_port():
+    """A port that nobody listens at."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
 
 
 class Process:
     """``likewise serve`` as an operator starts it."""
 
-    def __init__(self, database, *, before=(), port=0, **environment):
+    def __init__(self, database, *, before=(), port=0, said="Serving at", **environment):
         command = [*before, sys.executable, "-m", "likewise", "serve", "--database", str(database), "--port", str(port)]
         variables = {f"LIKEWISE_{name.upper()}": str(value) for name, value in environment.items()}
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1", **variables}
         )
-        said = []
+        lines = []
         for line in self.process.stdout:
-            said.append(line)
-            if line.startswith("Serving at "):
+            lines.append(line)
+            if said in line:
                 break
-        self.said = "".join(said)
-        self.url = re.search(r"Serving at (\S+)", self.said)[1]
+        self.said = "".join(lines)
+        where = re.search(r"Serving at (\S+)", self.said)
+        self.url = where[1] if where else f"http://127.0.0.1:{port}"
         found = re.search(r"lw_[0-9a-f]{64}", self.said)
         self.token = found and found[0]
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-import socket
 import threading
 import time
 from collections import Counter
 from itertools import count
 
 import pytest
-from serving import STREAM, Process, people
+from serving import STREAM, Process, free_port, people
 
 from likewise.client import Client, ServiceUnreachable
 from likewise.service.verify import verify
@@ -46,12 +45,6 @@ class Load:
                 self.labelled.append((opened["round"], batch[0]["id"]))
 
 
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
 @pytest.mark.parametrize(
     ("kind", "kills"),
     [
@@ -60,7 +53,10 @@ def free_port():
         pytest.param("postgresql", 20, marks=pytest.mark.slow),
     ],
 )
-def test_whatever_was_acknowledged_survives_kill_9_and_nothing_happens_twice(kind, kills, new_database, tmp_path):
+def test_whatever_was_acknowledged_survives_kill_9_and_nothing_happens_twice(
+    kind, kills, new_database, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("likewise.client.LONGEST_BACKOFF", 0.2)  # so that the next load comes at once
     rng, database = random.Random(0), new_database(kind)
     beside = {"key": tmp_path / "service.key", "checkpoints": tmp_path / "service.checkpoints", "max_rate": 1e9}
     settings = {"port": free_port(), **beside}

@@ -1,0 +1,87 @@
+"""Backups: taken from a service that runs and is written to, put into either database, and served from there."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+
+import pytest
+from serving import STREAM, people
+
+from likewise.client import Client
+from likewise.errors import InvalidParameter
+from likewise.service.backup import backup, restore
+from likewise.service.configuration import Configuration
+from likewise.service.verify import verify
+
+
+def there(tmp_path, database, name):
+    """Where a restored service lives."""
+    return Configuration(database=str(database), key=tmp_path / f"{name}.key", checkpoints=tmp_path / f"{name}.points")
+
+
+@pytest.mark.parametrize(("source", "target"), [("sqlite", "postgresql"), ("postgresql", "sqlite")])
+def test_a_backup_of_a_running_service_is_one_moment_of_it_and_runs_elsewhere(
+    source, target, serve, new_database, tmp_path
+):
+    running = serve(new_database(source))
+    stopping, receipts = threading.Event(), []
+
+    def load():
+        with Client(running.url, running.tokens["decider"]) as client:
+            for t in itertools.count():
+                if stopping.is_set():
+                    return
+                receipts.append(client.decide("loans", people(t))["receipt"])
+
+    with Client(running.url, running.tokens["admin"]) as client:
+        key = client.create_stream(**STREAM)["receipt"]["key"]
+        thread = threading.Thread(target=load)
+        thread.start()
+        while len(receipts) < 5:
+            stopping.wait(0.01)
+        before = list(receipts)
+        counts = backup(running.service.configuration, tmp_path / "backup")
+        elsewhere = there(tmp_path, new_database(target), "other")
+        assert restore(elsewhere, tmp_path / "backup") == counts
+        more = len(receipts) + 2
+        while len(receipts) < more:
+            stopping.wait(0.01)
+        stopping.set()
+        thread.join()
+    assert (tmp_path / "backup").stat().st_mode & 0o777 == 0o600
+    other = serve(elsewhere.database, key=elsewhere.key, checkpoints=elsewhere.checkpoints)
+    with Client(other.url, running.tokens["admin"]) as client:  # tokens came along
+        events = {one["seq"]: one["hash"] for one in client.events("loans")}
+        assert len(events) == counts["events"]
+        assert all(events[one["seq"]] == one["hash"] for one in before)
+        client.decide("loans", people(999))
+        client.export("loans", tmp_path / "export.jsonl")
+    assert verify(tmp_path / "export.jsonl", key=key).first is None, "the key came along too"
+
+
+def test_neither_a_file_nor_a_stream_is_ever_overwritten(serve, tmp_path):
+    service = serve(tmp_path / "log.db")
+    service.admin.post("/v1/streams", json=STREAM)
+    here = service.service.configuration
+    backup(here, tmp_path / "backup")
+    with pytest.raises(InvalidParameter, match="isn't there yet"):
+        backup(here, tmp_path / "backup")
+    with pytest.raises(InvalidParameter, match="without streams"):
+        restore(here, tmp_path / "backup")
+    with pytest.raises(InvalidParameter, match="likewise backup"):
+        restore(there(tmp_path, tmp_path / "new.db", "new"), tmp_path / "log.db")
+    (tmp_path / "new.key").write_text("another key")
+    with pytest.raises(InvalidParameter, match="key"):
+        restore(there(tmp_path, tmp_path / "new.db", "new"), tmp_path / "backup")
+
+
+def test_a_service_that_runs_on_an_empty_database_finds_what_is_restored_into_it(serve, tmp_path):
+    first = serve(tmp_path / "first.db")
+    first.admin.post("/v1/streams", json=STREAM)
+    backup(first.service.configuration, tmp_path / "backup")
+    second = serve(tmp_path / "second.db")  # with the same key
+    restore(second.service.configuration, tmp_path / "backup")
+    with Client(second.url, second.tokens["admin"]) as client:
+        assert list(client.streams()) == ["loans"]
+        assert client.decide("loans", people(1))["round"] == 1

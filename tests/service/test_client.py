@@ -1,0 +1,151 @@
+"""likewise.Client: every route, retries that are safe, and errors that carry the problem."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import httpx
+import pytest
+from serving import STREAM, operation_of, people
+
+import likewise as lw
+from likewise.client import Client, ServiceRefused, ServiceUnreachable
+from likewise.errors import InvalidParameter
+from likewise.service.verify import verify
+
+ONE = [{"id": "x", "features": {"score": 0.5, "age": 40}}]
+
+
+class Between(httpx.BaseTransport):
+    """What lies between a client and the service: it may answer itself, or lose the answer on its way back."""
+
+    def __init__(self, *happenings):
+        self.happenings, self.seen = list(happenings), []
+        self.inner = httpx.HTTPTransport()
+
+    def handle_request(self, request):
+        self.seen.append(request)
+        happening = self.happenings.pop(0) if self.happenings else "pass"
+        if isinstance(happening, httpx.Response):
+            return happening
+        if happening == "refuse":
+            raise httpx.ConnectError("refused")
+        answer = self.inner.handle_request(request)
+        if happening == "lose":
+            answer.read()
+            answer.close()
+            raise httpx.ReadError("lost")
+        return answer
+
+    def close(self):
+        self.inner.close()
+
+
+@pytest.fixture
+def service(serve, tmp_path):
+    found = serve(tmp_path / "log.db")
+    found.admin.post("/v1/streams", json=STREAM)
+    return found
+
+
+@pytest.fixture
+def waits(monkeypatch):
+    """The waits of the client, which pass at once."""
+    found = []
+    monkeypatch.setattr("likewise.client.time.sleep", found.append)
+    return found
+
+
+def test_a_whole_stream_through_the_client(service, tmp_path):
+    """The example of a team that has only the client."""
+    asked = Between()
+    with lw.Client(service.url, service.tokens["admin"], transport=asked) as client:
+        assert client.ready()
+        key = client.create_stream(**STREAM | {"name": "small"})["receipt"]["key"]
+        assert list(client.streams()) == ["loans", "small"]
+        client.change_waits("small", grace=600)
+        opened = client.decide("small", people(1))
+        t, ids = opened["round"], [one["id"] for one in opened["decisions"]]
+        assert client.label("small", t, {ids[0]: 1})["disposition"] == "pending"
+        assert client.claim("small")["round"] == t
+        assert client.renew("small", t)["round"] == t
+        client.release("small", t)
+        client.audit("small", t, "none", note="fine")
+        client.retract("small", t)
+        client.change_waits("small", grace=0)
+        client.audit("small", t, "skip")
+        assert client.label("small", t, dict.fromkeys(ids[1:], 0))["disposition"] == "joined"
+        assert client.correct("small", t, "none")["verdict"] == "cleared"
+        assert client.claim("small") is None
+        assert client.round("small", t)["status"] == "learned"
+        assert client.stream("small")["learned"] == 1
+        assert client.person("small", ids[0])["rounds"][0]["label"] == 1
+        head = service.engine.store.head("small")[0]
+        assert [one["seq"] for one in client.events("small", page=2)] == list(range(1, head + 1))
+        assert "letter" in client.certificate("small")
+        assert client.stop("small", "enough")["stopped"] == "enough"
+        assert client.resume("small")["stopped"] is None
+        client.export("small", tmp_path / "export.jsonl")
+        assert client.erase("small", ids[0])["rounds"] == [t]
+    assert verify(tmp_path / "export.jsonl", key=key).first is None
+    document = service.app.openapi()
+    reached = {operation_of(request, document)["operationId"] for request in asked.seen}
+    assert reached == {
+        one["operationId"]
+        for path, operations in document["paths"].items()
+        if path.startswith("/v1") or path == "/readyz"
+        for one in operations.values()
+    }
+
+
+def test_an_answer_that_is_lost_is_asked_for_again_and_happens_once(service, waits):
+    between = Between("refuse", "lose", "lose")
+    with Client(service.url, service.tokens["decider"], transport=between) as client:
+        assert client.decide("loans", ONE)["round"] == 1
+    assert service.engine.stream("loans")["rounds"] == 1
+    assert len({request.headers["idempotency-key"] for request in between.seen}) == 1
+    assert len(waits) == 3
+    assert waits[0] < waits[1] < waits[2]
+    with Client(service.url, service.tokens["decider"]) as client:
+        assert client.decide("loans", ONE)["round"] == 2, "another call has another key"
+
+
+def test_it_waits_as_long_as_the_service_asks_for(service, waits):
+    busy = [httpx.Response(429, headers={"Retry-After": "7"}), httpx.Response(503, text="a proxy's own words")]
+    with Client(service.url, service.tokens["decider"], transport=Between(*busy)) as client:
+        assert client.decide("loans", ONE)["round"] == 1
+    assert waits[0] == 7
+    assert 0 < waits[1] < 1
+
+
+def test_a_refusal_is_an_error_with_the_problem_and_is_not_tried_again(service, waits):
+    with Client(service.url, service.tokens["decider"]) as client:
+        with pytest.raises(ServiceRefused, match="age") as refused:
+            client.decide("loans", [{"id": "x", "features": {"score": 0.5}}])
+        assert refused.value.status == 422
+        assert refused.value.problem["instance"] == "/v1/streams/loans/rounds"
+        client.stop("loans", "lunch")
+        with pytest.raises(ServiceRefused, match="lunch"):
+            client.decide("loans", ONE)
+        with pytest.raises(ServiceRefused) as refused:
+            client.export("loans", "nowhere")
+        assert refused.value.status == 403
+    assert waits == []
+
+
+def test_when_nobody_answers_it_says_so(waits):
+    with Client("http://127.0.0.1:9", "lw_x", retries=2) as client:
+        assert not client.ready()
+        with pytest.raises(ServiceUnreachable, match=r"127\.0\.0\.1:9"):
+            client.stream("loans")
+    assert len(waits) == 2
+    with pytest.raises(InvalidParameter, match="token"):
+        Client("http://127.0.0.1:9", "")
+
+
+def test_the_client_is_loaded_only_when_it_is_asked_for():
+    code = "import likewise, sys; assert 'httpx' not in sys.modules; likewise.Client; assert 'httpx' in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError, match="Clint"):
+        _ = lw.Clint

@@ -1,0 +1,105 @@
+"""The commands of the service, as an operator uses them, and its configuration."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from serving import STREAM, Process, free_port, people
+from typer.testing import CliRunner
+
+from likewise.cli import app
+from likewise.cli.serve import check
+from likewise.client import Client, ServiceRefused
+from likewise.errors import InvalidParameter
+from likewise.service.configuration import Configuration, configured
+
+
+def likewise(*words):
+    """The output of a command that must work."""
+    found = CliRunner().invoke(app, [str(word) for word in words])
+    assert found.exit_code == 0, found.output
+    return found.output
+
+
+def test_from_the_first_start_to_a_backup(tmp_path):
+    database = ["--database", tmp_path / "loans.db"]
+    server = Process(tmp_path / "loans.db", tick=0.05)
+    server.wait()
+    assert server.token is not None
+    made = json.loads(likewise("user", "add", "bank", "--role", "decider", "--stream", "loans", "--json", *database))
+    with Client(server.url, server.token) as admin, Client(server.url, made["token"]) as bank:
+        admin.create_stream(**STREAM)
+        assert bank.decide("loans", people(1))["round"] == 1
+        assert made["token"] not in likewise("user", "list", *database)
+        assert "1 stream" in likewise("backup", tmp_path / "backup", *database)
+        assert "Revoked 1 token" in likewise("user", "revoke", "bank", *database)
+        time.sleep(1.1)  # for a second a token is taken for what it was
+        with pytest.raises(ServiceRefused, match="token") as refused:
+            bank.decide("loans", people(1))
+        assert refused.value.status == 401
+    assert server.end() in (0, -15)
+    again = Process(tmp_path / "loans.db")
+    assert again.token is None, "the administrator's token is shown once"
+    again.end()
+    assert "1 stream" in likewise("restore", tmp_path / "backup", "--database", tmp_path / "other.db")
+
+
+@pytest.mark.slow
+def test_several_workers_share_a_postgresql_log(new_database, tmp_path):
+    beside = {"key": tmp_path / "k", "checkpoints": tmp_path / "c", "workers": 2, "max_rate": 1e9}
+    server = Process(new_database("postgresql"), port=free_port(), said="signed with", **beside)
+    try:
+        server.wait()
+        rounds = []
+        with Client(server.url, server.token) as client:
+            client.create_stream(**STREAM)
+        for t in range(20):  # a connection each, so that both workers get some
+            with Client(server.url, server.token) as client:
+                rounds.append(client.decide("loans", people(t))["round"])
+        assert rounds == list(range(1, 21))
+    finally:
+        server.end()
+
+
+def test_what_would_lose_or_leak_is_refused():
+    with pytest.raises(InvalidParameter, match="workers"):
+        check(Configuration(workers=2))
+    with pytest.raises(InvalidParameter, match="host"):
+        check(Configuration(host="0.0.0.0"))
+    with pytest.raises(InvalidParameter, match="together"):
+        check(Configuration(tls_key="key.pem"))
+    for fine in ({"host": "::1"}, {"host": "localhost"}, {"host": "0.0.0.0", "behind_proxy": True},
+                 {"host": "0.0.0.0", "tls_certificate": "c", "tls_key": "k"}):  # fmt: skip
+        check(Configuration(**fine))
+
+
+def test_the_command_comes_before_the_environment_before_the_file(tmp_path, monkeypatch):
+    file = tmp_path / "likewise.toml"
+    file.write_text("max_batch = 10\nmax_page = 20\nport = 30\n")
+    monkeypatch.setenv("LIKEWISE_MAX_PAGE", "21")
+    monkeypatch.setenv("LIKEWISE_PORT", "31")
+    found = configured(file, port=32)
+    assert (found.max_batch, found.max_page, found.port) == (10, 21, 32)
+    file.write_text("max_bach = 10\n")
+    with pytest.raises(InvalidParameter, match="max_bach"):
+        configured(file)
+    with pytest.raises(InvalidParameter, match="isn't there"):
+        configured(tmp_path / "none.toml")
+    monkeypatch.setenv("LIKEWISE_PORT", "many")
+    with pytest.raises(InvalidParameter, match="port"):
+        configured()
+
+
+def test_another_process_gets_the_same_configuration_from_its_environment(tmp_path, monkeypatch):
+    wanted = Configuration(database="postgresql://localhost/log", max_batch=7, behind_proxy=True, key=tmp_path / "key")
+    for name, value in wanted.environment().items():
+        monkeypatch.setenv(name, value)
+    assert Configuration() == wanted
+
+
+def test_the_files_are_beside_the_database_unless_said_otherwise(tmp_path):
+    found = Configuration(database=str(tmp_path / "loans.db"))
+    assert (found.key_file, found.checkpoint_file) == (tmp_path / "loans.key", tmp_path / "loans.checkpoints")
+    assert Configuration(database="postgresql://localhost/log").key_file.name == "likewise.key"
