@@ -1,6 +1,8 @@
 """The command ``likewise data``: as a stranger would use it."""
 
 import json
+import re
+import shlex
 
 import numpy as np
 import pandas as pd
@@ -8,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from likewise import cli, datasets
+from likewise.cli.options import listed
 from likewise.errors import DataUnavailable
 
 
@@ -84,6 +87,13 @@ def test_a_file_as_json(file):
 def test_the_command_to_try_names_a_positive_value_where_one_is_needed(tmp_path):
     (tmp_path / "two.csv").write_text("x,granted loan\n1,no\n2,yes\n5,no\n")
     assert "--label 'granted loan' --positive yes --compare-by x" in " ".join(run(tmp_path / "two.csv").output.split())
+
+
+def test_the_command_to_try_works_where_names_have_commas(tmp_path):
+    (tmp_path / "two.csv").write_text('"x, yearly","y",granted\n1,2,0\n2,7,1\n5,3,0\n')
+    said = " ".join(run(tmp_path / "two.csv").output.split())
+    (command,) = re.findall("(likewise play .*)$", said)
+    assert listed(shlex.split(command)[-1]) == ("x, yearly", "y")
 
 
 def test_a_file_without_a_column_of_two_values_says_what_to_do(tmp_path):

@@ -181,6 +181,46 @@ def test_every_kind_of_file_holds_the_same_people(tmp_path, name):
 
 
 @pytest.mark.parametrize(
+    ("separator", "written", "meant"),
+    [
+        (",", ["3,713", "950", "1,234,567.5", ""], [3713, 950, 1234567.5, None]),
+        ("\t", ["-3,713", "+950"], [-3713, 950]),
+        (";", ["3,713", "950,5"], [3.713, 950.5]),
+        (";", ["1.234,5", "950"], [1234.5, 950]),
+        (";", ["3,713", "1,234,567"], [3713, 1234567]),
+    ],
+)
+def test_numbers_with_commas_are_read_as_they_are_meant(tmp_path, separator, written, meant):
+    path = tmp_path / "people.csv"
+    pd.DataFrame({"income": written, "town": "a, b"}).to_csv(path, index=False, sep=separator)
+    found = datasets.read_people(path)
+    assert found["income"].astype(object).where(found["income"].notna(), None).tolist() == meant
+    assert found["town"].tolist() == ["a, b"] * len(written)
+
+
+@pytest.mark.parametrize(
+    ("separator", "written"),
+    [(";", ["3,713", "950"]), (",", ["12,5", "3"]), (",", ["0,713", "1"]), (",", ["3,713", "unknown"])],
+)
+def test_a_comma_that_may_mean_either_stays_text(tmp_path, separator, written):
+    path = tmp_path / "people.csv"
+    pd.DataFrame({"income": written, "town": "here"}).to_csv(path, index=False, sep=separator)
+    assert datasets.read_people(path)["income"].tolist() == written
+
+
+@pytest.mark.parametrize("form", ["${:,}", "{:,} €", "{}%", "{:,}"])
+def test_numbers_written_with_signs_get_a_word_on_how_to_write_them(form):
+    (column,) = datasets.inspected(pd.DataFrame({"income": [form.format(number) for number in range(1000, 1300)]}))
+    assert column.kind == "unusable"
+    assert "write them plainly" in column.reason
+
+
+def test_infinite_numbers_are_left_out_and_the_rest_is_used(applicants):
+    data = datasets.from_frame(applicants.assign(ratio=np.inf), label="approved", compare_by=["income"])
+    assert data.encoder.left_out["ratio"] == "it holds infinite numbers"
+
+
+@pytest.mark.parametrize(
     ("name", "content", "said"),
     [
         ("empty.csv", b"", "`path` must be a file with at least one person, got empty.csv, which has none"),

@@ -156,6 +156,30 @@ def scores(path: Path) -> pd.DataFrame:
                                                                                engine="python")  # fmt: skip
 
 
+def test_a_csv_file_is_scored_as_it_was_read(policy, tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "CSV_BLOCK", 4000)
+    people = applicants(400).assign(income=lambda p: (100 * p["income"].abs()).round())
+    texts = [f"{x:,.0f}" if x == x else "" for x in people["income"]]
+    strange = people.assign(income=texts, note='two\nlines, "quoted", ' + "x" * 300)
+    # Two columns of one name, and one without any.
+    strange.columns = [*strange.columns[:-1], strange.columns[0]]
+    strange.insert(0, "", range(400))
+    strange.to_csv(tmp_path / "people.csv", index=False)
+    read = datasets.read_people(tmp_path / "people.csv")
+    assert read["income"].max() > 1000
+    assert any("," in text for text in texts)
+    found = scores(score_file(policy, tmp_path / "people.csv", tmp_path / "scores.csv").path)
+    np.testing.assert_allclose(found["probability"], policy.probability(people), rtol=0, atol=1e-15)
+    np.testing.assert_array_equal(policy.probability(read), policy.probability(people))
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_text_that_is_not_utf_8_is_one_sentence(policy, tmp_path, encoding):
+    applicants(9).assign(person="Zoë").to_csv(tmp_path / "people.csv", index=False, encoding=encoding)
+    with pytest.raises(InvalidParameter, match="must be UTF-8 text"):
+        score_file(policy, tmp_path / "people.csv", tmp_path / "scores.csv")
+
+
 @pytest.mark.parametrize("ending", ["parquet", "csv", "csv.gz", "tsv"])
 def test_a_scored_file_holds_what_the_policy_says_in_the_order_of_the_people(policy, tmp_path, monkeypatch, ending):
     monkeypatch.setattr(files, "MOST_ROWS", 300)

@@ -12,6 +12,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
+from likewise.cli.options import as_list
 from likewise.cli.output import AsJson, print_json, words
 
 if TYPE_CHECKING:
@@ -150,5 +151,5 @@ def _advice(source: str, labels: list[Column], columns: list[Column]) -> str:
     return (
         f"Columns with two values, one of which may be the label: {', '.join(column.name for column in labels)}.\n"
         f"To play, for example: likewise play {shlex.quote(source)} --label {shlex.quote(label.name)}{positive} "
-        f"--compare-by {shlex.quote(','.join(by)) if by else '…'}"
+        f"--compare-by {shlex.quote(as_list(by)) if by else '…'}"
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
+import io
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -84,14 +86,28 @@ LISTS = ("compare_by", "sensitive", "drop", "categories", "features", "show")
 
 
 def listed(text: str) -> tuple[str, ...]:
-    """Words with commas between.
+    """Words with commas between; one that has a comma itself stands in quotes, as in a CSV file.
 
     Examples
     --------
-    >>> listed("income, debt")
-    ('income', 'debt')
+    >>> listed('income, "debt, in thousands"')
+    ('income', 'debt, in thousands')
     """
-    return tuple(word.strip() for word in text.split(",") if word.strip())
+    words = next(csv.reader([text], skipinitialspace=True), [])
+    return tuple(word.strip() for word in words if word.strip())
+
+
+def as_list(words: Iterable[str]) -> str:
+    """Words as :func:`listed` takes them.
+
+    Examples
+    --------
+    >>> as_list(["income", "debt, in thousands"])
+    'income,"debt, in thousands"'
+    """
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(words)
+    return line.getvalue()
 
 
 def measured(text: str, name: str) -> dict[str, float]:

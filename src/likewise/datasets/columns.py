@@ -36,6 +36,7 @@ MISSING, UNSEEN = -1, -2
 
 _ID = re.compile(r"(^|[_\W])(id|uuid|index|key|number|nr|no)$", re.IGNORECASE)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+_FIGURES = re.compile(r"[-+(]?\s*[$€£¥]?\s*\d[\d\s.,'’]*\s*[$€£¥%]?\)?")
 
 
 def needs(package: str) -> Any:
@@ -219,7 +220,10 @@ def inspect(table: nw.DataFrame[Any], name: str, *, category: bool = False) -> C
 
 
 def _number(values: Any, name: str) -> Column:
-    found = numbers(values, name)
+    try:
+        found = numbers(values, name)
+    except InvalidParameter:
+        return Column(name, "unusable", int(values.null_count), 0, reason="it holds infinite numbers")
     known = found[~np.isnan(found)]
     missing, different = len(found) - len(known), len(np.unique(known))
     whole = bool((known == np.floor(known)).all())
@@ -249,6 +253,8 @@ def _no_category(found: tuple[str, ...], known: int, *, forced: bool) -> str:
         odd = [level for level in found if not _is_float(level)]
         if len(odd) < len(found) / 10:
             return f"it holds numbers as text, and {odd[0]!r} among them" if odd else "it holds numbers as text"
+        if sum(_FIGURES.fullmatch(level) is not None for level in found) > len(found) * 0.9:
+            return "it holds numbers with commas, signs or spaces in them; write them plainly, like 3713.5, to use them"
         much = f"with {len(found):,} different values in {known:,} rows"
         return f"it is free text or an id, {much}; name it in `categories` if it is one all the same"
     return "it is the same for everybody" if len(found) == 1 and known > 1 else ""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from likewise.datasets.columns import needs
+from likewise.datasets.written import with_numbers
 from likewise.errors import DataUnavailable, InvalidParameter
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ KINDS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".jsonl", ".jsonl.gz"
 def read_people(path: str | Path) -> pd.DataFrame:
     """People from a CSV (commas, semicolons or tabs), parquet or JSON-lines file, compressed with gzip or not.
 
-    A row of a CSV file with too many fields is an error; one with too few has missing values at its end.
+    A row of a CSV file with too many fields is an error; one with too few has missing values at its end. Numbers may be
+    written 3,713, or 12,5 between semicolons, where that can be read in only one way.
     """
     path = Path(path)
     pandas = needs("pandas")
@@ -31,7 +33,9 @@ def read_people(path: str | Path) -> pd.DataFrame:
     try:
         people = _read(pandas, path, kind)
     except UnicodeDecodeError:
-        raise InvalidParameter(f"`path` must be a file of UTF-8 text, got {path.name}, which is not.") from None
+        raise InvalidParameter(
+            f"`path` must be a file of UTF-8 text, got {path.name}, which is not; save it as UTF-8."
+        ) from None
     except pandas.errors.EmptyDataError:
         people = pandas.DataFrame()
     except (ValueError, EOFError, gzip.BadGzipFile) as error:
@@ -65,7 +69,8 @@ def _read(pandas: Any, path: Path, kind: str) -> pd.DataFrame:
         people = pandas.DataFrame(_objects(path))
     else:
         # Without chunks a column has one kind from the first row to the last; with them it may change half-way.
-        people = pandas.read_csv(path, sep=separator(path), low_memory=False)
+        comma = separator(path)
+        people = with_numbers(pandas.read_csv(path, sep=comma, low_memory=False), comma)
     return people
 
 
@@ -87,6 +92,11 @@ def _object(line: str, number: int) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ValueError(f"line {number} is no JSON object")
     return found
+
+
+def column_names(path: Path) -> list[str]:
+    """The columns of a CSV file as :func:`read_people` names them, also where two have one name or one has none."""
+    return [str(name) for name in needs("pandas").read_csv(path, sep=separator(path), nrows=0).columns]
 
 
 def separator(path: Path) -> str:

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from likewise.datasets.files import separator
+from likewise.datasets.files import column_names, separator
+from likewise.datasets.written import plain
 from likewise.errors import DataUnavailable, InvalidParameter, NotSupported, require
 from likewise.policies import thresholds_of
 from likewise.protocol import Floats
@@ -149,6 +150,8 @@ def _read(source: Path, policy: FinishedPolicy, ids: Sequence[str]) -> Iterator[
     batches = _parquet(source, wanted, rows) if is_parquet else _csv(source, wanted, rows, policy)
     try:
         yield from batches
+    except UnicodeDecodeError:
+        raise InvalidParameter(f"`people` must be UTF-8 text, got {str(source)!r}, which is not; save it so.") from None
     except (pa.ArrowException, OSError) as error:
         said = str(error).splitlines()[0]
         raise InvalidParameter(f"`people` must be a whole CSV or Parquet file, got {str(source)!r}: {said}") from None
@@ -167,9 +170,15 @@ def _parquet(source: Path, wanted: list[str], rows: int) -> Iterator[tuple[Any, 
 def _csv(source: Path, wanted: list[str], rows: int, policy: FinishedPolicy) -> Iterator[tuple[Any, int | None]]:
     from pyarrow import Table, csv, string
 
-    reading, fields = csv.ReadOptions(block_size=CSV_BLOCK), csv.ParseOptions(delimiter=separator(source))
+    comma = separator(source)
+    reading = csv.ReadOptions(block_size=CSV_BLOCK)
+    fields = csv.ParseOptions(delimiter=comma, newlines_in_values=True)
     with csv.open_csv(source, reading, fields) as header:
-        _require_columns(header.schema.names, wanted)
+        names = header.schema.names
+    if "" in names or len(set(names)) < len(names):
+        names = column_names(source)
+        reading = csv.ReadOptions(block_size=CSV_BLOCK, column_names=names, skip_rows=1)
+    _require_columns(names, wanted)
     # All as text: a type that is guessed from the first block may not fit the last one.
     missing = [*csv.ConvertOptions().null_values, "None", "<NA>"]
     texts = csv.ConvertOptions(
@@ -181,7 +190,7 @@ def _csv(source: Path, wanted: list[str], rows: int, policy: FinishedPolicy) -> 
     with csv.open_csv(source, reading, fields, texts) as blocks:
         for block in blocks:
             for start in range(0, block.num_rows, rows):
-                yield _typed(Table.from_batches([block.slice(start, rows)]), policy), None
+                yield _typed(Table.from_batches([block.slice(start, rows)]), policy, comma), None
 
 
 def _require_columns(found: Sequence[str], wanted: Sequence[str]) -> None:
@@ -189,20 +198,21 @@ def _require_columns(found: Sequence[str], wanted: Sequence[str]) -> None:
     require(not absent, "people", f"have the columns {list(wanted)}", f"no {absent}")
 
 
-def _typed(table: Any, policy: FinishedPolicy) -> Any:
+def _typed(table: Any, policy: FinishedPolicy, comma: str) -> Any:
     """Text from a CSV file as what the policy learned from: numbers, and levels spelled as the encoder spells them."""
     encoder = policy.encoder
     numbers = policy.columns if encoder is None else [part.name for part in encoder.numbers]
     levels = {} if encoder is None else {part.name: set(part.levels) for part in encoder.categories}
     for place, name in enumerate(table.column_names):
         if name in (numbers or ()):
-            table = table.set_column(place, name, _numbers(table.column(name), name))
+            table = table.set_column(place, name, _numbers(table.column(name), name, comma))
         elif name in levels:
             table = table.set_column(place, name, _spelled(table.column(name), levels[name]))
     return table
 
 
-def _numbers(texts: Any, name: str) -> Any:
+def _numbers(texts: Any, name: str, comma: str) -> Any:
+    """Text as numbers; true is 1, and 3,713 what it was when the policy learned from such a file."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -212,11 +222,14 @@ def _numbers(texts: Any, name: str) -> Any:
     except pa.ArrowInvalid:
         pass
     words = {"true": "1", "false": "0"}
-    texts = _mapped(texts, lambda text: words.get(text.lower(), text))
+    written = plain(texts.unique().drop_null().to_pylist(), comma) or {}
+    texts = _mapped(texts, lambda text: written.get(text, words.get(text.lower(), text)))
     try:
         return texts.cast(pa.float64())
     except pa.ArrowInvalid as error:
-        raise InvalidParameter(f"`{name}` must be a column of numbers, got text: {error}.") from None
+        raise InvalidParameter(
+            f"`{name}` must be a column of numbers, got text: {error}; write numbers plainly, like 3713.5."
+        ) from None
 
 
 def _spelled(texts: Any, levels: set[str]) -> Any:

@@ -86,6 +86,8 @@ def _named(s: Settings, columns: Sequence[str]) -> Settings:
 def _suggestion(name: str, columns: Sequence[str]) -> str:
     by_lower = {column.strip().lower(): column.strip() for column in columns}
     close = difflib.get_close_matches(name.lower(), by_lower, n=1)
+    if any("," in column for column in columns):
+        return f"the columns are {' | '.join(columns)}; a name with a comma goes in double quotes."
     return f"did you mean {by_lower[close[0]]!r}?" if close else f"the columns are {_some(columns)}."
 
 
