@@ -12,7 +12,15 @@ from loans import COLUMNS, drawn, far_apart, fingerprint, loans, people
 
 from likewise.errors import InvalidParameter, ReportRefused
 from likewise.service.engine import Engine
-from likewise.service.problems import Conflict, KeyReused, Stopped, Unavailable, Unknown, status_of
+from likewise.service.problems import (
+    Conflict,
+    KeyReused,
+    SequenceConflict,
+    Stopped,
+    Unavailable,
+    Unknown,
+    status_of,
+)
 from likewise.service.settings import Waits
 from likewise.service.store import Idempotency, Store
 from likewise.service.streams import Live
@@ -355,6 +363,42 @@ class TestProcesses:
         first.resume("loans", "root")
         second.stop("loans", "lunch", "root")
         assert first.stream("loans")["stopped"] == "lunch"
+
+    def test_what_was_decided_on_top_of_lost_events_is_decided_again(self, database, start, monkeypatch):
+        """Two rounds of one process are on their way to the disk while another process writes two of its own."""
+        first, second = start(database), start(database)
+        first.create(loans(), "root")
+        live, held, submit = first.streams.get("loans"), [], first.store.submit
+
+        def hold(append):
+            held.append((append, Future()))
+            return held[-1][1]
+
+        with monkeypatch.context() as patch:
+            patch.setattr(first.store, "submit", hold)
+            replies = []
+            threads = [
+                threading.Thread(target=lambda: replies.append(first.decide("loans", people(X), "decider")))
+                for _ in range(2)
+            ]
+            for thread in threads:
+                thread.start()
+            while len(held) < 2:
+                pass
+        for _ in range(3):
+            second.decide("loans", people(X), "decider")
+        assert live.latest.seq == 3
+        live.catch_up()
+        assert live.latest.seq == 4
+        for append, future in held:
+            with pytest.raises(SequenceConflict) as refused:
+                submit(append).result()
+            future.set_exception(refused.value)
+        for thread in threads:
+            thread.join()
+        assert sorted(reply["round"] for reply in replies) == [4, 5]
+        assert fingerprint(live.current()) == fingerprint(second.streams.get("loans").current())
+        assert check(second.export("loans")).problems == []
 
     def test_what_is_not_durable_yet_is_not_shown(self, loans_engine):
         engine, live = loans_engine, loans_engine.streams.get("loans")
