@@ -93,7 +93,7 @@ def test_what_the_service_certifies_is_what_the_library_certifies(new_database, 
     for one, other in zip(ours["regret"], theirs["regret"], strict=True):
         assert one == pytest.approx(other, abs=1e-6)
     assert ours["delay"] == {"largest": 0, "mean": 0.0}
-    assert "Every round was learned before the next was opened" in ours["letter"]
+    assert "Every round was learned before the next was opened" in " ".join(ours["letter"].split())
 
 
 def feed(engine, play):
@@ -117,7 +117,7 @@ def test_rounds_that_are_pending_or_erased_count_as_not_reviewed_in_the_certific
     engine.erase("loans", "gone1", "root")
     found = engine.certificate("loans")
     assert (found["rounds"], found["unseen"], found["outstanding"], found["erased"]) == (22, 2, 1, 1)
-    assert "1 people were erased" in found["letter"]
+    assert "whose rounds count as not reviewed: 1." in found["letter"]
 
 
 @pytest.fixture(scope="module")

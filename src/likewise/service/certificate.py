@@ -7,11 +7,13 @@ it counts as a violation.
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import numpy as np
 
 from likewise.certificates import Certificate, certify
+from likewise.certificates.letter import WIDTH
 from likewise.errors import require
 from likewise.game import Transcript
 from likewise.policies import AveragePolicy
@@ -24,6 +26,7 @@ from likewise.service.state import OpenRound, State
 from likewise.service.store import Store
 
 PAGE = 1000
+"""Events read at once."""
 
 
 def certificate(store: Store, state: State, seq: int, delta: float = 0.05) -> dict[str, Any]:
@@ -46,17 +49,19 @@ def certificate(store: Store, state: State, seq: int, delta: float = 0.05) -> di
 
 def letter(found: Certificate, state: State) -> str:
     """The certificate's letter, and what is particular about a live stream."""
-    totals, facts = state.totals, []
-    facts.append(f"Delay and bounds. {regret(state)['said']}")
-    for count, what in (
-        (totals.discarded, "rounds were discarded when their waits ended; they count as not reviewed."),
-        (totals.corrected, "audits were corrected after their rounds were learned; nothing was unlearned."),
-        (totals.late, "labels came too late and were not learned."),
-        (totals.erased, "people were erased; their rounds count as not reviewed."),
-    ):
-        if count:
-            facts.append(f"{count} {what}")
-    return "\n".join([str(found), "", *facts])
+    totals = state.totals
+    facts = [f"Delay and bounds. {regret(state)['said']}"]
+    facts += [
+        f"{what}: {count}."
+        for count, what in (
+            (totals.discarded, "Rounds discarded when their waits ended, which count as not reviewed"),
+            (totals.corrected, "Audits corrected after their rounds were learned; nothing was unlearned"),
+            (totals.late, "Labels that came too late and were not learned"),
+            (totals.erased, "People erased, whose rounds count as not reviewed"),
+        )
+        if count
+    ]
+    return "\n".join([str(found), "", *(textwrap.fill(fact, WIDTH) for fact in facts)])
 
 
 def transcript(store: Store, state: State, seq: int) -> Transcript:
