@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import itertools
 import json
 import re
 import threading
@@ -12,6 +11,7 @@ from typing import ClassVar
 
 import httpx
 import pytest
+from payloads import PAYLOADS, allowed
 from serving import running
 from sqlalchemy import event, insert
 
@@ -339,28 +339,6 @@ def test_a_round_without_a_possible_pair_says_so(service, enter):
 
 # Inert -------------------------------------------------------------------------------------------------------------
 
-# ruff: noqa: E501
-TAGS = (
-    "<script>alert({n})</script>", "<img src=x onerror=alert({n})>", "<svg onload=alert({n})>", "<b>{n}</b>",
-    "'><script>alert({n})</script>", '"><script>alert({n})</script>', '" onmouseover="alert({n})', "' autofocus onfocus='alert({n})",
-    "</title><script>alert({n})</script>", "</textarea><script>alert({n})</script>", "</table><iframe src=javascript:alert({n})>",
-    "{{{{ {n} * {n} }}}}", "{{% for x in [{n}] %}}{{{{x}}}}{{% endfor %}}", "javascript:alert({n})", "<!--{n}--><script>alert(1)</script>",
-    "<a href='javascript:alert({n})'>x</a>", "<math><mi//xlink:href='data:x,<script>alert({n})</script>'>", "<style>*{{color:{n}}}</style>",
-    "<form action=//evil.example><button>{n}</button></form>", "`${{alert({n})}}`", "&lt;script&gt;alert({n})&lt;/script&gt;",
-    "<details open ontoggle=alert({n})>", "<base href=//evil.example/{n}>", "<link rel=stylesheet href=//evil.example/{n}>", "\\u003cscript>{n}",
-)  # fmt: skip
-CHANGES = (str, str.upper, lambda text: text.replace("script", "scr<script>ipt"), lambda text: text.replace("<", "<\u2028"),
-           lambda text: text.replace(" ", "/"), lambda text: text.replace("alert", "a\u200dlert"), lambda text: "x" + text + "x",
-           lambda text: text[::-1] + text, lambda text: text.replace(">", " >"), lambda text: text.replace("<", "<<"),
-           lambda text: "&" + text, lambda text: text + "\\", lambda text: text.replace("=", " = "), lambda text: text.title(),
-           lambda text: "\u202e" + text, lambda text: text.replace("'", '"'), lambda text: text.replace('"', "'"),
-           lambda text: text.replace("(", "&#40;"), lambda text: "--" + text, lambda text: text.swapcase())  # fmt: skip
-PAYLOADS = [change(tag.format(n=n)) for n, (change, tag) in enumerate(itertools.product(CHANGES, TAGS))]
-
-
-def allowed(text):
-    return "".join(letter for letter in text if letter.isprintable())[:190]
-
 
 def dangerous(page):
     """What a page holds that our templates don't: tags and attributes that came out of a value."""
@@ -377,8 +355,8 @@ def dangerous(page):
                 known = tag in ("script", "link", "form", "details", "a") and ours
                 found.extend([] if known and not any(n.startswith("on") for n in names) else [(tag, attributes)])
             found.extend((tag, name) for name in names if name.startswith("on") or name in ("style", "srcdoc"))
-            found.extend((tag, value) for _, value in attributes if value and value.strip().lower().startswith("javascript:")
-                         and tag in ("a", "form", "iframe"))  # fmt: skip
+            addresses = [value for name, value in attributes if value and name in ("href", "src", "action")]
+            found.extend((tag, value) for value in addresses if value.strip().lower().startswith("javascript:"))
 
     Reader(convert_charrefs=True).feed(page)
     return found
@@ -614,7 +592,8 @@ def many(store, rounds, people=8):
     chances = json.dumps([round(i / people, 6) for i in range(people)])
     plain = {
         "stream": "big", "opened_at": 0.0, "people": people, "chances": chances, "labels": json.dumps([1] * people),
-        "status": "learned", "labelled": people, "error": 2.0, "delay": 3, "waited": 60.0, "favoured": people - 1, "disfavoured": 0,
+        "status": "learned", "labelled": people, "error": 2.0, "delay": 3, "waited": 60.0, "favoured": people - 1,
+        "disfavoured": 0,
     }  # fmt: skip
     rows = [
         plain

@@ -1,0 +1,49 @@
+"""A real Chromium, and a service in front of it. Screenshots are kept in ``artefacts/``."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from office import Office
+
+from service.serving import running
+
+ARTEFACTS = Path(__file__).parent / "artefacts"
+MISSING = (
+    "There is no Chromium here, so the pages are not tested in a browser; `make browser` installs it where it can."
+)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """A browser that lives as long as the tests."""
+    playwright = pytest.importorskip("playwright.sync_api", reason=MISSING)
+    with playwright.sync_playwright() as started:
+        own = started.chromium.executable_path
+        found = shutil.which("chromium") or shutil.which("chromium-browser") or (own if Path(own).exists() else None)
+        if found is None:
+            pytest.skip(MISSING)
+        browser = started.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def office(tmp_path, chromium):
+    with running(database=str(tmp_path / "log.db")) as service:
+        found = Office(service, chromium)
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def keep():
+    """A function that keeps a picture of a page."""
+    ARTEFACTS.mkdir(exist_ok=True)
+
+    def save(page, name, **options):
+        page.screenshot(path=ARTEFACTS / f"{name}.png", animations="disabled", **options)
+
+    return save

@@ -1,0 +1,122 @@
+"""A service with rounds that wait, and the browsers of people who work with it."""
+
+from __future__ import annotations
+
+from likewise.service.settings import Settings
+
+LOANS = {
+    "features": [
+        {"name": "income"},
+        {"name": "score", "compare": True},
+        {"name": "town", "kind": "category", "levels": ["North", "South"], "compare": True},
+        {"name": "group", "sensitive": True},
+    ],
+    "cuts": {"score": [i / 10 for i in range(1, 10)]},
+    "alpha": 0.1,
+    "largest_batch": 16,
+    "waits": {"grace": 60},
+}
+
+
+def people(t, k=5):
+    """The people of a round: spread over the scores, so that some are far apart."""
+    return [
+        {
+            "id": f"{t}-{i}",
+            "features": {
+                "income": 20_000.0 + 1000 * ((7 * t + 3 * i) % 20),
+                "score": round((0.05 + 0.19 * i + 0.013 * t) % 1, 3),
+                "town": ("North", "South")[(t + i) % 2],
+                "group": float(i % 2),
+            },
+        }
+        for i in range(k)
+    ]
+
+
+class Office:
+    """A service with streams, and browsers of people who work with it."""
+
+    def __init__(self, service, chromium):
+        self.service, self.engine, self.url = service, service.engine, service.url
+        self.sessions = service.app.state.sessions
+        self._chromium, self._contexts = chromium, []
+
+    def stream(self, name="loans", taught=12, **changes):
+        """A stream whose policy has learned a little, so that probabilities differ."""
+        settings = Settings.from_dict(LOANS | {"name": name, "waits": {"grace": 0}} | changes)
+        self.engine.create(settings, "root")
+        for t in range(1, taught + 1):
+            asked = people(t)
+            self.engine.decide(name, asked, "decider")
+            self.engine.label(name, t, {p["id"]: int(p["features"]["score"] > 0.5) for p in asked}, "decider")
+            self.engine.audit(name, t, "none", "teacher")
+        self.engine.change_waits(name, {"grace": LOANS["waits"]["grace"]}, "root")
+        self.first = taught + 1
+        return name
+
+    def open(self, count, stream="loans", k=5, labels=True):
+        """Rounds that wait for review."""
+        first = self.engine.stream(stream)["rounds"] + 1
+        for t in range(first, first + count):
+            asked = people(t, k)
+            self.engine.decide(stream, asked, "decider")
+            if labels:
+                self.engine.label(stream, t, {p["id"]: int(p["features"]["score"] > 0.5) for p in asked}, "decider")
+        return range(first, first + count)
+
+    def page(self, name="ann", role="auditor", *, helped=True, **options):
+        """A page in a browser of somebody's own, logged in by a one-time link; errors on it fail the test."""
+        if not any(one["name"] == name for one in self.service.service.tokens.list()):
+            self.service.service.tokens.add(name, role)
+        context = self._chromium.new_context(**{"viewport": {"width": 1280, "height": 860}} | options)
+        self._contexts.append(context)
+        page = context.new_page()
+        page.wrong = []
+        page.on("pageerror", lambda error: page.wrong.append(str(error)))
+        page.on("dialog", lambda dialog: (page.wrong.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        page.on("console", lambda said: "Content Security" in said.text and page.wrong.append(said.text))
+        if helped:
+            context.add_init_script("localStorage.setItem('likewise help seen', 'yes')")
+        page.goto(f"{self.url}/login/{self.sessions.link(name)}")
+        page.get_by_role("button", name=f"Continue as {name}").click()
+        return page
+
+    def review(self, name="ann", stream="loans", **options):
+        """The page of a reviewer with a round in front."""
+        page = self.page(name, **options)
+        page.goto(f"{self.url}/streams/{stream}/review")
+        page.wait_for_selector("article.round")
+        return page
+
+    def audits(self, stream="loans", since=0):
+        """Verdicts by round that stand in the log, in order: (round, verdict, by)."""
+        found = (e for e in self.engine.events(stream, limit=100_000) if e["kind"] == "audited")
+        return [
+            (e["data"]["round"], e["data"]["verdict"], e["data"]["by"]) for e in found if e["data"]["round"] > since
+        ]
+
+    def close(self):
+        """Close the browsers; whatever went wrong on a page is told."""
+        wrong = [said for context in self._contexts for page in context.pages for said in getattr(page, "wrong", [])]
+        for context in self._contexts:
+            context.close()
+        assert wrong == []
+
+
+def current(page):
+    """The number of the round in front."""
+    return int(page.locator("article.round").get_attribute("data-round"))
+
+
+def next_round(page, before):
+    """Wait until another round is in front, or none."""
+    page.wait_for_function(
+        "t => { const a = document.querySelector('article.round'); return !a || a.dataset.round !== String(t); }",
+        arg=before,
+    )
+
+
+def all_sent(page):
+    """Wait until nothing is left to be sent."""
+    page.wait_for_function("() => !Object.keys(localStorage).some(name => name.startsWith('likewise /'))")

@@ -1,0 +1,179 @@
+"""How the pages look: narrow and wide, light and dark, on paper, to axe; and inert in a real browser."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from office import Office
+
+from likewise import datasets
+from likewise.service import demo
+from likewise.service.engine import Engine
+from service.payloads import PAYLOADS, allowed
+from service.serving import running
+
+pytestmark = pytest.mark.browser
+NARROW, WIDE = {"width": 375, "height": 740}, {"width": 1440, "height": 900}
+
+
+@pytest.fixture(scope="module")
+def past(tmp_path_factory, chromium):
+    """A demo with a past, and rounds that wait."""
+    with running(database=str(tmp_path_factory.mktemp("demo") / "log.db")) as service:
+        made = lambda clock: Engine(service.service.store, service.engine.signer, None, clock)  # noqa: E731
+        found = Office(service, chromium)
+        found.name = demo.fill(made, rounds=60, waiting=20, data=_people())
+        reported = (row for row in found.engine.events(found.name, limit=10_000) if row["data"].get("pair"))
+        found.reported = next(reported)["data"]["round"]
+        yield found
+        found.close()
+
+
+def _people():
+    """Adult where it is at hand, so that the screenshots show what a newcomer sees."""
+    try:
+        return demo.people()
+    except OSError:
+        return datasets.synthetic(3000)
+
+
+def pages(past):
+    """Every page that somebody looks at, by name."""
+    base = f"{past.url}/streams/{past.name}"
+    return {
+        "review": f"{base}/review",
+        "overview": base,
+        "certificate": f"{base}/certificate",
+        "rounds": f"{base}/rounds",
+        "round": f"{base}/rounds/{past.reported}",
+        "person": f"{base}/rounds/{past.reported}/people/0",
+        "people": f"{base}/people",
+        "log": f"{base}/log",
+        "settings": f"{base}/settings",
+        "export": f"{base}/export",
+        "users": f"{past.url}/users",
+        "problem": f"{base}/rounds/99999",
+    }
+
+
+def problems(page):
+    """What axe finds, with where."""
+    found = Axe().run(page).response["violations"]
+    return [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["narrow", "wide"])
+def test_every_page_fits_and_axe_finds_nothing(past, keep, size, scheme):
+    page = past.page("root", "admin", viewport=size, color_scheme=scheme)
+    for name, address in pages(past).items():
+        page.goto(address)
+        if name == "review":
+            page.wait_for_selector("article.round")
+            page.keyboard.press("1")
+            page.keyboard.press("5")
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), f"{name} is too wide"
+        page.wait_for_timeout(150)  # colours have settled
+        if (size is NARROW) == (scheme == "dark"):  # each size and each scheme once
+            assert problems(page) == [], name
+        keep(page, f"{name}-{'narrow' if size is NARROW else 'wide'}-{scheme}", full_page=name != "review")
+    page.context.close()
+    fresh = past._chromium.new_context(viewport=size, color_scheme=scheme)
+    login = fresh.new_page()
+    login.goto(f"{past.url}/login")
+    assert problems(login) == []
+    keep(login, f"login-{'narrow' if size is NARROW else 'wide'}-{scheme}")
+    fresh.close()
+
+
+def test_help_and_a_refused_pair_are_accessible_too(past):
+    page = past.page("root", "admin", helped=False)
+    page.goto(pages(past)["review"])
+    page.wait_for_selector("#help[open]")
+    assert problems(page) == []
+    page.keyboard.press("Enter")
+    page.wait_for_selector("article.round")
+    page.keyboard.press("1")
+    page.wait_for_timeout(150)
+    assert problems(page) == []
+    page.context.close()
+
+
+def test_everything_is_reached_with_the_tab_key_and_shows_its_focus(past):
+    page = past.page("root", "admin")
+    page.goto(pages(past)["review"])
+    page.wait_for_selector("article.round")
+    reached = set()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        found = page.evaluate("""() => { const at = document.activeElement;
+            return [at.id || at.className || at.tagName, getComputedStyle(at).outlineStyle]; }""")
+        reached.add(found[0])
+        if found[0] not in ("BODY",):
+            assert found[1] != "none", found
+    assert {"none", "skip", "note", "hints-switch", "help-open", "person", "chip"} <= reached
+    page.context.close()
+
+
+def test_a_person_s_record_prints_without_the_page_around_it(past, keep):
+    page = past.page("root", "admin")
+    page.goto(pages(past)["person"])
+    page.emulate_media(media="print")
+    assert not page.locator(".top").is_visible()
+    assert page.get_by_role("heading", name="Decision record").is_visible()
+    keep(page, "person-print", full_page=True)
+    assert page.pdf().startswith(b"%PDF")
+    page.goto(pages(past)["overview"])
+    assert page.locator("svg.figure").count() == 7
+    keep(page, "overview-print", full_page=True)
+    page.context.close()
+
+
+def test_each_role_finds_links_to_its_own_pages_only(past):
+    expected = {
+        "auditor": ["Review"],
+        "viewer": ["Overview", "Rounds", "Log", "Settings"],
+        "decider": ["Overview", "Rounds", "People", "Settings"],
+        "admin": ["Review", "Overview", "Rounds", "People", "Log", "Settings", "Export", "Users"],
+    }
+    for role, wanted in expected.items():
+        page = past.page(f"the one {role}", role)
+        assert page.locator("nav a").all_inner_texts() == wanted
+        page.context.close()
+
+
+def test_logging_out_everywhere_ends_the_other_browser_too(past):
+    here, there = past.page("vera", "viewer"), past.page("vera", "viewer")
+    here.locator("summary").click()
+    here.get_by_role("button", name="Log out everywhere").click()
+    here.wait_for_url("**/login")
+    there.reload()
+    assert there.url.endswith("/login")
+    here.context.close()
+    there.context.close()
+
+
+def test_nothing_comes_from_elsewhere_and_scripts_in_values_don_t_run(office):
+    names = [one for one in dict.fromkeys(map(allowed, PAYLOADS)) if one]
+    levels = names[:40]
+    features = [{"name": "score"}, {"name": levels[0], "kind": "category", "levels": levels, "compare": True}]
+    office.stream(taught=0, features=features, largest_batch=16, cuts={"score": [0.5]})
+    for start in range(0, 160, 16):
+        people = [
+            {"id": name, "features": {"score": i / 16, levels[0]: levels[(start + i) % 40]}}
+            for i, name in enumerate(names[start * 3 : start * 3 + 16])
+        ]
+        office.engine.decide("loans", people, "decider")
+    page = office.page("root", "admin")
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    for path in ("/review", "", "/rounds/1", "/rounds/2/people/3", "/log", "/settings"):
+        page.goto(f"{office.url}/streams/loans{path}")
+        if path == "/review":
+            page.wait_for_selector("article.round")
+            for key in "12":
+                page.keyboard.press(key)
+            page.wait_for_timeout(100)
+    assert {re.match(r"https?://[^/]+", url)[0] for url in asked} == {office.url}

@@ -1,0 +1,342 @@
+"""The reviewer's page in a real Chromium: by keyboard, by mouse, by two at once, offline, and taken back."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import numpy as np
+import pytest
+from office import all_sent, current, next_round
+from sqlalchemy import select
+
+from likewise.service.store.tables import leases
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_hundred_rounds_by_keyboard_alone(office, keep):
+    office.stream()
+    wanted = office.open(100)
+    page = office.review()
+    for i, t in enumerate(wanted):
+        assert current(page) == t  # oldest first
+        if i % 3 == 0:
+            page.keyboard.press("1")
+            page.keyboard.press("5")
+            page.keyboard.press("qido"[i // 3 % 4])
+            page.keyboard.press("Enter")
+        else:
+            page.keyboard.press("n" if i % 3 == 1 else "s")
+        next_round(page, t)
+    all_sent(page)
+    page.wait_for_function("() => document.getElementById('today').textContent === '100'")
+    told = [verdict for _, verdict, _ in office.audits(since=office.first - 1)]
+    assert told == [("reported", "cleared", "skipped")[i % 3] for i in range(100)]
+    whole = office.engine.round("loans", wanted[0])
+    chances = {p["id"]: p["probability"] for p in whole["people"]}
+    assert whole["audit"]["reason"] == "same qualifications"
+    assert whole["audit"]["pair"] == [max(chances, key=chances.get), min(chances, key=chances.get)]
+    assert "Nothing waits for a review" in page.inner_text("#round")
+    keep(page, "nothing-waits")
+
+
+def test_a_hundred_rounds_by_mouse(office):
+    office.stream()
+    wanted = office.open(100)
+    page = office.review()
+    for i, t in enumerate(wanted):
+        if i % 3 == 0:
+            page.locator("tbody tr").nth(0).click()
+            page.locator(".dot").nth(4).click()
+            if i % 2:
+                page.get_by_label("irrelevant attribute").check()
+            page.locator("#report").click()
+        elif i % 3 == 1:
+            page.locator("#none").click()
+        else:
+            page.locator("#skip").click()
+        next_round(page, t)
+    all_sent(page)
+    told = [verdict for _, verdict, _ in office.audits(since=office.first - 1)]
+    assert told == [("reported", "cleared", "skipped")[i % 3] for i in range(100)]
+
+
+def test_two_auditors_at_once_never_get_the_same_round(office):
+    office.stream()
+    wanted = office.open(30)
+    ann, bob = office.review("ann"), office.review("bob")
+    seen = []
+    while len(seen) < len(wanted):
+        for page in (ann, bob):
+            if page.locator("article.round").count():
+                seen.append(current(page))
+                page.keyboard.press("n")
+                next_round(page, seen[-1])
+            else:
+                page.wait_for_timeout(50)
+    assert sorted(seen) == list(wanted)
+    all_sent(ann)
+    all_sent(bob)
+    told = office.audits(since=office.first - 1)
+    assert sorted(t for t, _, _ in told) == list(wanted)
+    assert {by for _, _, by in told} == {"ann", "bob"}
+
+
+def test_the_next_round_shows_before_the_verdict_is_answered_and_the_number_only_after(office):
+    office.stream()
+    first, second, *_ = office.open(3)
+    page = office.review()
+    held = []
+    page.wait_for_timeout(300)  # the next round is fetched
+    page.route("**/review/verdict", lambda route: held.append(route))
+    page.keyboard.press("n")
+    next_round(page, first)
+    assert current(page) == second
+    page.wait_for_timeout(500)
+    assert "recorded" not in page.inner_text("#status")
+    assert office.audits(since=office.first - 1) == []
+    held[0].continue_()
+    page.wait_for_function("() => document.getElementById('status').textContent.includes('recorded')")
+    last = next(e for e in reversed(office.engine.events("loans")) if e["kind"] == "audited")
+    assert page.inner_text("#status") == f"Round {first}: recorded as #{last['seq']}."
+
+
+def test_undo_leaves_the_policy_as_if_the_pair_had_never_been_reported(office):
+    for name in ("loans", "plain"):
+        office.stream(name)
+        office.open(2, name)
+    page, t = office.review(), office.first
+    page.keyboard.press("1")
+    page.keyboard.press("5")
+    page.keyboard.press("Enter")
+    next_round(page, t)
+    page.wait_for_function("() => document.getElementById('status').textContent.includes('recorded')")
+    page.keyboard.press("u")
+    page.wait_for_function(f"() => document.querySelector('article.round')?.dataset.round === '{t}'")
+    assert "taken back" in page.inner_text("#status")
+    assert office.engine.round("loans", t)["audit"] is None
+    for round in (t, t + 1):
+        page.keyboard.press("n")
+        next_round(page, round)
+        office.engine.audit("plain", round, "none", "ann")
+    all_sent(page)
+    states = []
+    for name in ("loans", "plain"):
+        office.engine.change_waits(name, {"grace": 0}, "root")
+        office.engine.tick()
+        states.append(office.engine.streams.get(name).current())
+    undone, never = states
+    assert undone.totals.learned == never.totals.learned == t + 1
+    assert undone.policy.hash == never.policy.hash
+    assert all(np.array_equal(a, b) for a, b in zip(undone.learner, never.learner, strict=True))
+
+
+def test_undo_is_offered_only_within_the_grace_time(office):
+    office.stream()
+    office.engine.change_waits("loans", {"grace": 1.0}, "root")
+    office.open(2)
+    page = office.review()
+    page.keyboard.press("n")
+    page.wait_for_function("() => document.getElementById('status').textContent.includes('recorded')")
+    assert page.locator("#undo").is_enabled()
+    page.wait_for_function("() => document.getElementById('undo').disabled")
+    page.keyboard.press("u")
+    assert "nothing left to take back" in page.inner_text("#status")
+    assert office.engine.round("loans", office.first)["retracted"] == 0
+
+
+def test_offline_for_ten_seconds_loses_nothing_and_doubles_nothing(office, keep):
+    office.stream()
+    first, second, third, *_ = office.open(5)
+    page = office.review()
+    page.wait_for_timeout(500)  # the next round is fetched in advance
+    page.context.set_offline(True)
+    began = time.monotonic()
+    page.keyboard.press("n")
+    next_round(page, first)
+    assert current(page) == second
+    page.keyboard.press("1")
+    page.keyboard.press("5")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#trouble:not([hidden])")
+    page.wait_for_timeout(max(0, 10_000 - 1000 * (time.monotonic() - began)))
+    assert "Your 2 verdicts are kept here" in page.inner_text("#trouble")
+    keep(page, "offline")
+    assert office.audits(since=office.first - 1) == []
+    page.context.set_offline(False)
+    all_sent(page)
+    assert office.audits(since=office.first - 1) == [(first, "cleared", "ann"), (second, "reported", "ann")]
+    page.wait_for_selector("#trouble", state="hidden")
+    page.wait_for_selector("article.round")
+    assert current(page) == third
+
+
+def test_an_answer_that_is_lost_on_the_way_is_asked_for_again_and_counts_once(office):
+    office.stream()
+    first, *_ = office.open(3)
+    page = office.review()
+    lost = []
+
+    def lose(route):
+        lost.append(route.request.headers["idempotency-key"])
+        if len(lost) < 3:
+            route.fetch()  # the service gets it, the page hears nothing
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/review/verdict", lose)
+    page.keyboard.press("n")
+    page.wait_for_function("() => document.getElementById('status').textContent.includes('recorded')")
+    assert len(lost) == 3
+    assert len(set(lost)) == 1
+    assert office.audits(since=office.first - 1) == [(first, "cleared", "ann")]
+
+
+def test_a_verdict_is_kept_over_a_reload(office):
+    office.stream()
+    first, *_ = office.open(3)
+    page = office.review()
+    page.route("**/review/verdict", lambda route: route.abort())
+    page.keyboard.press("n")
+    page.wait_for_selector("#trouble:not([hidden])")
+    page.unroute("**/review/verdict")
+    page.reload()
+    all_sent(page)
+    assert office.audits(since=office.first - 1) == [(first, "cleared", "ann")]
+
+
+def test_leaving_a_round_returns_its_lease(office):
+    office.stream()
+    first, *_ = office.open(2)
+    page = office.review("ann")
+    page.wait_for_timeout(300)
+    held = lambda: office.engine.leases.current("loans", time.time())  # noqa: E731
+    assert {lease.holder for lease in held().values()} == {"ann"}
+    page.goto(f"{office.url}/login")
+    deadline = time.monotonic() + 10
+    while held() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    with office.service.service.store.read() as connection:
+        assert connection.execute(select(leases)).all() == []
+    assert current(office.review("bob")) == first
+
+
+def test_keys_do_nothing_while_a_note_is_typed(office):
+    office.stream()
+    first, *_ = office.open(2)
+    page = office.review()
+    page.keyboard.press("t")
+    page.keyboard.type("1 n s u ? h q i d o 25")
+    page.keyboard.press("Enter")
+    page.keyboard.type("no!")
+    assert page.locator("#note").input_value() == "1 n s u ? h q i d o 25\nno!"
+    assert current(page) == first
+    assert page.locator("tr.chosen").count() == 0
+    assert page.locator("#reasons input:checked").count() == 0
+    page.keyboard.press("Escape")
+    page.keyboard.press("n")
+    next_round(page, first)
+    all_sent(page)
+    assert office.engine.round("loans", first)["audit"]["note"] == "1 n s u ? h q i d o 25\nno!"
+    assert page.locator("#note").input_value() == ""
+
+
+def test_a_pair_within_alpha_is_visibly_none_and_can_t_be_reported(office, keep):
+    office.stream()
+    office.open(1, k=12)
+    page = office.review()
+    chances = [float(row.get_attribute("data-probability")) for row in page.locator("tbody tr").all()]
+    assert chances == sorted(chances, reverse=True)
+    page.keyboard.press("1")
+    near = [i for i, p in enumerate(chances) if i and chances[0] - p <= 0.1]
+    marked = [i for i, row in enumerate(page.locator("tbody tr").all()) if "near" in (row.get_attribute("class") or "")]
+    assert marked == near != []
+    assert page.locator("tr.near .close").first.is_visible()
+    box = page.locator(".band")
+    low, width = (float(box.get_attribute(name).rstrip("%")) for name in ("x", "width"))
+    assert (low, low + width) == pytest.approx((4 + 92 * max(0, chances[0] - 0.1), 4 + 92 * min(1, chances[0] + 0.1)))
+    page.locator("tbody tr").nth(near[0]).click()
+    assert page.locator("#report").is_disabled()
+    assert "too close to be a violation" in page.inner_text("#pair-said")
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(200)
+    assert office.audits(since=office.first - 1) == []
+    keep(page, "too-close")
+
+
+def test_everybody_beyond_the_ninth_is_reached_with_arrows_and_space(office):
+    office.stream()
+    t = office.open(1, k=12)[0]
+    page = office.review()
+    page.keyboard.press("1")
+    page.keyboard.press("ArrowUp")  # from nowhere, upwards: the last
+    page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+    all_sent(page)
+    chances = {p["id"]: p["probability"] for p in office.engine.round("loans", t)["people"]}
+    pair = office.engine.round("loans", t)["audit"]["pair"]
+    assert [chances[i] for i in pair] == [max(chances.values()), min(chances.values())]
+
+
+def test_differences_of_two_selected_people_are_marked_and_others_are_not(office):
+    office.stream()
+    office.open(1)
+    page = office.review()
+    page.keyboard.press("1")
+    page.keyboard.press("4")
+    rows = [page.locator("tbody tr").nth(i).locator("td[data-value]").all() for i in (0, 3)]
+    for a, b in zip(*rows, strict=True):
+        differs = a.get_attribute("data-value") != b.get_attribute("data-value")
+        assert ("differs" in (a.get_attribute("class") or "")) == differs
+        assert ("differs" in (b.get_attribute("class") or "")) == differs
+    assert page.locator("#differences div").count() == len(rows[0])
+    page.keyboard.press("Escape")
+    assert page.locator(".differs").count() == 0
+
+
+def test_hints_select_their_pair_and_stay_switched_off(office):
+    office.stream()
+    office.open(1)
+    page = office.review()
+    chip = page.locator(".chip").first
+    chip.click()
+    wanted = [chip.get_attribute("data-first"), chip.get_attribute("data-second")]
+    assert [row.get_attribute("data-number") for row in page.locator("tr.chosen").all()] == sorted(wanted)
+    assert page.locator("#report").is_enabled()
+    page.keyboard.press("h")
+    assert not chip.is_visible()
+    page.reload()
+    page.wait_for_selector("article.round")
+    assert not page.locator(".chip").first.is_visible()
+
+
+def test_the_first_visit_begins_with_help_of_four_sentences(office, keep):
+    office.stream()
+    office.open(1)
+    page = office.review(helped=False)
+    words = page.locator("#help p").inner_text()
+    assert len(re.findall(r"[.!?](\s|$)", words)) == 4
+    assert "Too differently" in words
+    keep(page, "help")
+    page.keyboard.press("n")  # no verdict while help is open
+    page.keyboard.press("Enter")
+    assert not page.locator("#help").is_visible()
+    assert office.audits(since=office.first - 1) == []
+    page.keyboard.press("?")
+    assert page.locator("#help").is_visible()
+    page.keyboard.press("Escape")
+    page.reload()
+    page.wait_for_selector("article.round")
+    assert not page.locator("#help").is_visible()
+
+
+def test_new_rounds_appear_by_themselves(office):
+    office.stream()
+    page = office.page()
+    page.goto(f"{office.url}/streams/loans/review")
+    page.get_by_text("Nothing waits for a review").wait_for()
+    t = office.open(1)[0]
+    page.wait_for_selector("article.round")
+    assert current(page) == t
