@@ -138,9 +138,9 @@ def verify(
     lines, asides = [], {}
     for line in read_lines(str(path)):
         checker.take(line)
-        if line["line"] == "event":
+        if line.get("line") == "event":
             lines.append(line)
-        elif line["line"] == "aside":
+        elif line.get("line") == "aside":
             asides[line.get("ref")] = line
     found = checker.finish(read_lines(str(checkpoints)) if checkpoints is not None else ())
     if not replay or not asides:
