@@ -5,10 +5,9 @@ A route that isn't in the table can't be reached, and a test fails until it is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
-from fastapi import Depends, HTTPException, Request
-from fastapi.security import HTTPBearer
+from fastapi import HTTPException, Request
 from starlette.concurrency import run_in_threadpool
 
 from likewise.service.problems import Unknown
@@ -55,8 +54,6 @@ so deciders don't read them. An export holds everybody's features: it is the adm
 PUBLIC = frozenset({"/livez", "/readyz", "/metrics", "/openapi.json"})
 """Open to everybody: they hold counts, and nothing about a stream or a person."""
 
-_bearer = HTTPBearer(auto_error=False, description="A token from `likewise user add`.")
-
 
 async def admitted(request: Request, path: str) -> Identity:
     """Who is asking for a route, if they may; a refusal otherwise. Asked before anything of the body is read.
@@ -88,12 +85,3 @@ def _reached(identity: Identity, stream: str) -> None:
         raise HTTPException(403, "This token is not for that stream.")
     if NAME.fullmatch(stream) is None:  # no database is asked for what can't be a name
         raise Unknown(f"There is no stream named {stream!r}.")
-
-
-async def caller(request: Request, _: Annotated[Any, Depends(_bearer)]) -> Identity:
-    """Who was admitted."""
-    identity: Identity = request.scope["likewise.identity"]
-    return identity
-
-
-Caller = Annotated[Identity, Depends(caller)]

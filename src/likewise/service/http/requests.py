@@ -6,18 +6,22 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Coroutine
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
-from fastapi import Header, HTTPException, Request
+from fastapi import Depends, Header, HTTPException, Request
 from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from likewise.service.http.access import Caller, admitted
+from likewise.service.http.access import admitted
 from likewise.service.http.problems import problem
+from likewise.service.http.service import Service
 from likewise.service.store import Idempotency
+from likewise.service.tokens import Identity
 
+BEARER = HTTPBearer(auto_error=False, description="A token from `likewise user add`.")
 MOST_DIGITS = 400
 """Of an integer: more would be slow to read, and no float holds it anyway."""
 
@@ -111,9 +115,27 @@ class StrictRoute(APIRoute):
         return handle
 
 
-async def idempotency(
+class Call(NamedTuple):
+    """What a route needs to know of a request besides its parameters."""
+
+    service: Service
+    identity: Identity
+    key: Idempotency | None = None
+
+    @property
+    def by(self) -> str:
+        """The name that the log will show."""
+        return self.identity.name
+
+
+async def read(request: Request, _: Annotated[Any, Depends(BEARER)]) -> Call:
+    """A call that changes nothing."""
+    return Call(request.app.state.service, request.scope["likewise.identity"])
+
+
+async def changed(
     request: Request,
-    caller: Caller,
+    _: Annotated[Any, Depends(BEARER)],
     key: Annotated[
         str | None,
         Header(
@@ -124,12 +146,17 @@ async def idempotency(
             description="Any text of your choice. The same key with the same request is answered once, and then again.",
         ),
     ] = None,
-) -> Idempotency | None:
-    """The key under which this request is answered once, bound to who asks and to what is asked."""
+) -> Call:
+    """A call that changes something, once under its key, which is bound to who asks and to what is asked."""
+    call = await read(request, None)
     if key is None:
-        return None
+        return call
     asked = hashlib.sha256(f"{request.method} {request.url.path}\n".encode() + await request.body())
-    return Idempotency(caller.name, key, asked.hexdigest())
+    return call._replace(key=Idempotency(call.by, key, asked.hexdigest()))
+
+
+Reading = Annotated[Call, Depends(read)]
+Changing = Annotated[Call, Depends(changed)]
 
 
 class Limits:

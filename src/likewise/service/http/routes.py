@@ -5,31 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from likewise.errors import require
 from likewise.service.events import dumps
 from likewise.service.http import models
-from likewise.service.http.access import AUDITOR, PERSON, ROUND, STREAM, Caller
+from likewise.service.http.access import AUDITOR, PERSON, ROUND, STREAM
 from likewise.service.http.creation import settings_of
 from likewise.service.http.problems import DOCUMENTED, problem
-from likewise.service.http.requests import StrictRoute, idempotency
-from likewise.service.http.service import Service
+from likewise.service.http.requests import Call, Changing, Reading, StrictRoute
 from likewise.service.settings import plain_text
-from likewise.service.store import Idempotency
 
 # Answers are made here: the models document them, tests compare the two, and nobody waits for a second check.
 router = APIRouter(route_class=StrictRoute, responses=DOCUMENTED, default_response_class=JSONResponse)
 
 
-async def _service(request: Request) -> Service:
-    service: Service = request.app.state.service
-    return service
-
-
-Running = Annotated[Service, Depends(_service)]
-Key = Annotated[Idempotency | None, Depends(idempotency)]
 Stream = Annotated[str, Path(description="The name of a stream.")]
 Number = Annotated[int, Path(description="The number of a round.", ge=1, le=2**53)]
 Limit = Annotated[int, Query(ge=1, le=2**53, description="How many at most; the service has a limit of its own.")]
@@ -37,75 +28,72 @@ Person = Annotated[str, Path(description="The id of a person.", min_length=1, ma
 
 
 @router.post("/v1/streams", status_code=201, response_model=models.StreamCreated, tags=["streams"])
-def create_stream(body: models.StreamBody, caller: Caller, service: Running, key: Key) -> Response:
+def create_stream(body: models.StreamBody, call: Changing) -> Response:
     """Create a stream: what people look like, what may be learned, and how long anybody waits."""
-    settings = settings_of(body, service.configuration)
-    return JSONResponse(service.engine.create(settings, caller.name, key), 201)
+    settings = settings_of(body, call.service.configuration)
+    return JSONResponse(call.service.engine.create(settings, call.by, call.key), 201)
 
 
-def _page(limit: int, service: Service) -> None:
-    most = service.configuration.max_page
+def _page(limit: int, call: Call) -> None:
+    most = call.service.configuration.max_page
     require(limit <= most, "limit", f"be at most {most}", limit)
 
 
 @router.get("/v1/streams", response_model=models.StreamPage, tags=["streams"])
 def list_streams(
-    caller: Caller,
-    service: Running,
+    call: Reading,
     after: Annotated[str, Query(max_length=63)] = "",
     limit: Limit = 100,
 ) -> Response:
     """The streams that this token is for, by name."""
-    _page(limit, service)
-    mine = [name for name in service.engine.streams.names() if name > after and caller.reaches(name)]
+    _page(limit, call)
+    mine = [name for name in call.service.engine.streams.names() if name > after and call.identity.reaches(name)]
     page = mine[:limit]
     return JSONResponse({"streams": page, "next": page[-1] if len(mine) > limit else None})
 
 
 @router.get(STREAM, response_model=models.StreamStanding | models.StreamView, tags=["streams"])
-def get_stream(stream: Stream, caller: Caller, service: Running) -> Response:
+def get_stream(stream: Stream, call: Reading) -> Response:
     """Settings, counts of rounds, how many are outstanding, the delay, and what can be said of the regret."""
-    found = service.engine.stream(stream)
-    if caller.role == AUDITOR:
+    found = call.service.engine.stream(stream)
+    if call.identity.role == AUDITOR:
         found = {name: found[name] for name in models.StreamView.model_fields}
     return JSONResponse(found)
 
 
 @router.patch(STREAM, response_model=models.WaitsChanged, tags=["streams"])
-def change_stream(stream: Stream, body: models.StreamChange, caller: Caller, service: Running, key: Key) -> Response:
+def change_stream(stream: Stream, body: models.StreamChange, call: Changing) -> Response:
     """Change how long rounds wait, from now on; recorded as an event."""
     return JSONResponse(
-        service.engine.change_waits(stream, body.waits.model_dump(exclude_unset=True), caller.name, key)
+        call.service.engine.change_waits(stream, body.waits.model_dump(exclude_unset=True), call.by, call.key)
     )
 
 
 @router.post(STREAM + "/stop", response_model=models.Stopped, tags=["streams"])
-def stop(stream: Stream, body: models.StopBody, caller: Caller, service: Running, key: Key) -> Response:
+def stop(stream: Stream, body: models.StopBody, call: Changing) -> Response:
     """No decisions from now on: they get 503 with the reason, until the stream is resumed."""
-    return JSONResponse(service.engine.stop(stream, body.reason, caller.name, key))
+    return JSONResponse(call.service.engine.stop(stream, body.reason, call.by, call.key))
 
 
 @router.post(STREAM + "/resume", response_model=models.Stopped, tags=["streams"])
-def resume(stream: Stream, caller: Caller, service: Running, key: Key) -> Response:
+def resume(stream: Stream, call: Changing) -> Response:
     """Decide again."""
-    return JSONResponse(service.engine.resume(stream, caller.name, key))
+    return JSONResponse(call.service.engine.resume(stream, call.by, call.key))
 
 
 @router.post(STREAM + "/rounds", status_code=201, response_model=models.RoundOpened, tags=["decisions"])
-def open_round(stream: Stream, body: models.RoundBody, caller: Caller, service: Running, key: Key) -> Response:
+def open_round(stream: Stream, body: models.RoundBody, call: Changing) -> Response:
     """Decide about a batch of people."""
-    most = service.configuration.max_batch
+    most = call.service.configuration.max_batch
     require(len(body.people) <= most, "people", f"be at most {most}", len(body.people))
     people = [{"id": person.id, "features": person.features} for person in body.people]
-    return JSONResponse(service.engine.decide(stream, people, caller.name, key), 201)
+    return JSONResponse(call.service.engine.decide(stream, people, call.by, call.key), 201)
 
 
 @router.put(ROUND + "/labels", response_model=models.LabelsTaken, tags=["decisions"])
-def put_labels(
-    stream: Stream, t: Number, body: models.LabelsBody, caller: Caller, service: Running, key: Key
-) -> Response:
+def put_labels(stream: Stream, t: Number, body: models.LabelsBody, call: Changing) -> Response:
     """Say how it turned out. A different value for a label that is known is refused with 409."""
-    return JSONResponse(service.engine.label(stream, t, body.labels, caller.name, key))
+    return JSONResponse(call.service.engine.label(stream, t, body.labels, call.by, call.key))
 
 
 @router.post(
@@ -114,80 +102,73 @@ def put_labels(
     responses={204: {"description": "No round waits for an audit."}},
     tags=["audits"],
 )
-def claim(stream: Stream, caller: Caller, service: Running) -> Response:
+def claim(stream: Stream, call: Reading) -> Response:
     """The oldest round that waits for an audit, for this auditor alone until the lease ends."""
-    found = service.engine.claim(stream, caller.name, service.configuration.lease)
+    found = call.service.engine.claim(stream, call.by, call.service.configuration.lease)
     return Response(status_code=204) if found is None else JSONResponse(found)
 
 
 @router.post(ROUND + "/audit/renew", response_model=models.Lease, tags=["audits"])
-def renew(stream: Stream, t: Number, caller: Caller, service: Running) -> Response:
+def renew(stream: Stream, t: Number, call: Reading) -> Response:
     """Keep a claimed round for longer."""
-    return JSONResponse(service.engine.renew(stream, t, caller.name, service.configuration.lease))
+    return JSONResponse(call.service.engine.renew(stream, t, call.by, call.service.configuration.lease))
 
 
 @router.post(ROUND + "/audit/release", status_code=204, tags=["audits"])
-def release(stream: Stream, t: Number, caller: Caller, service: Running) -> Response:
+def release(stream: Stream, t: Number, call: Reading) -> Response:
     """Give a claimed round back."""
-    service.engine.stream(stream)
-    service.engine.leases.release(stream, t, caller.name)
+    call.service.engine.stream(stream)
+    call.service.engine.leases.release(stream, t, call.by)
     return Response(status_code=204)
 
 
 @router.put(ROUND + "/audit", response_model=models.VerdictTaken, tags=["audits"])
-def put_audit(
-    stream: Stream, t: Number, body: models.VerdictBody, caller: Caller, service: Running, key: Key
-) -> Response:
+def put_audit(stream: Stream, t: Number, body: models.VerdictBody, call: Changing) -> Response:
     """A verdict: a pair, none, or skip. A pair that can't be a violation is refused with 422 and the reason."""
-    found = service.engine.audit(
-        stream, t, body.verdict, caller.name, pair=body.pair, reason=body.reason, note=body.note, key=key
+    found = call.service.engine.audit(
+        stream, t, body.verdict, call.by, pair=body.pair, reason=body.reason, note=body.note, key=call.key
     )
     return JSONResponse(found)
 
 
 @router.post(ROUND + "/audit/retract", response_model=models.RoundChanged, tags=["audits"])
-def retract(stream: Stream, t: Number, caller: Caller, service: Running, key: Key) -> Response:
+def retract(stream: Stream, t: Number, call: Changing) -> Response:
     """Take a verdict back within its grace time; the learner never hears of it."""
-    return JSONResponse(service.engine.retract(stream, t, caller.name, key))
+    return JSONResponse(call.service.engine.retract(stream, t, call.by, call.key))
 
 
 @router.post(ROUND + "/audit/correct", response_model=models.Corrected, tags=["audits"])
-def correct(
-    stream: Stream, t: Number, body: models.VerdictBody, caller: Caller, service: Running, key: Key
-) -> Response:
+def correct(stream: Stream, t: Number, body: models.VerdictBody, call: Changing) -> Response:
     """Say of a closed round what its audit should have been: an event of its own, never silently unlearned."""
-    found = service.engine.correct(
-        stream, t, body.verdict, caller.name, pair=body.pair, reason=body.reason, note=body.note, key=key
+    found = call.service.engine.correct(
+        stream, t, body.verdict, call.by, pair=body.pair, reason=body.reason, note=body.note, key=call.key
     )
     return JSONResponse(found)
 
 
 @router.get(ROUND, response_model=models.RoundView, tags=["reading"])
-def get_round(stream: Stream, t: Number, caller: Caller, service: Running) -> Response:
+def get_round(stream: Stream, t: Number, call: Reading) -> Response:
     """Everything that is known of a round."""
-    return JSONResponse(service.engine.round(stream, t))
+    return JSONResponse(call.service.engine.round(stream, t))
 
 
 @router.get(STREAM + "/events", response_model=models.EventPage, tags=["reading"])
 def get_events(
     stream: Stream,
-    caller: Caller,
-    service: Running,
+    call: Reading,
     after: Annotated[int, Query(ge=0, le=2**53, description="The number of the last event already read.")] = 0,
     limit: Limit = 100,
 ) -> Response:
     """The log, in order."""
-    _page(limit, service)
-    found = service.engine.events(stream, after, limit)
+    _page(limit, call)
+    found = call.service.engine.events(stream, after, limit)
     return JSONResponse({"events": found, "next": found[-1]["seq"] if len(found) == limit else None})
 
 
 @router.get(STREAM + "/certificate", response_model=models.CertificateView, tags=["reading"])
-def get_certificate(
-    stream: Stream, caller: Caller, service: Running, delta: Annotated[float, Query(gt=0, lt=1)] = 0.05
-) -> Response:
+def get_certificate(stream: Stream, call: Reading, delta: Annotated[float, Query(gt=0, lt=1)] = 0.05) -> Response:
     """What is proved of the stream's rounds, with every assumption, and its letter."""
-    return JSONResponse(service.engine.certificate(stream, delta))
+    return JSONResponse(call.service.engine.certificate(stream, delta))
 
 
 @router.get(
@@ -197,11 +178,11 @@ def get_certificate(
     tags=["reading"],
 )
 def get_export(
-    stream: Stream, caller: Caller, service: Running,
+    stream: Stream, call: Reading,
     people: Annotated[bool, Query(description="With people's features, so that the learner can be run again.")] = True,
 ) -> StreamingResponse:  # fmt: skip
     """The whole log with signed checkpoints, for `likewise verify`."""
-    lines = service.engine.export(stream, people=people)
+    lines = call.service.engine.export(stream, people=people)
     name = f'attachment; filename="{stream}.jsonl"'
     return StreamingResponse(_written(lines), media_type="application/jsonl", headers={"Content-Disposition": name})
 
@@ -212,15 +193,15 @@ def _written(lines: Iterator[dict[str, Any]]) -> Iterator[str]:
 
 
 @router.get(PERSON, response_model=models.PersonRecord, tags=["people"])
-def get_person(stream: Stream, person: Person, caller: Caller, service: Running) -> Response:
+def get_person(stream: Stream, person: Person, call: Reading) -> Response:
     """One person's decision record."""
-    return JSONResponse(service.engine.person(stream, plain_text(person, "person")))
+    return JSONResponse(call.service.engine.person(stream, plain_text(person, "person")))
 
 
 @router.delete(PERSON, response_model=models.Erased, tags=["people"])
-def erase(stream: Stream, person: Person, caller: Caller, service: Running, key: Key) -> Response:
+def erase(stream: Stream, person: Person, call: Changing) -> Response:
     """Erase a person: features, id and remarks go for ever, and the log still verifies."""
-    return JSONResponse(service.engine.erase(stream, plain_text(person, "person"), caller.name, key))
+    return JSONResponse(call.service.engine.erase(stream, plain_text(person, "person"), call.by, call.key))
 
 
 health = APIRouter()
@@ -233,14 +214,14 @@ async def livez() -> Response:
 
 
 @health.get("/readyz", response_model=models.Status, tags=["health"], responses={503: DOCUMENTED[503]})
-async def readyz(request: Request, service: Running) -> Response:
+async def readyz(request: Request) -> Response:
     """Whether every log was read up to its head; 503 until then."""
-    if not service.engine.ready:
+    if not request.app.state.service.engine.ready:
         return problem(request.scope, 503, "The logs are being read.", headers={"Retry-After": "1"})
     return JSONResponse({"status": "ready"})
 
 
 @health.get("/metrics", tags=["health"], response_class=Response, responses={200: {"content": {"text/plain": {}}}})
-async def metrics(service: Running) -> Response:
+async def metrics(request: Request) -> Response:
     """Counts and times for Prometheus."""
-    return Response(service.measurements(), media_type="text/plain; version=0.0.4")
+    return Response(request.app.state.service.measurements(), media_type="text/plain; version=0.0.4")
