@@ -17,6 +17,7 @@ from sqlalchemy import event, insert
 
 from likewise import datasets
 from likewise.service import demo
+from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
 from likewise.service.pages import figures, summaries
 from likewise.service.pages.access import PAGES, PUBLIC_PAGES
@@ -650,3 +651,16 @@ def test_a_hundred_thousand_rounds_need_few_queries_and_light_pictures(past):
     assert len(queries) <= 6
     for figure in drawn:
         assert 500 < len(figure.svg.encode()) <= 200_000, figure.name
+
+
+def test_the_demo_command_fills_once_and_hands_out_links_that_work_once(tmp_path):
+    configuration = Configuration(database=str(tmp_path / "demo.db"))
+    first = demo.prepare(configuration, rounds=4, waiting=2, data=datasets.synthetic(500))
+    again = demo.prepare(configuration, rounds=4, waiting=2, data=datasets.synthetic(500))
+    with running(database=configuration.database) as service:
+        assert service.engine.streams.names() == ["synthetic"]
+        for links in (first, again):
+            assert [service.app.state.sessions.known(code) for code in links] == ["reviewer", "administrator"]
+        browser = Browser(service)
+        browser.post("/login", code=first.reviewer)
+        assert browser.get("/").headers["location"] == "/streams/synthetic/review"

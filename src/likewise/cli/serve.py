@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import logging
 import os
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,9 +17,12 @@ from likewise.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from likewise.service.configuration import Configuration
+    from likewise.service.demo import Links
 
 EXAMPLES = """
 Examples:
+
+    likewise serve --demo
 
     likewise serve --database loans.db
 
@@ -40,6 +44,9 @@ def serve(
     ] = None,
     tls_certificate: Annotated[Path | None, typer.Option(help="A certificate, for TLS of our own.")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="Its private key.")] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="With a stream that has a past and rounds to review; prints login links.")
+    ] = False,
     config: Config = None,
 ) -> None:
     """Serve decisions, labels and audits over HTTP. The first start prints an administrator's token, once."""
@@ -48,6 +55,8 @@ def serve(
 
         from likewise.service.chain import Signer
         from likewise.service.configuration import configured
+    if demo and database is None:
+        database = str(Path(tempfile.mkdtemp(prefix="likewise-")) / "demo.db")
     configuration = configured(
         config,
         database=database,
@@ -61,6 +70,7 @@ def serve(
     check(configuration)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
+    links = _demo(configuration) if demo else None
     with open_tokens(configuration.database, None) as tokens:
         token = tokens.first()
     if token is not None:
@@ -73,8 +83,21 @@ def serve(
     socket = settings.bind_socket()  # bound before the address is told, as 0 stands for any port
     host, port = socket.getsockname()[:2]
     scheme = "http" if configuration.tls_certificate is None else "https"
-    _say(f"Serving at {scheme}://{f'[{host}]' if ':' in str(host) else host}:{port}")
+    address = f"{scheme}://{f'[{host}]' if ':' in str(host) else host}:{port}"
+    if links is not None:
+        _say(f"To review a round, open this link, which works once:\n{address}/login/{links.reviewer}")
+        _say(f"To look at everything, this one:\n{address}/login/{links.administrator}")
+    _say(f"Serving at {address}")
     uvicorn.Server(settings).run([socket])
+
+
+def _demo(configuration: Configuration) -> Links:
+    from likewise.service.demo import prepare
+
+    if configuration.workers > 1:
+        raise InvalidParameter(f"`workers` must be 1 for the demo, got {configuration.workers}.")
+    _say(f"Filling {configuration.database} with a few hundred rounds, which takes a while …")
+    return prepare(configuration)
 
 
 def check(configuration: Configuration) -> None:

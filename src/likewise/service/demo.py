@@ -18,9 +18,14 @@ from likewise.auditors import MetricAuditor
 from likewise.errors import DataUnavailable
 from likewise.hypotheses.base import quantile_cuts
 from likewise.protocol import Batch, Key, Role
+from likewise.service.chain import Signer
+from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
+from likewise.service.pages.sessions import Sessions
 from likewise.service.pages.summaries import follow
 from likewise.service.settings import Settings
+from likewise.service.store import Store
+from likewise.service.tokens import Tokens
 
 if TYPE_CHECKING:
     from likewise.datasets import Dataset
@@ -37,6 +42,17 @@ CUTS = 12
 """Of each number."""
 UNKNOWN = "unknown"
 AUDITOR, DECIDER = "simulated auditor", "demo"
+
+
+PARTS = {"reviewer": "auditor", "administrator": "admin"}
+"""Who a newcomer can be, with their roles."""
+
+
+class Links(NamedTuple):
+    """Codes of login links, which work once."""
+
+    reviewer: str
+    administrator: str
 
 
 class Cast(NamedTuple):
@@ -104,6 +120,19 @@ def fill(
         _decided(engine, cast, t, clock)
     follow(engine, cast.stream)
     return cast.stream
+
+
+def prepare(configuration: Configuration, rounds: int = 300, waiting: int = 20, data: Dataset | None = None) -> Links:
+    """Fill the database of a service, unless it has a stream already, and make a login link for each part to play."""
+    signer = Signer.at(configuration.key_file)
+    with Store(configuration.database) as store:
+        store.migrate()
+        if not store.streams():
+            fill(lambda clock: Engine(store, signer, None, clock), rounds, waiting, data=data)
+        tokens, sessions = Tokens(store), Sessions(store, signer)
+        for name, role in PARTS.items():
+            tokens.add(name, role)
+        return Links(*(sessions.link(name) for name in PARTS))
 
 
 def people() -> Dataset:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 from fastapi import Path, Query
@@ -10,7 +11,7 @@ from starlette.responses import Response
 
 from likewise.service.events import dumps, loads
 from likewise.service.pages.access import STREAM, Visit, Visitor
-from likewise.service.pages.rendering import render, router
+from likewise.service.pages.rendering import number, render, router, words
 from likewise.service.problems import Unknown
 from likewise.service.rounds import KINDS
 from likewise.service.settings import plain_text
@@ -18,6 +19,7 @@ from likewise.service.store.tables import events
 
 pages = router()
 Number = Annotated[int, Path(ge=1, lt=2**53)]
+HASH = re.compile(r"[0-9a-f]{32,}")
 LINES = 100
 """Events on a page of the log."""
 
@@ -99,6 +101,29 @@ def log_page(
 
 
 def _told(data: dict[str, Any]) -> str:
-    """An event's data on a line; what is long is cut, the export has it whole."""
-    text = dumps({name: value for name, value in data.items() if name != "round"})
-    return text if len(text) <= 600 else text[:600] + " …"
+    """An event's data in a line to read; the export has it whole.
+
+    Examples
+    --------
+    >>> _told({"round": 3, "verdict": "reported", "pair": [2, 5], "gap": 0.31250001, "by": "ann"})
+    'verdict reported · pair 2, 5 · gap 0.3125 · by ann'
+    """
+    parts = [f"{words(name)} {_plain(value)}" for name, value in data.items() if name != "round"]
+    return " · ".join(parts)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, list):
+        # A pair within a list is a position with its label.
+        shown = ", ".join(": ".join(map(str, one)) if isinstance(one, list) else _plain(one) for one in value[:12])
+        return shown + (" …" if len(value) > 12 else "")
+    if isinstance(value, dict):
+        if "probability" in value:  # a person of a round
+            return f"{value['probability']:.3f} ({'yes' if value['decision'] else 'no'})"
+        if "commitment" in value:
+            return "kept beside the log"
+        text = dumps(value)
+        return text if len(text) <= 160 else text[:160] + " …"
+    if isinstance(value, str):
+        return value[:12] + "…" if HASH.fullmatch(value) else value
+    return str(value).lower() if isinstance(value, bool) else number(value)

@@ -295,6 +295,8 @@
     else if (dot) toggle(find(dot.dataset.number));
     else if (row) toggle(row);
   });
+  // A click on a row selects a person; it shouldn't move the focus to the table around it.
+  desk.addEventListener("mousedown", (event) => { if (event.target.closest("tbody td")) event.preventDefault(); });
   $("report").addEventListener("click", () => give("pair"));
   $("none").addEventListener("click", () => give("none"));
   $("skip").addEventListener("click", () => give("skip"));
