@@ -237,6 +237,8 @@ class TestTampering:
         for bent in (
             {"content": content | {"id": "mallory"}},
             {"salt": "00" * 32},
+            {"salt": lines[i]["salt"].upper()},
+            {"salt": lines[i]["salt"] + " "},
             {"round": 3},
             {"kind": "remark"},
             {"ref": "0" * 32},

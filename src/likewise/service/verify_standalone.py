@@ -38,6 +38,15 @@ def canonical(value: Any) -> bytes:
     return SPELLING.encode(value).encode()
 
 
+def unhex(text: str) -> bytes:
+    """The bytes that hexadecimal digits stand for, in their one spelling; none at all if they are spelt otherwise."""
+    try:
+        found = bytes.fromhex(text)
+    except ValueError:
+        return b""
+    return found if found.hex() == text else b""
+
+
 def event_hash(event: dict[str, Any]) -> str:
     """SHA-256 of an event as exported, with the hash of the one before it and without its own."""
     return hashlib.sha256(canonical({name: value for name, value in event.items() if name != "hash"})).hexdigest()
@@ -45,7 +54,7 @@ def event_hash(event: dict[str, Any]) -> str:
 
 def commitment(salt: str, content: dict[str, Any]) -> str:
     """SHA-256 of a secret salt and the content: binds to the content, and says nothing once the salt is gone."""
-    return hashlib.sha256(bytes.fromhex(salt) + canonical(content)).hexdigest()
+    return hashlib.sha256(unhex(salt) + canonical(content)).hexdigest()
 
 
 def signed_bytes(checkpoint: dict[str, Any]) -> bytes:
@@ -184,8 +193,8 @@ class Checker:
     def _check_checkpoints(self, checkpoints: list[dict[str, Any]]) -> None:
         for point in checkpoints:
             seq, key = point["seq"], str(self._key)
-            signature = bytes.fromhex(point["signature"])
-            if point["key"] != key or not verify_signature(bytes.fromhex(key), signature, signed_bytes(point)):
+            signed = verify_signature(unhex(key), unhex(point["signature"]), signed_bytes(point))
+            if point["key"] != key or not signed:
                 self._wrong(seq, f"The checkpoint of event {seq} is not signed with the key {key}.")
             elif point["stream"] != self.found.stream:
                 self._wrong(seq, f"A checkpoint is of the stream {point['stream']!r}.")
