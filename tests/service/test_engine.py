@@ -9,10 +9,12 @@ from concurrent.futures import Future
 import numpy as np
 import pytest
 from loans import COLUMNS, drawn, far_apart, fingerprint, loans, people
+from sqlalchemy import text
 
 from likewise.errors import InvalidParameter, ReportRefused
 from likewise.service.engine import Engine
 from likewise.service.problems import (
+    BrokenLog,
     Conflict,
     KeyReused,
     SequenceConflict,
@@ -309,16 +311,26 @@ class TestProcesses:
         clock.forward(31)
         assert again.tick() == 1
 
-    def test_a_snapshot_that_is_spoilt_costs_only_time(self, database, start):
-        from sqlalchemy import text
-
+    @pytest.mark.parametrize("spoilt", ["hash = 'x'", "state = '{}'", "state = 'null'", "format = 0"])
+    def test_a_snapshot_that_is_spoilt_costs_only_time(self, database, start, spoilt):
         engine = start(database)
         engine.create(loans(), "root")
         whole_round(engine)
         before = fingerprint(engine.streams.get("loans").current())
         engine.streams.get("loans").save(always=True)
-        engine.store.write(lambda connection: connection.execute(text("UPDATE snapshots SET hash = 'x'")))
+        engine.store.write(lambda connection: connection.execute(text(f"UPDATE snapshots SET {spoilt}")))
         assert fingerprint(start(database).streams.get("loans").current()) == before
+
+    def test_a_log_that_somebody_has_been_at_is_not_read_on(self, new_database, start):
+        database = new_database("sqlite")
+        engine = start(database)
+        engine.create(loans(), "root")
+        for _ in range(3):
+            whole_round(engine)
+        engine.store.write(lambda connection: connection.execute(text("DROP TRIGGER events_last")))
+        engine.store.write(lambda connection: connection.execute(text("DELETE FROM events WHERE seq = 4")))
+        with pytest.raises(BrokenLog, match="broken before event 5"):
+            start(database)
 
     def test_a_write_that_fails_is_undone_in_memory_too(self, loans_engine, monkeypatch):
         engine, live = loans_engine, loans_engine.streams.get("loans")

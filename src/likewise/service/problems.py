@@ -50,6 +50,13 @@ class SequenceConflict(LikewiseError):
     """Somebody else wrote this place in the log first; the store refuses, the engine looks again."""
 
 
+class BrokenLog(ServiceProblem):
+    """Events of a log don't follow each other: somebody changed the database."""
+
+    status = 500
+    title = "Broken log"
+
+
 class Unavailable(ServiceProblem):
     """The database did not take the write; nothing was done."""
 

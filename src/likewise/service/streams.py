@@ -17,11 +17,13 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from sqlalchemy.exc import IntegrityError
+
 from likewise.errors import LikewiseError
 from likewise.service import snapshot
 from likewise.service.commands import Command
 from likewise.service.events import Sealed, seal
-from likewise.service.problems import KeyReused, SequenceConflict, Unavailable, Unknown
+from likewise.service.problems import BrokenLog, KeyReused, SequenceConflict, Unavailable, Unknown
 from likewise.service.rounds import decide, evolve
 from likewise.service.state import State
 from likewise.service.store import Append, Idempotency, KeyTaken, Store
@@ -112,27 +114,35 @@ class Live:
         with self.lock:
             if self._loaded:
                 return
-            found = Snapshots(self._store).latest(self.name, snapshot.FORMAT)
-            if found is not None:
-                seq, hash, data = found
-                self.durable = self.latest = Position(snapshot.load(data), seq, hash)
-                self._saved = seq
+            self._from_snapshot()
             self.catch_up()
             self._loaded = True
             self._schedule_all(self.latest.state)
 
+    def _from_snapshot(self) -> None:
+        found = Snapshots(self._store).latest(self.name, snapshot.FORMAT)
+        if found is None:
+            return
+        seq, hash, data = found
+        try:
+            self.durable = self.latest = Position(snapshot.load(data), seq, hash)
+            self._saved = seq
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            log.warning("The snapshot of %r is unreadable (%r): its log is read from the start.", self.name, error)
+
     def catch_up(self) -> bool:
         """Read what other processes wrote; whether there was anything."""
         with self.lock:
-            start = self.latest.seq
+            before = self.latest.hash
             while page := self._store.events(self.name, self.latest.seq, PAGE, asides=True):
-                if page[0].prev != self.latest.hash:
+                if page[0].prev != self.latest.hash and self.latest.seq > self.durable.seq:
                     self._go_back()
                     continue
+                _require_chain(self.latest, page)
                 self.latest = self._followed(self.latest, page)
                 with self._marking:
                     self.durable = self.latest
-            return self.latest.seq > start
+            return self.latest.hash != before
 
     def settle(self) -> None:
         """Wait until everything on its way is durable, or has failed."""
@@ -283,9 +293,25 @@ class Live:
         state, seq, hash = self.durable
         if state.learner is None or seq == self._saved or not (always or seq - self._saved >= SNAPSHOT_EVERY):
             return False
-        Snapshots(self._store).save(self.name, seq, hash, snapshot.FORMAT, snapshot.dump(state))
+        try:
+            Snapshots(self._store).save(self.name, seq, hash, snapshot.FORMAT, snapshot.dump(state))
+        except (IntegrityError, Unavailable) as error:  # it is a cache, and another process may be saving its own
+            log.warning("No snapshot of %r was taken: %s", self.name, error)
+            return False
         self._saved = seq
         return True
+
+
+def _require_chain(position: Position, page: Sequence[Sealed]) -> None:
+    """Refuse to go on from a log that somebody has been at."""
+    hash = position.hash
+    for sealed in page:
+        if sealed.prev != hash:
+            raise BrokenLog(
+                f"The log of {sealed.stream!r} is broken before event {sealed.seq}: it is not what was written. "
+                "`likewise verify` on an export says more."
+            )
+        hash = sealed.hash
 
 
 class Streams:
