@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 PEERS := $(VENV)/.peers
 CODE := src tests benchmarks examples
 
-.PHONY: help demo test test-all check bench bench-quick docs pictures lock clean
+.PHONY: help demo test test-all browser check bench bench-quick docs pictures lock clean
 
 help:            ## This list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/make \1\t\2/' | expand -t 16
@@ -14,10 +14,20 @@ help:            ## This list
 demo: $(INSTALLED) ## Play three learners on real people; a table and a picture
 	@$(BIN)/likewise demo
 
-test: $(INSTALLED) ## The tests that run on every change
-	@$(BIN)/python -m pytest -q -n auto
+test: $(INSTALLED) browser ## The tests that run on every change
+	@$(BIN)/python -m pytest -q -n auto -rs
 
-test-all: $(INSTALLED) ## Also the slow ones
+browser: ## Chromium and strace for the tests that need them, where they can be installed
+	@command -v chromium >/dev/null && command -v strace >/dev/null || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "Installing Chromium and strace …"; \
+			apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends \
+				chromium fonts-dejavu-core strace >/dev/null 2>&1; \
+		fi; } || true
+	@command -v chromium >/dev/null || echo "No Chromium: the tests of the pages in a browser are left out."
+	@command -v strace >/dev/null || echo "No strace: the test that sees the log synced before the answer is left out."
+
+test-all: $(INSTALLED) browser ## Also the slow ones
 	@$(BIN)/python -m pytest -q -n auto -m ''
 
 check: $(INSTALLED) ## Format, lint, types, direction of imports
