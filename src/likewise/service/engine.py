@@ -105,13 +105,15 @@ class Engine:
         settings = live.latest.state.stream.settings
         ids = [_id(person) for person in people]
         drawn = [
-            Aside(_reference(), "person", 0, secrets.token_hex(32), {"id": name, "features": settings.person(features)})
-            for name, features in zip(ids, (person.get("features") for person in people), strict=True)
+            (_reference(), secrets.token_hex(32), {"id": name, "features": settings.person(person.get("features"))})
+            for name, person in zip(ids, people, strict=True)
         ]
         thresholds = thresholds_of(ids, self._secret(stream)) if ids else np.empty(0)
 
         def command(state: State) -> commands.RequestDecisions:
-            return commands.RequestDecisions([replace(one, round=state.opened + 1) for one in drawn], thresholds, by)
+            t = state.opened + 1
+            asides = [Aside(ref, "person", t, salt, content) for ref, salt, content in drawn]
+            return commands.RequestDecisions(asides, thresholds, by)
 
         def reply(outcome: Outcome) -> dict[str, Any]:
             data = outcome.sealed[0].event.data

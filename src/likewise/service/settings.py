@@ -68,13 +68,15 @@ class Feature:
     def value(self, given: Any) -> float | str:
         """A value of this feature, checked."""
         if self.kind == "category":
-            require(isinstance(given, str) and given in self.levels, self.name, f"be one of {list(self.levels)}", given)
+            if not (isinstance(given, str) and given in self.levels):
+                require(False, self.name, f"be one of {list(self.levels)}", _short(given))
             return str(given)
         number = isinstance(given, (int, float)) and not isinstance(given, bool)
         # A huge integer has no float, and comparing it with infinity would raise instead of refusing.
         if number and isinstance(given, int):
             number = abs(given) <= 2**1023
-        require(number and math.isfinite(given), self.name, "be a finite number", _short(given))
+        if not (number and math.isfinite(given)):
+            require(False, self.name, "be a finite number", _short(given))
         return float(given)
 
 
@@ -210,9 +212,10 @@ class Settings:
     def person(self, features: Any) -> dict[str, float | str]:
         """The features of one person, checked: all of them, no others, each of its kind."""
         require(isinstance(features, Mapping), "features", "map names to values", type(features).__name__)
-        missing, extra = sorted(set(self.by_name) - set(features)), sorted(map(str, set(features) - set(self.by_name)))
-        require(not missing, "features", f"hold all of {sorted(self.by_name)}", f"none of the name {missing}")
-        require(not extra, "features", f"hold only {sorted(self.by_name)}", _short(extra))
+        if features.keys() != self.by_name.keys():
+            missing, extra = self.by_name.keys() - features.keys(), features.keys() - self.by_name.keys()
+            require(not missing, "features", f"hold all of {list(self.by_name)}", f"none of the name {sorted(missing)}")
+            require(not extra, "features", f"hold only {list(self.by_name)}", _short(sorted(map(str, extra))))
         return {feature.name: feature.value(features[feature.name]) for feature in self.features}
 
     def with_waits(self, changes: Mapping[str, Any]) -> Settings:
@@ -279,8 +282,8 @@ def with_sample(data: Mapping[str, Any], sample: Sequence[Mapping[str, Any]], cu
 
 def plain_text(value: Any, name: str) -> str:
     """A short text without control characters or halves of characters, which some database would refuse."""
-    fine = isinstance(value, str) and 0 < len(value) <= TEXT_LIMIT and value.isprintable()
-    require(fine, name, f"be 1 to {TEXT_LIMIT} printable characters", _short(value))
+    if not (isinstance(value, str) and 0 < len(value) <= TEXT_LIMIT and value.isprintable()):
+        require(False, name, f"be 1 to {TEXT_LIMIT} printable characters", _short(value))
     return str(value)
 
 

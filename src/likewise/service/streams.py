@@ -111,8 +111,10 @@ class Live:
 
     def load(self) -> None:
         """Read the log, once: from the newest snapshot on, or from the start."""
+        if self._loaded:
+            return
         with self.lock:
-            if self._loaded:
+            if self._loaded:  # by who held the lock
                 return
             self._from_snapshot()
             self.catch_up()
@@ -186,8 +188,7 @@ class Live:
 
     def _answered(self, key: Idempotency) -> dict[str, Any] | None:
         """What was answered under this key, waiting for an answer that is on its way."""
-        with self.lock:
-            future = self._under_way.get(key[:2])
+        future = self._under_way.get(key[:2])
         if future is not None:
             future.exception()
         found = self._store.response(key.scope, key.key)

@@ -5,6 +5,7 @@ the one before; others refuse any change. Writes go through one ``likewise.servi
 on disk when they return. Reads never wait for them.
 """
 
-from likewise.service.store.log import Append, Idempotency, KeyTaken, Store
+from likewise.service.store.append import Append, Idempotency, KeyTaken
+from likewise.service.store.log import Store
 
 __all__ = ["Append", "Idempotency", "KeyTaken", "Store"]

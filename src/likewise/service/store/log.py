@@ -5,65 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import Connection, Row, bindparam, delete, select
 
-from likewise.errors import LikewiseError
-from likewise.service.events import Aside, Sealed, dumps, loads, unsealed
-from likewise.service.problems import SequenceConflict
+from likewise.service.events import Aside, Sealed, loads, unsealed
 from likewise.service.store import tables
+from likewise.service.store.append import Append, Work, carry_out, chunks
 from likewise.service.store.connections import address, lock_migrations, readers, writers
 from likewise.service.store.writer import Writer
 from likewise.service.verify_standalone import GENESIS
 
 Result = TypeVar("Result")
-ADD_EVENTS, ADD_ASIDES = insert(tables.events), insert(tables.asides)
-CHUNK = 400
-"""References looked up at once; databases limit the parameters of a query."""
 
-
-class KeyTaken(LikewiseError):
-    """Somebody else answered under this idempotency key first."""
-
-
-class Idempotency(NamedTuple):
-    """A key under which a request is answered once: whose key it is, the key, and a hash of what is asked."""
-
-    scope: str
-    key: str
-    request: str
-
-
-@dataclass(frozen=True)
-class Append:
-    """One write to the log: everything in it happens, or nothing.
-
-    Attributes
-    ----------
-    sealed
-        The events, in their places.
-    at
-        Seconds; when the response was made.
-    key, response
-        What to answer if the same request comes again.
-    erase
-        References whose content goes for ever; the stream's snapshot, and what was answered about ``erase_rounds``,
-        go with them.
-    secret
-        Of a stream that is created: what its decisions are derived from.
-    """
-
-    sealed: Sequence[Sealed]
-    at: float = 0.0
-    key: Idempotency | None = None
-    response: Any = None
-    erase: Sequence[str] = ()
-    erase_rounds: Sequence[int] = ()
-    secret: str | None = None
+ANSWERED = select(tables.responses.c.request, tables.responses.c.response).where(
+    tables.responses.c.scope == bindparam("scope"), tables.responses.c.key == bindparam("key")
+)
+"""Asked with every key, so built once."""
 
 
 class Store:
@@ -79,7 +38,7 @@ class Store:
         self.url = address(database)
         self._readers = readers(self.url)
         self._writers = writers(self.url)
-        self._writer = Writer(self._writers)
+        self._writer: Writer[Work] = Writer(self._writers, carry_out)
 
     @property
     def dialect(self) -> str:
@@ -114,7 +73,7 @@ class Store:
         The future fails with ``SequenceConflict`` if its first event doesn't follow the log's last one, and with
         ``KeyTaken`` if its idempotency key was used meanwhile. Then nothing of it was written.
         """
-        return self._writer.submit(lambda connection: _append(connection, append))
+        return self._writer.submit(append)
 
     def append(self, append: Append) -> None:
         """The same, waiting until it is on disk."""
@@ -122,7 +81,8 @@ class Store:
 
     def write(self, write: Callable[[Connection], Result]) -> Result:
         """Run any other write (tokens, leases, snapshots) on the writer, and wait until it is on disk."""
-        return self._writer.submit(write).result()
+        future: Future[Result] = self._writer.submit(write)
+        return future.result()
 
     def scrub(self) -> None:
         """Overwrite what was erased in SQLite's side file too; PostgreSQL does so when it vacuums."""
@@ -183,7 +143,7 @@ class Store:
 
     def asides_of(self, refs: Sequence[str]) -> Iterator[Aside]:
         """What is still there under some references, in their order."""
-        for some in _chunks(refs):
+        for some in chunks(refs):
             with self.read() as connection:
                 found = _asides(connection, some)
             yield from (found[ref] for ref in some if ref in found)
@@ -201,72 +161,13 @@ class Store:
 
     def response(self, scope: str, key: str) -> tuple[str, Any] | None:
         """The request and the response under an idempotency key; the response is None if it was erased."""
-        kept = tables.responses.c
-        wanted = select(kept.request, kept.response).where(kept.scope == scope, kept.key == key)
         with self.read() as connection:
-            found = connection.execute(wanted).first()
+            found = connection.execute(ANSWERED, {"scope": scope, "key": key}).first()
         return None if found is None else (found.request, loads(found.response or "null"))
-
-
-def _append(connection: Connection, append: Append) -> None:
-    if append.key is not None:
-        first = append.sealed[0]
-        row = append.key._asdict() | {"response": dumps(append.response), "at": append.at}
-        row |= {"stream": first.stream, "round": first.event.round}
-        try:
-            connection.execute(insert(tables.responses), [row])
-        except IntegrityError as taken:
-            raise KeyTaken(f"The idempotency key {append.key.key!r} was used meanwhile.") from taken
-    if append.secret is not None:
-        row = {"stream": append.sealed[0].stream, "secret": append.secret}
-        _in_place(connection, lambda: connection.execute(insert(tables.streams), [row]), append)
-    _in_place(connection, lambda: connection.execute(ADD_EVENTS, [_row(s) for s in append.sealed]), append)
-    beside = [_aside_row(s.stream, aside) for s in append.sealed for aside in s.event.asides]
-    if beside:
-        connection.execute(ADD_ASIDES, beside)
-    if append.erase:
-        _erase(connection, append)
-
-
-def _erase(connection: Connection, append: Append) -> None:
-    """Everything outside the log that says who somebody was."""
-    stream, kept = append.sealed[0].stream, tables.responses.c
-    for refs in _chunks(append.erase):
-        connection.execute(delete(tables.asides).where(tables.asides.c.ref.in_(refs)))
-    for rounds in _chunks(append.erase_rounds):
-        about = update(tables.responses).where(kept.stream == stream, kept.round.in_(rounds))
-        connection.execute(about.values(response=None))
-    connection.execute(delete(tables.snapshots).where(tables.snapshots.c.stream == stream))
-
-
-def _in_place(connection: Connection, write: Callable[[], object], append: Append) -> None:
-    try:
-        write()
-    except IntegrityError as refused:
-        first = append.sealed[0]
-        raise SequenceConflict(
-            f"Event {first.seq} of {first.stream!r} does not follow the log's last one."
-        ) from refused
-
-
-def _row(sealed: Sealed) -> dict[str, Any]:
-    return sealed.to_dict() | {"data": dumps(sealed.event.data), "round": sealed.event.round}
 
 
 def _sealed(row: Row[Any]) -> Sealed:
     return unsealed(dict(row._mapping) | {"data": loads(row.data)})
-
-
-def _aside_row(stream: str, aside: Aside) -> dict[str, Any]:
-    return {
-        "ref": aside.ref,
-        "stream": stream,
-        "round": aside.round,
-        "kind": aside.kind,
-        "person": aside.person,
-        "salt": aside.salt,
-        "content": dumps(aside.content),
-    }
 
 
 def _aside(row: Row[Any]) -> Aside:
@@ -275,11 +176,7 @@ def _aside(row: Row[Any]) -> Aside:
 
 def _asides(connection: Connection, refs: Sequence[str]) -> dict[str, Aside]:
     found: dict[str, Aside] = {}
-    for some in _chunks(refs):
+    for some in chunks(refs):
         wanted = select(tables.asides).where(tables.asides.c.ref.in_(some))
         found |= {row.ref: _aside(row) for row in connection.execute(wanted)}
     return found
-
-
-def _chunks(values: Sequence[Result]) -> Iterator[Sequence[Result]]:
-    return (values[start : start + CHUNK] for start in range(0, len(values), CHUNK))

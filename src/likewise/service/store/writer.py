@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
@@ -21,31 +21,39 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from likewise.service.problems import Unavailable
 
 log = logging.getLogger(__name__)
-Result = TypeVar("Result")
-Write = Callable[[Connection], Any]
+Work = TypeVar("Work")
 TOGETHER = 256
 """At most so many writes share a transaction."""
 
 
-class Writer:
-    """Runs writes in the order in which they were handed in; each is durable when its future is done."""
+class Writer(Generic[Work]):
+    """Runs writes in the order in which they were handed in; each is durable when its future is done.
 
-    def __init__(self, engine: Engine) -> None:
+    Parameters
+    ----------
+    engine
+        Makes the connection.
+    carry_out
+        Does some works within a transaction, in their order, and says what each of them gave.
+    """
+
+    def __init__(self, engine: Engine, carry_out: Callable[[Connection, Sequence[Work]], list[Any]]) -> None:
         self._engine = engine
-        self._queue: SimpleQueue[tuple[Write, Future[Any]] | None] = SimpleQueue()
+        self._carry_out = carry_out
+        self._queue: SimpleQueue[tuple[Work, Future[Any]] | None] = SimpleQueue()
         self._connection: Connection | None = None
         self._closed = False
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="likewise-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, write: Callable[[Connection], Result]) -> Future[Result]:
-        """Hand in a write; it must use only the connection it is given."""
-        future: Future[Result] = Future()
+    def submit(self, work: Work) -> Future[Any]:
+        """Hand in a work."""
+        future: Future[Any] = Future()
         with self._lock:
             if self._closed:
                 raise Unavailable("The store is closed.")
-            self._queue.put((write, future))
+            self._queue.put((work, future))
         return future
 
     def close(self) -> None:
@@ -70,9 +78,9 @@ class Writer:
             self._write([job for job in jobs if job is not None])
         self._disconnect()
 
-    def _write(self, jobs: list[tuple[Write, Future[Any]]], *, again: bool = True) -> None:
+    def _write(self, jobs: list[tuple[Work, Future[Any]]], *, again: bool = True) -> None:
         try:
-            results = self._transaction([write for write, _ in jobs])
+            results = self._transaction([work for work, _ in jobs])
         except Unavailable as error:  # whether it was committed is not known: nobody may try again in their name
             for _, future in jobs:
                 future.set_exception(error)
@@ -88,16 +96,16 @@ class Writer:
             for (_, future), result in zip(jobs, results, strict=True):
                 future.set_result(result)
 
-    def _transaction(self, writes: list[Write]) -> list[Any]:
+    def _transaction(self, works: list[Work]) -> list[Any]:
         """All or nothing, and on disk when it returns; an error of its own if that can't be known."""
-        if not writes:
+        if not works:
             return []
         if self._connection is None:
             self._connection = self._engine.connect()
         try:
             transaction = self._connection.begin()
             try:
-                results = [write(self._connection) for write in writes]
+                results = self._carry_out(self._connection, works)
             except BaseException:
                 transaction.rollback()
                 raise
@@ -109,7 +117,7 @@ class Writer:
             transaction.commit()
         except DBAPIError as error:
             self._disconnect()
-            raise _named(error) from error
+            raise _unavailable(error) from error
         return results
 
     def _disconnect(self) -> None:
@@ -124,9 +132,11 @@ def _lost(error: Exception) -> bool:
 
 def _named(error: Exception) -> Exception:
     """A database that failed is unavailable; anything else is the business of who wrote."""
-    if isinstance(error, (OperationalError, InterfaceError)):
-        log.error("A write failed: %s", error)
-        unavailable = Unavailable(f"The database did not take the write: {type(error.orig).__name__}.")
-        unavailable.__cause__ = error
-        return unavailable
-    return error
+    return _unavailable(error) if isinstance(error, (OperationalError, InterfaceError)) else error
+
+
+def _unavailable(error: DBAPIError) -> Unavailable:
+    log.error("A write failed: %s", error)
+    unavailable = Unavailable(f"The database did not take the write: {type(error.orig).__name__}.")
+    unavailable.__cause__ = error
+    return unavailable
