@@ -636,16 +636,7 @@ def test_a_hundred_thousand_rounds_need_few_queries_and_light_pictures(past):
 
     event.listen(store._readers, "before_cursor_execute", asked)
     bins = summaries.bins(store, "big", 100_000, 0.1)
-    settings = state.stream.settings
-    drawn = [
-        figures.violations(bins, state),
-        figures.regret(summaries.sampled(store, "big"), state),
-        figures.errors(bins),
-        figures.helped(summaries.later_gaps(store, "big"), settings),
-        figures.ranked(summaries.newest(store, "big"), settings),
-        figures.coverage(bins),
-        figures.delay(bins),
-    ]
+    drawn = figures.figures(store, "big", state, bins)
     assert sum(one.violations for one in bins) == 20_000
     assert len(bins) <= summaries.BINS
     assert len(queries) <= 6

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from likewise.service.engine import Engine
 from likewise.service.pages import summaries
 from likewise.service.pages.drawing import Plot
 from likewise.service.pages.summaries import Bin
 from likewise.service.settings import Settings
 from likewise.service.state import State
+from likewise.service.store import Store
 
 
 class Figure(NamedTuple):
@@ -28,10 +28,9 @@ class Figure(NamedTuple):
     caption: str
 
 
-def figures(engine: Engine, stream: str, state: State) -> list[Figure]:
-    """All pictures of a stream, each from one query over what is kept round by round."""
-    store, settings = engine.store, state.stream.settings
-    found = summaries.bins(store, stream, state.opened, settings.alpha)
+def figures(store: Store, stream: str, state: State, found: Sequence[Bin]) -> list[Figure]:
+    """All pictures of a stream: from the bins, and from one more query each where those don't tell."""
+    settings = state.stream.settings
     return [
         violations(found, state),
         regret(summaries.sampled(store, stream), state),

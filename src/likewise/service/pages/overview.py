@@ -41,7 +41,7 @@ def overview(stream: str, visit: Visitor) -> Response:
         labelled=sum(one.labelled for one in bins),
         errors=sum(one.error for one in bins),
         words=in_words(state),
-        figures=figures(engine, stream, state),
+        figures=figures(engine.store, stream, state, bins),
     )
 
 

@@ -8,7 +8,7 @@ policies, is sampled from the live state: after every round at first, then after
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -180,18 +180,26 @@ def _later_gaps(store: Store, stream: str, state: State) -> list[dict[str, Any]]
         pairs = connection.execute(
             newest.where(kept.learned.is_not(None)).order_by(kept.round.desc()).limit(PAIRS)
         ).all()
-    features, rounds = [], []
-    for t, *pair in pairs:
-        opened = store.events(stream, limit=1, round=t, asides=True)[0].event
-        found = {aside.ref: aside.content["features"] for aside in opened.asides}
-        refs = [opened.data["people"][position]["ref"] for position in pair]
-        if all(ref in found for ref in refs):  # otherwise somebody was erased
-            rounds.append(t)
-            features += [found[ref] for ref in refs]
+    refs = _refs(store, stream, {t: pair for t, *pair in pairs})
+    found = {
+        aside.ref: aside.content["features"] for aside in store.asides_of([r for two in refs.values() for r in two])
+    }
+    # Otherwise somebody was erased.
+    rounds = [t for t, two in refs.items() if all(ref in found for ref in two)]
+    features = [found[ref] for t in rounds for ref in refs[t]]
     if not rounds or state.policy is None:
         return []
     chances = model.probabilities(state.policy, model.encode(features))
     return [{"round": t, "gap": float(a - b)} for t, a, b in zip(rounds, chances[::2], chances[1::2], strict=True)]
+
+
+def _refs(store: Store, stream: str, pairs: Mapping[int, Sequence[int]]) -> dict[int, list[str]]:
+    """The references of the two people of some reported pairs, by round."""
+    log = events.c
+    wanted = select(log.data).where(log.stream == stream, log.round.in_(list(pairs)), log.kind == "round_opened")
+    with store.read() as connection:
+        opened = [loads(data) for data in connection.scalars(wanted)]
+    return {one["round"]: [one["people"][i]["ref"] for i in pairs[one["round"]]] for one in opened}
 
 
 # What figures ask -------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ events = Table(
     Column("at", Text, nullable=False),
     Column("round", BigInteger),
     Column("data", Text, nullable=False),
-    Index("events_of_round", "stream", "round"),
+    Index("events_of_round", "stream", "round", "seq"),
     Index("events_of_kind", "stream", "kind", "seq"),
 )
 """The log. Triggers refuse any change, any gap and any event that doesn't follow the one before."""
