@@ -18,6 +18,8 @@ from rich.console import Console
 from rich.table import Table
 from rows import ALL
 
+from service import service
+
 console = Console(width=140)
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
@@ -99,7 +101,7 @@ def main() -> None:
     np.seterr(all="ignore")
     rows: list[Row] = []
     start = time.perf_counter()
-    for measure in ALL:
+    for measure in (*ALL, service):
         with console.status(f"Measuring {measure.__name__} …"):
             rows += measure(quick)
     console.print(table_of(rows))

