@@ -68,7 +68,10 @@ def problems(page):
 @pytest.mark.parametrize("size", [NARROW, WIDE], ids=["narrow", "wide"])
 def test_every_page_fits_and_axe_finds_nothing(past, keep, size, scheme):
     page = past.page("root", "admin", viewport=size, color_scheme=scheme)
+    thorough = (size is NARROW) == (scheme == "dark")  # each size and each scheme once
     for name, address in pages(past).items():
+        if not thorough and name not in ("review", "overview", "round", "person"):
+            continue
         page.goto(address)
         if name == "review":
             page.wait_for_selector("article.round")
@@ -76,7 +79,7 @@ def test_every_page_fits_and_axe_finds_nothing(past, keep, size, scheme):
             page.keyboard.press("5")
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), f"{name} is too wide"
         page.wait_for_timeout(150)  # colours have settled
-        if (size is NARROW) == (scheme == "dark"):  # each size and each scheme once
+        if thorough:
             assert problems(page) == [], name
         keep(page, f"{name}-{'narrow' if size is NARROW else 'wide'}-{scheme}", full_page=name != "review")
     page.context.close()
