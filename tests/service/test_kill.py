@@ -27,7 +27,7 @@ class Load:
         self.threads = [threading.Thread(target=self.run, args=(i,), daemon=True) for i in range(CLIENTS)]
 
     def run(self, i):
-        with Client(self.url, self.token, retries=40) as client:
+        with Client(self.url, self.token, retries=1000) as client:
             for t in count():
                 if self.stopping.is_set():
                     return
@@ -71,6 +71,7 @@ def test_whatever_was_acknowledged_survives_kill_9_and_nothing_happens_twice(
         for _ in range(kills):
             enough = len(load.receipts) + 10
             while len(load.receipts) < enough:
+                assert any(thread.is_alive() for thread in load.threads), "the load has ended"
                 time.sleep(0.005)
             time.sleep(rng.uniform(0, 0.05))
             assert server.end("kill") == -9
