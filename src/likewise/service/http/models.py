@@ -30,6 +30,7 @@ class FeatureBody(Body):
     levels: list[Text] = []
     shown: bool = Field(True, description="Whether auditors see it.")
     sensitive: bool = Field(False, description="Whether it must not justify a difference.")
+    compare: bool = Field(False, description="Whether auditors should compare people by it: they see it first.")
 
 
 class WaitsBody(Body):
