@@ -520,3 +520,36 @@ def test_engines_can_be_made_without_a_file_of_checkpoints(new_database, signer)
     engine.create(loans(), "root")
     assert engine.tick() == 0
     engine.close()
+
+
+class TestWhatStaysTrueAtTheEdges:
+    def test_an_auditor_takes_back_only_their_own_verdict(self, loans_engine):
+        opened = loans_engine.decide("loans", people(X), "decider")
+        loans_engine.audit("loans", opened["round"], "none", "ann")
+        with pytest.raises(Conflict, match="another auditor"):
+            loans_engine.retract("loans", opened["round"], "bob")
+        assert loans_engine.retract("loans", opened["round"], "root", anybodys=True)["round"] == opened["round"]
+
+    def test_what_was_erased_is_overwritten_as_soon_as_nobody_reads_it_any_more(self, loans_engine):
+        store = loans_engine.store
+        if store.dialect != "sqlite":
+            pytest.skip("PostgreSQL overwrites when it vacuums")
+        whole_round(loans_engine)
+        with store.read() as reading:
+            reading.exec_driver_sql("SELECT count(*) FROM events").scalar()
+            loans_engine.erase("loans", "0", "root")
+            assert not store.scrub()
+        loans_engine.tick()
+        assert store.scrub()
+
+    def test_a_round_is_told_whole_however_much_was_said_of_it(self, loans_engine):
+        whole_round(loans_engine)
+        assert len(loans_engine.store.events("loans", limit=1, round=1)) == 5
+
+    def test_not_even_a_hash_of_what_was_asked_about_an_erased_person_is_kept(self, loans_engine):
+        engine = loans_engine
+        engine.decide("loans", people(X), "decider", key(request="hash of the body"))
+        engine.erase("loans", "0", "root")
+        assert engine.store.response("token", "k") == ("", None)
+        with pytest.raises(Unknown, match="erased"):
+            engine.decide("loans", people(X), "decider", key(request="hash of the body"))

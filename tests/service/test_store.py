@@ -182,7 +182,7 @@ class TestContract:
         before = store.events("loans")
         store.append(Append(sealed(store, "loans", note(2)), erase=["a"], erase_rounds=[1]))
         assert store.asides("loans") == []
-        assert store.response("me", "k") == ("request", None)
+        assert store.response("me", "k") == ("", None)
         assert Snapshots(store).latest("loans", 1) is None
         assert store.events("loans")[:1] == before
 

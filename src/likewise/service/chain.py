@@ -7,9 +7,11 @@ in a file of its own, made on the first start; its public half belongs with whoe
 
 from __future__ import annotations
 
+import hmac
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +64,15 @@ class Signer:
         checkpoint = {"stream": stream, "seq": seq, "hash": hash, "at": at}
         signature = self._key.sign(signed_bytes(checkpoint)).hex()
         return checkpoint | {"key": self.public_key, "signature": signature}
+
+    @cached_property
+    def _secret(self) -> bytes:
+        """A signature of Ed25519 is deterministic, so that of a fixed text is a secret that all workers share."""
+        return self._key.sign(b"likewise: keyed hashes")
+
+    def keyed_hash(self, content: bytes) -> str:
+        """A hash that nobody without the key can compare a guess with."""
+        return hmac.digest(self._secret, content, "sha256").hex()
 
     def receipt(self, sealed: Sealed) -> dict[str, Any]:
         """The checkpoint at an event, for who caused it."""

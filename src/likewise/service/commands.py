@@ -60,10 +60,11 @@ class Audit:
 
 @dataclass(frozen=True)
 class RetractAudit:
-    """Take back a verdict before its round is closed."""
+    """Take back a verdict before its round is closed: one's own, or with ``anybodys`` another's."""
 
     round: int
     by: str
+    anybodys: bool = False
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,7 @@ class Engine:
         self.leases = Leases(store)
         self._secrets: dict[str, bytes] = {}
         self._signed: dict[str, int] = {}
+        self._unscrubbed = False
 
     def start(self) -> None:
         """Read every log up to its head."""
@@ -218,10 +219,12 @@ class Engine:
 
         return self._do(live, lambda state: commands.Audit(t, verdict, by, pair, remark), reply, key)
 
-    def retract(self, stream: str, t: int, by: str, key: Idempotency | None = None) -> dict[str, Any]:
-        """Take back a verdict before its round is closed: {round}. The learner never hears of it."""
+    def retract(
+        self, stream: str, t: int, by: str, key: Idempotency | None = None, *, anybodys: bool = False
+    ) -> dict[str, Any]:
+        """Take back one's verdict before its round is closed: {round}. The learner never hears of it."""
         live = self.streams.get(stream)
-        return self._do(live, lambda state: commands.RetractAudit(t, by), lambda outcome: {"round": t}, key)
+        return self._do(live, lambda state: commands.RetractAudit(t, by, anybodys), lambda outcome: {"round": t}, key)
 
     def correct(
         self,
@@ -290,7 +293,7 @@ class Engine:
             return {"erase": list(refs), "erase_rounds": list(rounds)}
 
         done = self._do(live, command, lambda outcome: {"stream": stream, "rounds": list(rounds)}, key, extra)
-        self.store.scrub()
+        self._unscrubbed = not self.store.scrub()
         return done
 
     # What anybody with the right to may read ----------------------------------------------------------------------
@@ -338,6 +341,8 @@ class Engine:
     def tick(self) -> int:
         """Do what time has made due in every stream, sign heads, take snapshots; how many rounds it moved."""
         now, moved = self.clock(), 0
+        if self._unscrubbed:
+            self._unscrubbed = not self.store.scrub()
         for name in self.streams.names():
             live = self.streams.get(name)
             live.current()

@@ -180,6 +180,8 @@ def _retract(state: State, command: RetractAudit, now: float) -> list[Fact]:
     one = _open(state, command.round)
     if one.verdict is None or one.verdict.outcome == "expired":
         raise Conflict(f"Round {one.t} has no verdict to take back.")
+    if one.verdict.by != command.by and not command.anybodys:
+        raise Conflict(f"The verdict on round {one.t} is another auditor's.")
     return [_fact("audit_retracted", round=one.t, by=command.by)]
 
 

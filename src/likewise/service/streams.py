@@ -195,10 +195,10 @@ class Live:
         if found is None:
             return None
         request, response = found
-        if request != key.request:
-            raise KeyReused(f"The idempotency key {key.key!r} was used for a different request.")
         if response is None:
             raise Unknown(f"What was answered under the key {key.key!r} has been erased.")
+        if request != key.request:
+            raise KeyReused(f"The idempotency key {key.key!r} was used for a different request.")
         return dict(response)
 
     def _decided(self, task: Task, now: float) -> Attempt | None:

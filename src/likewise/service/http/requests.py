@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Callable, Coroutine
@@ -151,8 +150,9 @@ async def changed(
     call = await read(request, None)
     if key is None:
         return call
-    asked = hashlib.sha256(f"{request.method} {request.url.path}\n".encode() + await request.body())
-    return call._replace(key=Idempotency(call.by, key, asked.hexdigest()))
+    # Keyed: what is asked names people, and from a plain hash a guessed id could be confirmed.
+    asked = f"{request.method} {request.url.path}\n".encode() + await request.body()
+    return call._replace(key=Idempotency(call.by, key, call.service.engine.signer.keyed_hash(asked)))
 
 
 Reading = Annotated[Call, Depends(read)]

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from likewise.errors import require
 from likewise.service.events import dumps
 from likewise.service.http import models
-from likewise.service.http.access import AUDITOR, PERSON, ROUND, STREAM
+from likewise.service.http.access import ADMIN, AUDITOR, PERSON, ROUND, STREAM
 from likewise.service.http.creation import settings_of
 from likewise.service.http.problems import DOCUMENTED, problem
 from likewise.service.http.requests import Call, Changing, Reading, StrictRoute
@@ -133,8 +133,9 @@ def put_audit(stream: Stream, t: Number, body: models.VerdictBody, call: Changin
 
 @router.post(ROUND + "/audit/retract", response_model=models.RoundChanged, tags=["audits"])
 def retract(stream: Stream, t: Number, call: Changing) -> Response:
-    """Take a verdict back within its grace time; the learner never hears of it."""
-    return JSONResponse(call.service.engine.retract(stream, t, call.by, call.key))
+    """Take one's verdict back within its grace time; the learner never hears of it. Admins may take back any."""
+    anybodys = call.identity.role == ADMIN
+    return JSONResponse(call.service.engine.retract(stream, t, call.by, call.key, anybodys=anybodys))
 
 
 @router.post(ROUND + "/audit/correct", response_model=models.Corrected, tags=["audits"])

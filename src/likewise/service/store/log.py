@@ -19,6 +19,9 @@ from likewise.service.verify_standalone import GENESIS
 
 Result = TypeVar("Result")
 
+SCRUB = 200
+"""Milliseconds that overwriting what was erased may hold up other writes."""
+
 ANSWERED = select(tables.responses.c.request, tables.responses.c.response).where(
     tables.responses.c.scope == bindparam("scope"), tables.responses.c.key == bindparam("key")
 )
@@ -84,14 +87,22 @@ class Store:
         future: Future[Result] = self._writer.submit(write)
         return future.result()
 
-    def scrub(self) -> None:
-        """Overwrite what was erased in SQLite's side file too; PostgreSQL does so when it vacuums."""
-        if self.dialect == "sqlite":
-            connection = self._writers.raw_connection()
-            try:
-                connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            finally:
-                connection.close()
+    def scrub(self) -> bool:
+        """Overwrite what was erased in SQLite's side file too; PostgreSQL does so when it vacuums.
+
+        False if somebody still reads the old pages. It doesn't wait for them, as nobody could write meanwhile.
+        """
+        if self.dialect != "sqlite":
+            return True
+        connection = self._writers.raw_connection()
+        try:
+            cursor = connection.cursor()
+            cursor.execute(f"PRAGMA busy_timeout = {SCRUB}")
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            (busy, *_), *_ = cursor.fetchall()
+        finally:
+            connection.close()
+        return not busy
 
     def forget_responses(self, before: float) -> None:
         """Drop what was answered under keys before a time (seconds): a key is good for a while, not for ever."""
@@ -129,11 +140,11 @@ class Store:
     def events(
         self, stream: str, after: int = 0, limit: int = 1000, *, round: int | None = None, asides: bool = False
     ) -> list[Sealed]:
-        """Up to ``limit`` events after number ``after``, of one round if wanted, with their asides if wanted."""
+        """Up to ``limit`` events after number ``after``, or all of one round; with their asides if wanted."""
         log = tables.events.c
-        wanted = select(tables.events).where(log.stream == stream, log.seq > after).order_by(log.seq).limit(limit)
-        if round is not None:
-            wanted = wanted.where(log.round == round)
+        wanted = select(tables.events).where(log.stream == stream, log.seq > after).order_by(log.seq)
+        # A round is told whole: without its last events a label that is known would be taken for a new one.
+        wanted = wanted.limit(limit) if round is None else wanted.where(log.round == round)
         with self.read() as connection:
             found = [_sealed(row) for row in connection.execute(wanted)]
             if asides:
