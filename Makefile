@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 PEERS := $(VENV)/.peers
 CODE := src tests benchmarks examples
 
-.PHONY: help demo test test-all browser check bench bench-quick docs pictures lock clean
+.PHONY: help demo test test-all browser check bench bench-quick docs pictures screenshots lock clean
 
 help:            ## This list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/make \1\t\2/' | expand -t 16
@@ -48,6 +48,11 @@ docs: $(INSTALLED) ## Build the documentation into site/; a warning is an error
 
 pictures: $(INSTALLED) ## Draw the pictures of the documentation anew
 	@$(BIN)/python docs/images/draw.py
+
+screenshots: $(INSTALLED) browser ## Pictures of the pages, made by the tests, into the documentation
+	@$(BIN)/python -m pytest -q tests/browser/test_look.py
+	@cp tests/browser/artefacts/review-wide-light.png docs/images/review.png
+	@cp tests/browser/artefacts/overview-wide-light.png docs/images/overview.png
 
 lock: $(INSTALLED) ## Renew requirements.lock from pyproject.toml
 	@$(BIN)/uv pip compile pyproject.toml --universal --all-extras --group dev --generate-hashes \
