@@ -15,7 +15,7 @@ demo: $(INSTALLED) ## Play three learners on real people; a table and a picture
 	@$(BIN)/likewise demo
 
 test: $(INSTALLED) browser ## The tests that run on every change
-	@$(BIN)/python -m pytest -q -n auto -rs
+	@$(BIN)/python -m pytest -q -n auto -rfEs
 
 browser: ## Chromium and strace for the tests that need them, where they can be installed
 	@command -v chromium >/dev/null && command -v strace >/dev/null || { \

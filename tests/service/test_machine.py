@@ -35,6 +35,7 @@ class Believed:
     labels: dict[int, int] = field(default_factory=dict)
     late: dict[int, int] = field(default_factory=dict)
     verdict: str | None = None
+    auditor: str | None = None
     said: float = 0.0
     pair: tuple[int, int] | None = None
     retracted: float = -math.inf
@@ -202,19 +203,19 @@ class Machine(RuleBasedStateMachine):
         found = self.ask(engine, refusal, lambda e: e.audit("loans", t, verdict, by, pair=pair, note="a note"))
         if found is not None:
             one.verdict = {"pair": "reported", "none": "cleared", "skip": "skipped"}[verdict]
-            one.said = self.clock.now
+            one.said, one.auditor = self.clock.now, by
             one.pair = (high, low) if pair else None
             assert found["verdict"] == one.verdict
             assert found["pair"] == pair
             self.close(t, one.settle(self.waits, self.clock.now))
 
     @precondition(lambda self: self.rounds)
-    @rule(engine=either, place=places)
-    def retract(self, engine, place):
+    @rule(engine=either, place=places, by=st.sampled_from(AUDITORS))
+    def retract(self, engine, place, by):
         t = self.pick(place)
         one = self.rounds[t]
-        possible = one.status == "open" and one.verdict not in (None, "expired")
-        if self.ask(engine, None if possible else Conflict, lambda e: e.retract("loans", t, "ann")) is not None:
+        possible = one.status == "open" and one.verdict not in (None, "expired") and one.auditor == by
+        if self.ask(engine, None if possible else Conflict, lambda e: e.retract("loans", t, by)) is not None:
             one.verdict, one.pair, one.retracted = None, None, self.clock.now
 
     @rule(engine=either, seconds=st.sampled_from((0.0, 5.0, 11.0, 25.0)))
