@@ -311,7 +311,7 @@ BAD = {
     "no run to certify": ("certify nowhere", "has no settings.json"),
     "no transcript to certify": ("certify people.csv", "must be a saved transcript"),
     "levels in words": ("frontier synthetic --alphas low", "`alphas` must be numbers"),
-    "a level beyond one": ("frontier synthetic --alphas 2 --rounds 5", "`alpha` must be in [0, 1]"),
+    "a level beyond one": ("frontier synthetic --alphas 2 --rounds 5", "numbers from 0 to 1"),
 }
 
 

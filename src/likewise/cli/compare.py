@@ -93,6 +93,7 @@ def compare(
 
     console = words(as_json)
     sweep, recipe = _asked(context.params)
+    sweeps.check_place(backend, address)
     with options.reading(console):
         data = _people(context.params)
     folder = out or Path(f"{Path(source).stem}-compared")

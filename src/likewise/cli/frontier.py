@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -87,9 +88,12 @@ def frontier(
 
 def _levels(text: str) -> list[float] | None:
     try:
-        return [float(word) for word in options.listed(text)] or None
+        levels = [float(word) for word in options.listed(text)]
     except ValueError:
-        raise InvalidParameter(f"`alphas` must be numbers from 0 to 1 with commas between, got {text!r}.") from None
+        levels = [math.nan]
+    if not all(0 <= level <= 1 for level in levels):
+        raise InvalidParameter(f"`alphas` must be numbers from 0 to 1 with commas between, got {text!r}.")
+    return levels or None
 
 
 def _of_run(folder: Path) -> tuple[Setup, Transcript]:

@@ -50,7 +50,7 @@ class FiniteClass(EnumerableClass):
         self.geometry = Simplex(len(self.constants) + len(self.hypotheses))
         if pool is not None:
             rows = self.encode(pool)
-            self.separator = rows[test_cover(rows)]
+            self.separator = rows[greedy_cover(rows)]
 
     def encode(self, X: Any) -> NDArray[np.uint8]:
         """(people, N): what every hypothesis says of every person."""
@@ -106,7 +106,7 @@ def distinct_on(rows: NDArray[Any]) -> tuple[int, int] | None:
     return None if len(twins) == 0 else (int(first[group.ravel()[twins[0]]]), int(twins[0]))
 
 
-def test_cover(rows: NDArray[Any]) -> NDArray[np.intp]:
+def greedy_cover(rows: NDArray[Any]) -> NDArray[np.intp]:
     """Few people on which any two hypotheses differ, chosen greedily: each next one splits the most pairs.
 
     The greedy rule is within a factor 1 + 2 ln N of the smallest test cover.
@@ -126,7 +126,3 @@ def test_cover(rows: NDArray[Any]) -> NDArray[np.intp]:
         chosen.append(int((ones * (groups.sum(axis=0)[:, None] - ones)).sum(axis=0).argmax()))
         group = np.unique(2 * group + table[:, chosen[-1]].astype(np.intp), return_inverse=True)[1]
     return np.array(chosen, dtype=np.intp)
-
-
-# The name is the textbook's; it is no test of ours.
-test_cover.__test__ = False  # type: ignore[attr-defined]

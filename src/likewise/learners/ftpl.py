@@ -104,8 +104,7 @@ class ContextFTPL(BaseLearner):
         fine = named or (isinstance(self.omega, Real) and float(self.omega) > 0)
         require(fine, "omega", "be 'printed', 'corrected' or a positive number", self.omega)
         fixed_penalty(self.C)
-        self.points  # noqa: B018  (finds and checks the separator before the first round)
-        self.scale  # noqa: B018  (and the noise)
+        _ = self.points, self.scale  # finds and checks the separator and the noise before the first round
 
     @cached_property
     def F(self) -> EnumerableClass:

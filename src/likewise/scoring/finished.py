@@ -132,7 +132,8 @@ class FinishedPolicy(DeployablePolicy):
         try:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise InvalidParameter(f"`policy` must be a file of a saved policy, got {str(path)!r}: {error}.") from None
+            why = error.strerror if isinstance(error, OSError) else "it is no JSON"
+            raise InvalidParameter(f"`policy` must be a file of a saved policy, got {str(path)!r}: {why}.") from None
         return cls.from_dict(data, models)
 
 

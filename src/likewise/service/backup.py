@@ -34,7 +34,7 @@ def backup(configuration: Configuration, path: str | Path) -> dict[str, int]:
     It holds what people are like, and the key that signs for the service: keep it as you keep those.
     """
     path = Path(path)
-    require(not path.exists(), "path", "be a file that isn't there yet", str(path))
+    require(not path.exists(), "file", "be a file that isn't there yet", str(path))
     # Checkpoints are read before the log: it holds every event that they speak of.
     beside = {"key": _content(configuration.key_file), "checkpoints": _whole_lines(configuration.checkpoint_file)}
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".backup") as folder:
@@ -52,7 +52,7 @@ def restore(configuration: Configuration, path: str | Path) -> dict[str, int]:
     A service may run on the database meanwhile, with the key of the backup: it finds the streams at its next look.
     """
     path = Path(path)
-    require(path.is_file(), "path", "be a backup", str(path))
+    require(path.is_file(), "file", "be what `likewise backup` wrote", str(path))
     with tempfile.TemporaryDirectory() as folder:
         copied = Path(folder) / "backup"  # a backup of an older version gets today's tables, and stays as it is
         shutil.copyfile(path, copied)

@@ -132,7 +132,7 @@ def verify(
     replay
         Whether to run the learner again.
     """
-    for name, file in (("path", path), ("checkpoints", checkpoints)):
+    for name, file in (("export", path), ("checkpoints", checkpoints)):
         require(file is None or Path(file).is_file(), name, "be a file", str(file))
     checker = Checker(key)
     lines, asides = [], {}

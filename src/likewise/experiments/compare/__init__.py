@@ -3,7 +3,7 @@
 from likewise.experiments.compare.arena import Arena, Recipe
 from likewise.experiments.compare.pictures import draw
 from likewise.experiments.compare.results import Results
-from likewise.experiments.compare.run import BACKENDS, Comparison, compare
+from likewise.experiments.compare.run import BACKENDS, Comparison, check_place, compare
 from likewise.experiments.compare.summary import Line, Mean, write_table
 from likewise.experiments.compare.trials import AUDITORS, LEARNERS, Sweep, Trial
 
@@ -19,6 +19,7 @@ __all__ = [
     "Results",
     "Sweep",
     "Trial",
+    "check_place",
     "compare",
     "draw",
     "write_table",

@@ -142,13 +142,19 @@ def _same_version(theirs: str, ours: str) -> None:
 # Clusters -------------------------------------------------------------------------------------------------------
 
 
+def check_place(backend: str | None, address: str | None) -> None:
+    """Raise unless work can be sent there; cheap, so that it can be asked before anything else is done."""
+    require(backend in (None, *BACKENDS), "backend", f"be one of {', '.join(BACKENDS)}", backend)
+    here = backend not in ("dask", "ray")
+    require(address is None or not here, "address", "be left out on this machine", address)
+    require(address is not None or backend != "dask", "address", "be given for Dask, like tcp://host:8786", address)
+
+
 @contextmanager
 def cluster(backend: str | None, address: str | None, arena: Any) -> Iterator[None]:
     """joblib set up for a backend, for as long as the work lasts; the arena goes to every worker once."""
-    require(backend in (None, *BACKENDS), "backend", f"be one of {BACKENDS}", backend)
-    needs = backend in ("dask", "ray")
-    require(address is None or needs, "address", "be left out on this machine", address)
-    if not needs:
+    check_place(backend, address)
+    if backend not in ("dask", "ray"):
         from joblib import parallel_config
 
         with ExitStack() as stack:
@@ -165,7 +171,6 @@ def _dask(address: str | None, arena: Any) -> Iterator[None]:
     distributed = _needed("distributed", "dask", "likewise[cluster]")
     from joblib import parallel_config
 
-    require(address is not None, "address", "be given for Dask, like tcp://host:8786", address)
     try:
         client = distributed.Client(address, timeout=PATIENCE)
     except (OSError, ValueError) as error:

@@ -110,7 +110,7 @@ class Sweep:
             # At a level of 0 everybody who isn't treated exactly alike is reported, and no bound is left.
             require_number(margin, "margin", 0, min(self.alphas), open_at="high")
         for auditor in self.auditors:
-            make_auditor(auditor, _nothing, self.alphas[0], 0.0)
+            make_auditor(auditor, "cityblock", self.alphas[0], 0.0)
         for name, low in (("rounds", 1), ("people", 2), ("draws", 1)):
             require_whole(getattr(self, name), name, low)
         for seed in self.seeds:
@@ -217,18 +217,18 @@ def make_auditor(name: str, distance: Distance | str, alpha: float, margin: floa
 
     Examples
     --------
-    >>> make_auditor("noisy:0.2", _nothing, alpha=0.1, margin=0.0).misses
+    >>> make_auditor("noisy:0.2", "cityblock", alpha=0.1, margin=0.0).misses
     0.2
     """
     kind, _, detail = name.partition(":")
     if kind in ("worst", "first", "random") and not detail:
         return MetricAuditor(distance, alpha, choose=kind, margin=margin)
-    if kind in NOISE and _is_number(detail):
+    if kind in NOISE and _is_number(detail) and 0 <= float(detail) <= 1:
         return NoisyAuditor(MetricAuditor(distance, alpha, margin=margin), **dict.fromkeys(NOISE[kind], float(detail)))
     if kind == "panel" and detail in RULES:
         members = [MetricAuditor(Stretched(distance, by), alpha, margin=margin) for by in STRETCH]
         return Panel(members, rule=detail)
-    raise InvalidParameter(f"`auditors` must be among {'; '.join(AUDITORS)}, got {name!r}.")
+    raise InvalidParameter(f"`auditors` must be among {'; '.join(AUDITORS)}, RATE in [0, 1], got {name!r}.")
 
 
 def _is_number(text: str) -> bool:
@@ -237,10 +237,6 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _nothing(view: Any) -> Floats:
-    raise NotImplementedError  # stands in for a distance while names are checked
 
 
 class Stretched:

@@ -42,7 +42,8 @@ class Setup:
     @property
     def hypotheses(self) -> EnumerableClass:
         """The class."""
-        return self.learner.hypotheses  # type: ignore[no-any-return]
+        hypotheses: EnumerableClass = self.learner.hypotheses
+        return hypotheses
 
     def simulated(self) -> MetricAuditor | NoisyAuditor:
         """An auditor who knows the data set's distance."""
