@@ -122,7 +122,7 @@ def test_a_margin_makes_reports_of_pairs_that_do_not_violate(arena):
         ({"penalties": (-1.0,)}, "`C` must be at least 0"),
         ({"auditors": ("kind",)}, "`auditors` must be among"),
         ({"auditors": ("noisy:often",)}, "`auditors` must be among"),
-        ({"auditors": ("misses:2",)}, "RATE in [0, 1]"),
+        ({"auditors": ("misses:2",)}, "RATE in"),
         ({"auditors": ("panel:most",)}, "`auditors` must be among"),
         ({"people": 1}, "`people` must be a whole number, at least 2"),
     ],
