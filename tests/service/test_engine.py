@@ -176,9 +176,11 @@ class TestRounds:
     def test_an_auditor_sees_only_what_is_shown_and_no_weights(self, engine):
         from likewise.service.settings import Feature
 
-        features = (Feature("score"), Feature("age", shown=False))
-        engine.create(loans(features=features), "root")
-        engine.decide("loans", people(X), "decider")
+        features = (Feature("score"), Feature("age", shown=False), Feature("sex", shown=True, sensitive=True))
+        cuts = dict.fromkeys(COLUMNS, (0.5,))
+        engine.create(loans(features=features, cuts=cuts), "root")
+        asked = [one | {"features": one["features"] | {"sex": 1.0}} for one in people(X)]
+        engine.decide("loans", asked, "decider")
         claimed = engine.claim("loans", "ann")
         assert set(claimed["people"][0]["features"]) == {"score"}
         assert set(claimed) == {"round", "opened_at", "level", "people", "until"}

@@ -176,9 +176,9 @@ class Engine:
         return {"round": t, "until": stamp(now + seconds)}
 
     def audit_view(self, stream: str, one: OpenRound) -> dict[str, Any]:
-        """A round as its auditor sees it: features that are shown, and probabilities; no decisions, no weights."""
+        """A round as its auditor sees it: the visible features, and probabilities; no decisions, no weights."""
         settings = self.streams.get(stream).latest.state.stream.settings
-        shown = [feature.name for feature in settings.features if feature.shown]
+        shown = [feature.name for feature in settings.features if feature.visible]
         found = {aside.ref: aside.content for aside in self.store.asides(stream, round=one.t)}
         people = [
             {
@@ -314,10 +314,11 @@ class Engine:
         """One person's decision record: every round they were in."""
         self.streams.get(stream)
         mine = self.store.asides(stream, person=person)
-        if not mine:
-            raise Unknown(f"There is no such person in the stream {stream!r}.")
         rounds = (self.store.events(stream, round=aside.round, asides=True) for aside in mine)
-        return {"id": person, "rounds": [views.person_view(sealed, person) for sealed in rounds]}
+        found = [view for sealed in rounds if (view := views.person_view(sealed, person)) is not None]
+        if not found:  # nobody of that id, or erased while this was read
+            raise Unknown(f"There is no such person in the stream {stream!r}.")
+        return {"id": person, "rounds": found}
 
     def certificate(self, stream: str, delta: float = 0.05) -> dict[str, Any]:
         """What is proved of the rounds so far, with the delay beside it."""

@@ -39,9 +39,10 @@ class Feature:
     levels
         The values that a category can take.
     shown
-        Whether auditors see it.
+        Whether auditors see it, unless it is sensitive.
     sensitive
-        Whether it is there for the auditor only: a class uses it only if its cuts are given by name.
+        Whether it must not justify a difference: auditors never see it, and a class uses it only if its cuts are given
+        by name.
     compare
         Whether auditors should compare people by it: they see it before the others.
     """
@@ -64,6 +65,17 @@ class Feature:
         require(fits, "levels", "be different texts for a category, and none for a number", list(self.levels))
         for name in ("shown", "sensitive", "compare"):
             require(isinstance(getattr(self, name), bool), name, "be true or false", getattr(self, name))
+
+    @property
+    def visible(self) -> bool:
+        """Whether auditors see it: shown, and not sensitive.
+
+        Examples
+        --------
+        >>> Feature("score").visible, Feature("sex", shown=True, sensitive=True).visible
+        (True, False)
+        """
+        return self.shown and not self.sensitive
 
     def value(self, given: Any) -> float | str:
         """A value of this feature, checked."""

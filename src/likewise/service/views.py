@@ -27,10 +27,15 @@ def round_view(sealed: Sequence[Sealed]) -> dict[str, Any]:
     return view
 
 
-def person_view(sealed: Sequence[Sealed], person: str) -> dict[str, Any]:
-    """What a round was for one of its people: their probability, decision and label, and whether they were reported."""
+def person_view(sealed: Sequence[Sealed], person: str) -> dict[str, Any] | None:
+    """What a round was for one of its people: their probability, decision and label, and whether they were reported.
+
+    None if they are not in it: they may have been erased a moment ago.
+    """
     view = round_view(sealed)
-    mine = next(one for one in view["people"] if one["id"] == person)
+    mine = next((one for one in view["people"] if one["id"] == person), None)
+    if mine is None:
+        return None
     audit = view["audit"]
     told = {name: view[name] for name in ("round", "opened_at", "status", "policy_version", "policy")}
     reported = bool(audit) and person in audit["pair"]

@@ -28,8 +28,8 @@ class FeatureBody(Body):
     name: Text
     kind: Literal["number", "category"] = "number"
     levels: list[Text] = []
-    shown: bool = Field(True, description="Whether auditors see it.")
-    sensitive: bool = Field(False, description="Whether it must not justify a difference.")
+    shown: bool = Field(True, description="Whether auditors see it, unless it is sensitive.")
+    sensitive: bool = Field(False, description="Whether it must not justify a difference; auditors never see it.")
     compare: bool = Field(False, description="Whether auditors should compare people by it: they see it first.")
 
 
