@@ -114,6 +114,14 @@ def running(**configuration):
         bound.close()
 
 
+def until(holds, seconds=20):
+    """Wait until something holds."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it never came to hold"
+        time.sleep(0.01)
+
+
 def free_port():
     """A port that nobody listens at."""
     with socket.socket() as one:

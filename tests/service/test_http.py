@@ -5,12 +5,11 @@ from __future__ import annotations
 import itertools
 import json
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-from serving import STREAM, people, running
+from serving import STREAM, people, running, until
 
 from likewise.service import verify
 from likewise.service.engine import Engine
@@ -27,14 +26,6 @@ def service(serve, tmp_path):
     found = serve(tmp_path / "log.db")
     assert found.admin.post("/v1/streams", json=STREAM).status_code == 201
     return found
-
-
-def until(holds, seconds=20):
-    """Wait until something holds."""
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it never came to hold"
-        time.sleep(0.01)
 
 
 def play(service, t, verdict="none", pair=()):

@@ -15,9 +15,10 @@ from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
-from starlette.types import Scope
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from likewise.errors import LikewiseError
+from likewise.service.discretion import kind, told
 from likewise.service.problems import Unavailable, status_of
 
 log = logging.getLogger(__name__)
@@ -73,14 +74,14 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _invalid)
     for away in (OperationalError, InterfaceError, PoolTimeout):
         app.add_exception_handler(away, _away)
-    app.add_exception_handler(Exception, _failed)
+    app.add_middleware(Caught)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, LikewiseError)
     status, title = status_of(error)
     if status == HTTPStatus.INTERNAL_SERVER_ERROR:
-        return await _failed(request, error)
+        return failed(request.scope, error)
     headers = {"Retry-After": "1"} if isinstance(error, Unavailable) else None  # who knows when a stop will end
     return problem(request.scope, status, str(error), title=title, headers=headers)
 
@@ -99,15 +100,46 @@ async def _invalid(request: Request, error: Exception) -> Response:
 
 async def _away(request: Request, error: Exception) -> Response:
     """The database can't be read at the moment."""
-    log.error("%s failed: %s", request.method, error)
+    log.error("%s failed: %s", asked(request.scope), kind(error))
     return await _refused(request, Unavailable("The database does not answer; try again."))
 
 
-async def _failed(request: Request, error: Exception) -> Response:
-    """Our own fault; the server's log has the traceback."""
-    log.error("%s %s failed.", request.method, request.scope.get("path"), exc_info=error)
+def asked(scope: Scope) -> str:
+    """What was asked, by the route's own pattern: the address itself may hold somebody's id, or a login code."""
+    return f"{scope['method']} {getattr(scope.get('route'), 'path', 'of no route')}"
+
+
+def failed(scope: Scope, error: Exception) -> Response:
+    """Our own fault; the service's log says where."""
+    log.error("%s failed: %s", asked(scope), told(error))
     detail = "The service failed, and its log says how. With the same Idempotency-Key it is safe to ask again."
-    return problem(request.scope, 500, detail)
+    return problem(scope, 500, detail)
+
+
+class Caught:
+    """Answers whatever nobody else caught. The server would log its words, which may name people."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; a failure is a 500, or the end of the connection if the answer had begun."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began = False
+
+        async def noted(message: Message) -> None:
+            nonlocal began
+            began = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        except Exception as error:
+            answer = failed(scope, error)
+            if not began:
+                await answer(scope, receive, send)
 
 
 def _sentence(error: HTTPException) -> str:

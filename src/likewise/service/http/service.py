@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from likewise.service.chain import CheckpointFile, Signer
 from likewise.service.configuration import Configuration
+from likewise.service.discretion import told
 from likewise.service.engine import Engine
 from likewise.service.http.metrics import Metrics
 from likewise.service.http.rates import Rates
@@ -100,8 +101,8 @@ class Service:
                 if time.monotonic() - swept > SWEEP_EVERY:
                     self.engine.sweep()
                     swept = time.monotonic()
-            except Exception:
+            except Exception as error:
                 # The clock must go on: a database that is away for a minute may come back.
                 self.metrics.clock_failures.inc()
-                log.exception("Looking at what is due failed; trying again.")
+                log.error("Looking at what is due failed; trying again: %s", told(error))
             self._stopping.wait(self.configuration.tick)

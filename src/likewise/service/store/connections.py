@@ -37,13 +37,15 @@ def address(database: str | Path) -> URL:
 
 def readers(url: URL) -> Engine:
     """A pool of connections for reading; on SQLite they never wait for the writer."""
-    engine = create_engine(url, pool_size=8, max_overflow=24, pool_pre_ping=url.get_backend_name() == "postgresql")
+    again = url.get_backend_name() == "postgresql"
+    # Parameters are people: no error may quote them.
+    engine = create_engine(url, pool_size=8, max_overflow=24, pool_pre_ping=again, hide_parameters=True)
     return _prepared(engine, "BEGIN")
 
 
 def writers(url: URL) -> Engine:
     """Connections for writing, one per use: a SQLite transaction takes the write lock when it begins."""
-    return _prepared(create_engine(url, poolclass=NullPool), "BEGIN IMMEDIATE")
+    return _prepared(create_engine(url, poolclass=NullPool, hide_parameters=True), "BEGIN IMMEDIATE")
 
 
 def lock_migrations(connection: Connection) -> None:

@@ -1,0 +1,88 @@
+"""What the service writes into its own log: where something failed, never about whom."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from serving import STREAM, until
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
+
+from likewise.service.discretion import told
+from likewise.service.engine import Engine
+from likewise.service.export import export
+from likewise.service.store import Store
+
+LOANS = "/v1/streams/loans"
+SECRET = "zebulon-41"
+ONE = {"people": [{"id": SECRET, "features": {"score": 0.5, "age": 41.4142}}]}
+
+
+@pytest.fixture
+def service(serve, tmp_path):
+    found = serve(tmp_path / "log.db")
+    found.admin.post("/v1/streams", json=STREAM)
+    found.decider.post(f"{LOANS}/rounds", json=ONE)
+    return found
+
+
+def stumble(*_, **__):
+    raise KeyError(SECRET)
+
+
+def away(*_, **__):
+    raise OperationalError(
+        "SELECT 1", {}, RuntimeError(f"the disk is full\nDETAIL: row ({SECRET})"), hide_parameters=True
+    )
+
+
+@pytest.mark.parametrize(("fails", "status"), [(stumble, 500), (away, 503)])
+def test_a_failure_is_told_by_the_routes_pattern_and_names_nobody(service, monkeypatch, caplog, fails, status):
+    monkeypatch.setattr(Engine, "erase", fails)
+    answer = service.admin.delete(f"{LOANS}/people/{SECRET}", headers={"Idempotency-Key": "one"})
+    assert answer.status_code == status
+    said = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert len(said) == 1, "told once, and not by the server again"
+    assert "DELETE /v1/streams/{stream}/people/{person:path} failed: " in caplog.text
+    assert ("KeyError" if status == 500 else "the disk is full") in caplog.text
+    assert SECRET not in caplog.text
+
+
+def test_where_it_failed_is_told(service, monkeypatch, caplog):
+    monkeypatch.setattr(Engine, "stream", stumble)
+    service.viewer.get(LOANS)
+    assert "in stumble" in caplog.text
+    assert "routes.py" in caplog.text
+
+
+def test_a_failure_in_the_middle_of_an_answer_ends_it_and_names_nobody(service, monkeypatch, caplog):
+    def cut(*given, **more):
+        yield next(iter(export(*given, **more)))
+        stumble()
+
+    monkeypatch.setattr("likewise.service.engine.export", cut)
+    with pytest.raises(Exception, match=r"incomplete|closed"), service.admin.stream("GET", f"{LOANS}/export") as answer:
+        list(answer.iter_lines())
+    until(lambda: "/export failed" in caplog.text)
+    assert SECRET not in caplog.text
+
+
+def test_the_clock_names_nobody_either(service, monkeypatch, caplog):
+    monkeypatch.setattr(Engine, "tick", stumble)
+    until(lambda: "Looking at what is due failed" in caplog.text)
+    monkeypatch.undo()
+    assert SECRET not in caplog.text
+
+
+def test_no_error_of_a_database_quotes_what_was_written(database):
+    with Store(database) as store:
+        store.migrate()
+        row = {"ref": "r", "content": SECRET}
+        wrong = text("INSERT INTO asides (ref, content) VALUES (:ref, :content)")
+        with pytest.raises(IntegrityError) as refused:
+            store.write(lambda connection: connection.execute(wrong, row) and None)
+        assert SECRET not in told(refused.value)
+        with pytest.raises(DBAPIError) as missing, store.read() as connection:
+            connection.execute(text("SELECT :content FROM nowhere"), row)
+        assert SECRET not in str(missing.value)
