@@ -9,61 +9,13 @@ import sys
 import numpy as np
 import pytest
 import typer
-from loans import Clock, drawn, far_apart, loans
+from forging import FORGER, SIGNER, events, last_checkpoint, lived, rechained, write
 from sqlalchemy import text
 from typer.testing import CliRunner
 
 from likewise.cli.verify import verify as command
 from likewise.errors import InvalidParameter
-from likewise.service import verify_standalone
-from likewise.service.chain import CheckpointFile, Signer
-from likewise.service.engine import Engine
-from likewise.service.settings import Feature, Waits
-from likewise.service.store import Store
 from likewise.service.verify import sentences, verify
-from likewise.service.verify_standalone import canonical, event_hash
-
-SIGNER, FORGER = Signer.generate(), Signer.generate()
-
-
-def lived(folder, *, erase=False):
-    """An engine on a stream with everything in it, and its clock."""
-    clock = Clock()
-    store = Store(folder / "log.db")
-    store.migrate()
-    engine = Engine(store, SIGNER, CheckpointFile(folder / "checkpoints.jsonl"), clock)
-    engine.start()
-    features = (Feature("score"), Feature("age"), Feature("sex", sensitive=True))
-    engine.create(loans(features=features, waits=Waits(audit=60, label=90, grace=5)), "root")
-    rng = np.random.default_rng(0)
-    for i in range(12):
-        found = engine.decide("loans", _with_sex(drawn(rng, k=3, prefix=f"{i}."), rng), "decider")
-        t, ids = found["round"], [person["id"] for person in found["decisions"]]
-        chances = [person["probability"] for person in found["decisions"]]
-        high, low = far_apart(chances)
-        if i % 4 != 3:
-            engine.label("loans", t, {name: int(rng.integers(2)) for name in ids}, "decider")
-        if chances[high] - chances[low] > 0.1:
-            engine.audit("loans", t, "pair", "ann", pair=[ids[high], ids[low]], note="alike", reason="same job")
-        elif i % 3:
-            engine.audit("loans", t, "none", "ann")
-        clock.forward(20)
-        engine.tick()
-    if erase:
-        engine.erase("loans", "4.1", "root")
-        engine.decide("loans", _with_sex(drawn(rng, 2), rng), "decider")
-    engine.stop("loans", "the test is over", "root")
-    engine.tick()
-    return engine
-
-
-def _with_sex(people, rng):
-    return [person | {"features": person["features"] | {"sex": float(rng.integers(2))}} for person in people]
-
-
-def write(path, lines):
-    path.write_bytes(b"".join(canonical(line) + b"\n" for line in lines))
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -85,27 +37,6 @@ def check(exported, tmp_path):
         return verify(path, **{"key": SIGNER.public_key, "checkpoints": exported[1]} | options)
 
     return run
-
-
-def events(lines):
-    return [i for i, line in enumerate(lines) if line["line"] == "event"]
-
-
-def last_checkpoint(lines):
-    """The same lines with the last of their checkpoints only, which is enough and quicker to check."""
-    return [line for line in lines if line["line"] != "checkpoint"] + lines[-1:]
-
-
-def rechained(lines):
-    """The same lines with every hash of the chain computed anew."""
-    done, prev = [], verify_standalone.GENESIS
-    for line in lines:
-        if line["line"] == "event":
-            event = {name: value for name, value in line.items() if name != "line"} | {"prev": prev}
-            prev = event["hash"] = event_hash(event)
-            line = {"line": "event"} | event
-        done.append(line)
-    return done
 
 
 class TestHonest:

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
@@ -95,27 +95,45 @@ def _create(path: Path, content: bytes) -> None:
         os.unlink(temporary)
 
 
-class CheckpointFile:
-    """Signed checkpoints, one JSON object per line, only ever added to."""
+class LineFile:
+    """Facts about streams, one JSON object per line, only ever added to."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
 
-    def write(self, checkpoints: Iterable[dict[str, Any]]) -> None:
-        """Add checkpoints; they are on disk when this returns."""
-        lines = "".join(dumps(checkpoint) + "\n" for checkpoint in checkpoints)
+    def write(self, facts: Iterable[dict[str, Any]]) -> None:
+        """Add facts; they are on disk when this returns."""
+        lines = "".join(dumps(fact) + "\n" for fact in facts)
         if lines:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with open(self.path, "a", encoding="ascii") as file:
-                file.write(lines)
+            with open(self.path, "ab+") as file:
+                file.write((b"\n" if self._torn(file) else b"") + lines.encode())
                 file.flush()
                 os.fsync(file.fileno())
 
-    def read(self, stream: str | None = None) -> Iterator[dict[str, Any]]:
-        """The checkpoints written so far, of one stream if wanted."""
-        if self.path.exists():
-            with open(self.path, encoding="ascii") as file:
-                for line in file:
-                    checkpoint = loads(line)
-                    if stream in (None, checkpoint["stream"]):
-                        yield checkpoint
+    @staticmethod
+    def _torn(file: IO[bytes]) -> bool:
+        """Whether a power cut left half a line at the end."""
+        end = file.seek(0, os.SEEK_END)
+        file.seek(max(0, end - 1))
+        return end > 0 and file.read(1) != b"\n"
+
+    def read(self, stream: str | None = None, last: int | None = None) -> Iterator[dict[str, Any]]:
+        """The facts written so far, of one stream if wanted; or those in the ``last`` bytes. Half a line is none."""
+        if not self.path.exists():
+            return
+        with open(self.path, "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(0 if last is None else max(0, size - last))
+            for line in file:
+                try:
+                    fact = loads(line.decode("ascii"))
+                    mine = stream in (None, fact["stream"])
+                except (ValueError, TypeError, KeyError):
+                    continue
+                if mine:
+                    yield fact
+
+
+class CheckpointFile(LineFile):
+    """Signed checkpoints."""

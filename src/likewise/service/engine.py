@@ -23,7 +23,7 @@ from likewise.service.certificate import certificate
 from likewise.service.chain import CheckpointFile, Signer
 from likewise.service.events import Aside, stamp
 from likewise.service.export import export
-from likewise.service.problems import Conflict, Unknown
+from likewise.service.problems import BrokenLog, Conflict, Unknown
 from likewise.service.settings import Settings, plain_text
 from likewise.service.standing import standing
 from likewise.service.state import OpenRound, State
@@ -33,6 +33,8 @@ from likewise.service.streams import Live, Outcome, Streams, Task
 
 KEYS_KEPT = 86_400.0
 """Seconds for which an idempotency key is remembered, at least."""
+CHECKPOINTS_READ = 1_000_000
+"""Bytes at the end of the file of checkpoints that a log is held against when it is read."""
 NOTE_LIMIT = 2000
 """The longest reason or note of an auditor."""
 
@@ -61,6 +63,7 @@ class Engine:
     ) -> None:
         self.store = store
         self.signer = signer
+        store.keyed_hash = signer.keyed_hash
         self.checkpoints = checkpoints
         self.clock = clock
         self.ready = False
@@ -72,10 +75,24 @@ class Engine:
         self._unscrubbed = False
 
     def start(self) -> None:
-        """Read every log up to its head."""
+        """Read every log up to its head; refuse one that is not what was signed."""
         for name in self.streams.names():
             self.streams.get(name)
+        self._require_signed()
         self.ready = True
+
+    def _require_signed(self) -> None:
+        """Hold the logs against the newest checkpoints: from here on we sign what follows from them."""
+        points = () if self.checkpoints is None else self.checkpoints.read(last=CHECKPOINTS_READ)
+        here = {point["stream"]: point for point in points if point["key"] == self.signer.public_key}
+        for name in self.streams.names():
+            point = here.get(name)
+            found = [] if point is None else self.store.events(name, point["seq"] - 1, 1)
+            if point is not None and (not found or found[0].hash != point["hash"]):
+                raise BrokenLog(
+                    f"Event {point['seq']} of {name!r} is not the one that was signed: the log was changed, cut or put "
+                    f"back from an old copy. If that was meant, move {self.checkpoints and self.checkpoints.path} away."
+                )
 
     def close(self) -> None:
         """Sign and save where every stream stands, and let go of the store."""
@@ -391,6 +408,9 @@ class Engine:
             found = self.store.secret(stream)
             if found is None:
                 raise Unknown(f"There is no stream named {stream!r}.")
+            created = self.store.events(stream, 0, 1)[0].event
+            if hashlib.sha256(found).hexdigest() != created.data["secret"]:
+                raise BrokenLog(f"The secret behind the decisions of {stream!r} is not the one its log commits to.")
             self._secrets[stream] = found
         return self._secrets[stream]
 

@@ -28,21 +28,28 @@ def export(
     *,
     people: bool = True,
 ) -> Iterator[dict[str, Any]]:
-    """The lines of an export, as the log stands at its first line."""
+    """The lines of an export, as the log stands at its first line; later, if people are erased while it is written."""
     last, hash = store.head(stream)
     header = {"format": FORMAT, "stream": stream, "public_key": signer.public_key, "events": last, "people": people}
     yield {"line": "header"} | header
     after = 0
-    beside: list[str] = []
+    gone: set[str] = set()  # committed to, neither shown nor erased by an event so far
     while after < last:
-        page = store.events(stream, after, min(PAGE, last - after))
-        for sealed in page:
-            yield {"line": "event"} | sealed.to_dict()
-            beside += sealed.event.refs
-        after = page[-1].seq
-    if people:
-        for aside in store.asides_of(beside):
+        beside: list[str] = []
+        erased: set[str] = set()
+        while after < last:
+            page = store.events(stream, after, min(PAGE, last - after))
+            for sealed in page:
+                yield {"line": "event"} | sealed.to_dict()
+                beside += sealed.event.refs
+                erased |= set(sealed.event.data.get("refs", ()))
+            after = page[-1].seq
+        gone = (gone | set(beside)) - erased
+        for aside in store.asides_of(beside, stream) if people else ():
+            gone.discard(aside.ref)
             yield _line(aside)
+        if people and gone:
+            last, hash = store.head(stream)  # with the events that say why they are not there any more
     for checkpoint in checkpoints.read(stream) if checkpoints is not None else ():
         if checkpoint["seq"] <= last:
             yield {"line": "checkpoint"} | checkpoint

@@ -214,13 +214,11 @@ def _closing(state: State, one: OpenRound, now: float) -> list[Fact]:
     if not one.may_close(state.waits, now):
         return []
     assert one.verdict is not None
-    model, policy, waits = state.stream, state.policy, state.waits
+    model, policy = state.stream, state.policy
     assert policy is not None, "a live stream knows its learner"
-    discarded = (one.verdict.outcome == "expired" and waits.audit_end == "discard") or (
-        one.labelled != "complete" and waits.label_end == "discard"
-    )
-    closed = _fact("round_closed", round=one.t, audit=one.verdict.outcome, labels=one.labelled, learns=not discarded)
-    if discarded:
+    learns = one.teaches(state.waits)
+    closed = _fact("round_closed", round=one.t, audit=one.verdict.outcome, labels=one.labelled, learns=learns)
+    if not learns:
         return [closed]
     learned = _fact(
         "learned",
@@ -230,7 +228,7 @@ def _closing(state: State, one: OpenRound, now: float) -> list[Fact]:
         delay=policy.version - one.version,
         outstanding=state.outstanding - 1,
         waited=round(now - one.opened_at, 6),
-        dropped=_dropped(one),
+        dropped=dropped(one),
     )
     return [closed, learned]
 
@@ -397,13 +395,13 @@ def seen(one: OpenRound) -> Round:
         labels = labels.copy()
         labels[list(one.erased)] = np.nan
     verdict = one.verdict
-    if verdict is None or not verdict.reviewed or _dropped(one):
+    if verdict is None or not verdict.reviewed or dropped(one):
         return Round(Batch(one.rows, labels, None), one.probabilities, None, reviewed=False)
     report = None if verdict.pair is None else Report(*verdict.pair)
     return Round(Batch(one.rows, labels, None), one.probabilities, report)
 
 
-def _dropped(one: OpenRound) -> bool:
+def dropped(one: OpenRound) -> bool:
     """Whether its report is about somebody who was erased since, and so can't be learned."""
     return one.verdict is not None and one.verdict.pair is not None and not one.erased.isdisjoint(one.verdict.pair)
 
@@ -428,7 +426,7 @@ def _with_round(
 ) -> Totals:
     y, C = round.batch.y, data["penalty"]
     s = signed_weights(y, round.report, C, costs)
-    outcome = "skipped" if _dropped(one) or one.verdict is None else one.verdict.outcome
+    outcome = "skipped" if dropped(one) or one.verdict is None else one.verdict.outcome
     return totals._replace(
         learned=totals.learned + 1,
         people=totals.people + len(y),

@@ -126,6 +126,11 @@ class OpenRound:
         """Whether audit and labels are both settled."""
         return self.labelled is not None and self.settled_at(waits) <= now
 
+    def teaches(self, waits: Waits) -> bool:
+        """Whether the learner learns from it when it closes; a wait that ended may say that it is discarded."""
+        unaudited = self.verdict is not None and self.verdict.outcome == "expired" and waits.audit_end == "discard"
+        return not unaudited and (self.labelled == "complete" or waits.label_end != "discard")
+
 
 class OpenRounds(Mapping[int, OpenRound]):
     """The open rounds by number, in the order of opening; changing one copies a page of them, not all.

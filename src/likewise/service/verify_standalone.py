@@ -5,7 +5,9 @@
 It checks that no event was changed, removed, swapped, inserted or cut off the end; that every signed checkpoint is
 genuine and stands on this very chain; and that every person shown is the one the log committed to. It doesn't run the
 learner again: ``likewise verify`` does. A chain that was recomputed from the start is told from the true one only by a
-checkpoint or a receipt, and those only by a public key that you did *not* get from the same file.
+checkpoint or a receipt, and those only by a public key that you did *not* get from the same file. Whoever has the
+service's own key can sign another chain: only a checkpoint or a receipt that you kept yourself shows that, up to the
+event it speaks of.
 
 The service itself writes its log with the functions of this file, so what an outsider reads here is what it does.
 """
@@ -15,6 +17,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import math
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -27,6 +30,10 @@ GENESIS = "0" * 64
 SPELLING = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 PURPOSE = b"likewise checkpoint 1\n"
 """Signed together with every checkpoint, so that a signature can't be passed off as one of something else."""
+SALT = 32
+"""Bytes of a salt. Of a fixed length, so that no byte can be moved between it and what it salts."""
+CHECKPOINT = {"stream", "seq", "hash", "at", "key", "signature"}
+"""What a checkpoint holds, and nothing else: what isn't signed says nothing."""
 
 
 def canonical(value: Any) -> bytes:
@@ -97,21 +104,25 @@ class Checker:
     def __init__(self, key: str | None = None) -> None:
         self.found = Findings()
         self._key = key
+        self._lines = 0
         self._header: dict[str, Any] = {}
         self._hashes: dict[int, str] = {}
         self._promises: dict[str, Promise] = {}
-        self._erased: set[str] = set()
+        self._erased: dict[str, int] = {}
         self._asides: dict[str, dict[str, Any]] = {}
         self._checkpoints: list[dict[str, Any]] = []
 
     def take(self, line: dict[str, Any]) -> None:
         """Look at one line."""
         rest = {name: value for name, value in line.items() if name != "line"}
+        self._lines += 1
         try:
+            if (line["line"] == "header") != (self._lines == 1):
+                self._wrong(0, f"Line {self._lines} is a header, or none where it must be: it is the first line alone.")
             if line["line"] == "event":
                 self._take_event(rest)
             elif line["line"] == "aside":
-                self._asides[rest["ref"]] = rest
+                self._take_aside(rest)
             elif line["line"] == "checkpoint":
                 self._checkpoints.append(rest)
             elif line["line"] == "header":
@@ -121,17 +132,20 @@ class Checker:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             self._wrong(self.found.events + 1, f"A line after event {self.found.events} is malformed: {error!r}.")
 
-    def finish(self, elsewhere: Iterable[dict[str, Any]] = ()) -> Findings:
+    def finish(self, elsewhere: Iterable[dict[str, Any]] | None = None) -> Findings:
         """The findings; ``elsewhere`` are checkpoints or receipts that were kept apart from the export."""
         try:
             self._check_asides()
-            told = [*self._checkpoints, *self._mine(elsewhere)]
+            kept = [] if elsewhere is None else [point for point in elsewhere if point["stream"] == self.found.stream]
+            told = [*self._checkpoints, *kept]
             self._check_checkpoints(list({canonical(point): point for point in told}.values()))
+            self._say_how_far(None if elsewhere is None else kept)
+            whole = self._header.get("events", -1)
+            if not 0 <= whole <= self.found.events:  # more, if people were erased while it was written
+                last = self.found.events
+                self._wrong(last + 1, f"The export should hold {whole} events and has {last}.")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             self._wrong(0, f"The lines after the events are malformed: {error!r}.")
-        if self._header.get("events") != self.found.events:
-            whole = self._header.get("events")
-            self._wrong(self.found.events + 1, f"The export should hold {whole} events and has {self.found.events}.")
         return self.found
 
     def _wrong(self, seq: int, sentence: str) -> None:
@@ -164,9 +178,25 @@ class Checker:
         beside = [(one, "person") for one in data.get("people", ())] + [(data.get("remark"), "remark")]
         for one, what in beside:
             if one:
+                if one["ref"] in self._promises:
+                    self._wrong(seq, f"Event {seq} commits to {one['ref']}, as an event before it does.")
                 self._promises[one["ref"]] = Promise(seq, data["round"], what, one["commitment"])
         if kind == "person_erased":
-            self._erased |= set(data["refs"])
+            self._take_erasure(seq, data)
+        if kind == "stream_created" and data["settings"]["name"] != found.stream:
+            self._wrong(seq, f"Event {seq} creates the stream {data['settings']['name']!r}, not {found.stream!r}.")
+
+    def _take_erasure(self, seq: int, data: dict[str, Any]) -> None:
+        """What is erased was committed to before, in the very rounds that the event names."""
+        known = [self._promises[ref].round for ref in data["refs"] if ref in self._promises]
+        if len(known) != len(data["refs"]) or sorted(set(known)) != data["rounds"]:
+            self._wrong(seq, f"Event {seq} erases what no event before it committed to in the rounds it names.")
+        self._erased |= dict.fromkeys(data["refs"], seq)
+
+    def _take_aside(self, aside: dict[str, Any]) -> None:
+        if aside["ref"] in self._asides:
+            self._wrong(self.found.events + 1, f"The reference {aside['ref']} is shown twice.")
+        self._asides[aside["ref"]] = aside
 
     def _check_asides(self) -> None:
         """Every person shown is the one committed to, and whoever isn't shown was erased by an event."""
@@ -177,24 +207,27 @@ class Checker:
                 continue
             same = set(aside) == {"ref", "kind", "round", "salt", "content"}
             same = same and (aside["kind"], aside["round"]) == (promise.kind, promise.round)
+            same = same and len(unhex(aside["salt"])) == SALT
             if not same or commitment(aside["salt"], aside["content"]) != promise.commitment:
                 self._wrong(promise.seq, f"What is shown for {ref} is not what event {promise.seq} committed to.")
+            # Whoever is erased while an export is written may stand in it already.
+            if self._erased.get(ref, math.inf) <= self._header.get("events", 0):
+                self._wrong(self._erased[ref], f"Event {self._erased[ref]} erased {ref}, which is still shown.")
         self.found.asides, self.found.erased = len(self._asides), len(self._erased)
-        if not self._header.get("people"):
+        if self._header.get("people") is not True:
+            if self._asides:
+                self._wrong(0, "The export says that it was made without people, and shows some.")
             self.found.notes.append("The export was made without people: no commitment could be opened.")
             return
         hidden = {ref: one.seq for ref, one in self._promises.items() if ref not in self._asides}
         for seq in sorted({seq for ref, seq in hidden.items() if ref not in self._erased}):
             self._wrong(seq, f"Event {seq} commits to something that is neither shown nor erased.")
 
-    def _mine(self, elsewhere: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        return (point for point in elsewhere if point["stream"] == self.found.stream)
-
     def _check_checkpoints(self, checkpoints: list[dict[str, Any]]) -> None:
         for point in checkpoints:
             seq, key = point["seq"], str(self._key)
             signed = verify_signature(unhex(key), unhex(point["signature"]), signed_bytes(point))
-            if point["key"] != key or not signed:
+            if point["key"] != key or not signed or set(point) != CHECKPOINT:
                 self._wrong(seq, f"The checkpoint of event {seq} is not signed with the key {key}.")
             elif point["stream"] != self.found.stream:
                 self._wrong(seq, f"A checkpoint is of the stream {point['stream']!r}.")
@@ -206,9 +239,23 @@ class Checker:
         if not checkpoints:
             self.found.notes.append("There is no checkpoint: a chain recomputed from its start would not be noticed.")
 
+    def _say_how_far(self, kept: list[dict[str, Any]] | None) -> None:
+        """Up to where the log can't have been rewritten by somebody who has the service's key."""
+        if kept is None:
+            self.found.notes.append(
+                "No checkpoint kept elsewhere was given: whoever has the service's key could have rewritten all of it."
+            )
+        elif not kept:
+            self._wrong(0, f"Of the checkpoints kept elsewhere, none is of the stream {self.found.stream!r}.")
+        elif (newest := max(point["seq"] for point in kept)) < self.found.events:
+            self.found.notes.append(
+                f"The newest checkpoint kept elsewhere is of event {newest}: what came after it, up to event "
+                f"{self.found.events}, rests on the word of whoever has the service's key."
+            )
+
 
 def check(
-    lines: Iterable[dict[str, Any]], elsewhere: Iterable[dict[str, Any]] = (), key: str | None = None
+    lines: Iterable[dict[str, Any]], elsewhere: Iterable[dict[str, Any]] | None = None, key: str | None = None
 ) -> Findings:
     """Check the lines of an export; ``elsewhere`` are checkpoints or receipts kept apart, ``key`` the public key."""
     checker = Checker(key)
@@ -294,7 +341,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--key", help="the service's public key, 64 hexadecimal digits")
     parser.add_argument("--checkpoints", help="a file of signed checkpoints or receipts, kept elsewhere")
     given = parser.parse_args(arguments)
-    found = check(read_lines(given.export), read_lines(given.checkpoints) if given.checkpoints else (), given.key)
+    found = check(read_lines(given.export), read_lines(given.checkpoints) if given.checkpoints else None, given.key)
     say = sys.stdout.write
     say(f"Stream {found.stream}: {found.events} events, {found.checkpoints} checkpoints, ")
     say(f"{found.asides} commitments opened, {found.erased} erased.\n")

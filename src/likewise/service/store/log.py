@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Row, bindparam, delete, select
 
 from likewise.service.events import Aside, Sealed, loads, unsealed
+from likewise.service.problems import BrokenLog
 from likewise.service.store import tables
 from likewise.service.store.append import Append, Work, carry_out, chunks
 from likewise.service.store.connections import address, lock_migrations, readers, writers
@@ -39,6 +41,8 @@ class Store:
 
     def __init__(self, database: str | Path) -> None:
         self.url = address(database)
+        self.keyed_hash: Callable[[bytes], str] = lambda content: hashlib.sha256(content).hexdigest()
+        """What seals the caches; the engine puts a hash with the service's key in its place."""
         self._readers = readers(self.url)
         self._writers = writers(self.url)
         self._writer: Writer[Work] = Writer(self._writers, carry_out)
@@ -148,15 +152,15 @@ class Store:
         with self.read() as connection:
             found = [_sealed(row) for row in connection.execute(wanted)]
             if asides:
-                beside = _asides(connection, [ref for sealed in found for ref in sealed.event.refs])
+                beside = _asides(connection, [ref for sealed in found for ref in sealed.event.refs], stream)
                 found = [sealed.beside(beside) for sealed in found]
         return found
 
-    def asides_of(self, refs: Sequence[str]) -> Iterator[Aside]:
-        """What is still there under some references, in their order."""
+    def asides_of(self, refs: Sequence[str], stream: str | None = None) -> Iterator[Aside]:
+        """What is still there under some references, in their order; of one stream if that is said."""
         for some in chunks(refs):
             with self.read() as connection:
-                found = _asides(connection, some)
+                found = _asides(connection, some, stream)
             yield from (found[ref] for ref in some if ref in found)
 
     def asides(self, stream: str, *, round: int | None = None, person: str | None = None) -> list[Aside]:
@@ -178,16 +182,24 @@ class Store:
 
 
 def _sealed(row: Row[Any]) -> Sealed:
-    return unsealed(dict(row._mapping) | {"data": loads(row.data)})
+    sealed = unsealed(dict(row._mapping) | {"data": loads(row.data)})
+    # Rounds are found by this column, which no hash covers: somebody could make an event disappear from its round.
+    if row.round != sealed.event.round:
+        raise BrokenLog(f"Event {row.seq} of {row.stream!r} is filed under round {row.round}, and is of another.")
+    return sealed
 
 
-def _aside(row: Row[Any]) -> Aside:
-    return Aside(row.ref, row.kind, row.round, row.salt, loads(row.content))
+def _aside(row: Row[Any], stream: str | None = None) -> Aside:
+    aside = Aside(row.ref, row.kind, row.round, row.salt, loads(row.content))
+    # People are found by these columns: somebody who is filed elsewhere could not be erased.
+    if row.person != aside.person or (stream or row.stream) != row.stream:
+        raise BrokenLog(f"What is kept under {row.ref} in {stream or row.stream!r} is filed wrongly.")
+    return aside
 
 
-def _asides(connection: Connection, refs: Sequence[str]) -> dict[str, Aside]:
+def _asides(connection: Connection, refs: Sequence[str], stream: str | None = None) -> dict[str, Aside]:
     found: dict[str, Aside] = {}
     for some in chunks(refs):
         wanted = select(tables.asides).where(tables.asides.c.ref.in_(some))
-        found |= {row.ref: _aside(row) for row in connection.execute(wanted)}
+        found |= {row.ref: _aside(row, stream) for row in connection.execute(wanted)}
     return found

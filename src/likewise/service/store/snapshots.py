@@ -1,7 +1,12 @@
-"""Snapshots: states along the log, so that it need not be read from its beginning. A cache, nothing more."""
+"""Snapshots: states along the log, so that it need not be read from its beginning. A cache, nothing more.
+
+No hash of the log covers them, so each is sealed with the service's key: somebody who only has the database can't give
+a stream another past.
+"""
 
 from __future__ import annotations
 
+import hmac
 from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select
@@ -19,7 +24,9 @@ class Snapshots:
 
     def save(self, stream: str, seq: int, hash: str, format: int, state: Any) -> None:
         """Keep a state in place of an older one; it counts only on the chain that it was taken from."""
-        row = {"stream": stream, "seq": seq, "hash": hash, "format": format, "state": dumps(state)}
+        text = dumps(state)
+        kept = dumps({"seal": self._seal(stream, seq, hash, text), "state": text})
+        row = {"stream": stream, "seq": seq, "hash": hash, "format": format, "state": kept}
         self._store.write(lambda connection: _replace(connection, stream, seq, row))
 
     def latest(self, stream: str, format: int) -> tuple[int, str, Any] | None:
@@ -33,7 +40,17 @@ class Snapshots:
         )
         with self._store.read() as connection:
             found = connection.execute(wanted).first()
-        return None if found is None else (found.seq, found.hash, loads(found.state))
+        if found is None:
+            return None
+        try:
+            kept = loads(found.state)
+            genuine = hmac.compare_digest(kept["seal"], self._seal(stream, found.seq, found.hash, kept["state"]))
+            return (found.seq, found.hash, loads(kept["state"])) if genuine else None
+        except (ValueError, TypeError, KeyError):  # another layout, or somebody's own
+            return None
+
+    def _seal(self, stream: str, seq: int, hash: str, state: str) -> str:
+        return self._store.keyed_hash(dumps(["snapshot", stream, seq, hash, state]).encode())
 
 
 def _replace(connection: Connection, stream: str, seq: int, row: dict[str, Any]) -> None:

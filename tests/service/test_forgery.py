@@ -1,0 +1,370 @@
+"""Forgers who know what they are doing: one has the database and the export, the other has the service's key."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from forging import SIGNER, events, lived, renumbered, write
+from loans import loans, people
+from sqlalchemy import text
+
+from likewise.service.chain import CheckpointFile
+from likewise.service.engine import Engine
+from likewise.service.problems import BrokenLog
+from likewise.service.store import Store
+from likewise.service.verify import verify
+from likewise.service.verify_standalone import commitment
+
+X = np.random.default_rng(2).random((3, 2))
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    """The lines of an honest export, after somebody in an open round was erased; and its checkpoints."""
+    folder = tmp_path_factory.mktemp("honest")
+    engine = lived(folder)
+    engine.erase("loans", "11.1", "root")
+    lines = list(engine.export("loans"))
+    engine.close()
+    return lines, folder / "checkpoints.jsonl"
+
+
+def plain(exported):
+    """The same lines to be bent, without checkpoints."""
+    return deepcopy([line for line in exported[0] if line["line"] != "checkpoint"])
+
+
+def first(lines, kind, **data):
+    """The place of the first event of a kind that holds these data."""
+    return next(i for i in events(lines) if lines[i]["kind"] == kind and data.items() <= lines[i]["data"].items())
+
+
+class TestWithoutTheKey:
+    """What isn't signed or chained must still be what it was."""
+
+    @pytest.fixture
+    def found(self, exported, tmp_path):
+        def run(lines):
+            path = write(tmp_path / "export.jsonl", lines)
+            return verify(path, key=SIGNER.public_key, checkpoints=exported[1], replay=False).first
+
+        assert run(exported[0]) is None
+        return run
+
+    def test_a_person_shown_twice_is_not_shown_as_somebody_else(self, exported, found):
+        lines = deepcopy(exported[0])
+        i = next(i for i, line in enumerate(lines) if line["line"] == "aside")
+        other = lines[i] | {"content": {"id": "mallory", "features": {}}}
+        assert "twice" in found([*lines[:i], other, *lines[i:]])[1]
+
+    def test_people_can_not_be_hidden_behind_a_header_that_says_there_are_none(self, exported, found):
+        lines = deepcopy(exported[0])
+        lines[0]["people"] = False
+        without = [line for line in lines if line.get("content", {}).get("id") != "4.1"]
+        assert "without people, and shows some" in found(without)[1]
+        lines[0]["people"] = True
+        assert "header" in found([*without, lines[0] | {"people": False}])[1]
+
+    def test_a_checkpoint_says_nothing_that_is_not_signed(self, exported, found):
+        lines = deepcopy(exported[0])
+        lines[-1]["reviewed_by"] = "the authority"
+        assert "not signed" in found(lines)[1]
+
+    def test_whoever_was_erased_is_not_shown(self, tmp_path):
+        engine = lived(tmp_path)
+        gone = next(line for line in engine.export("loans") if line.get("content", {}).get("id") == "4.1")
+        engine.erase("loans", "4.1", "root")
+        lines = list(engine.export("loans"))
+        engine.close()
+        seen = verify(write(tmp_path / "export.jsonl", [*lines, gone]), key=SIGNER.public_key, replay=False).first
+        assert "still shown" in seen[1]
+
+    def test_checkpoints_of_another_stream_do_not_pass_for_a_check(self, exported, tmp_path):
+        other = write(tmp_path / "other.jsonl", [SIGNER.sign("other", 1, "0" * 64, "now")])
+        path = write(tmp_path / "export.jsonl", exported[0])
+        assert "none is of the stream 'loans'" in verify(path, checkpoints=other, replay=False).first[1]
+
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "UPDATE events SET round = 2 WHERE kind = 'audited' AND round = 1",
+            "UPDATE asides SET person = 'nobody' WHERE person = '4.1'",
+            "UPDATE asides SET stream = 'elsewhere' WHERE person = '4.1'",
+        ],
+    )
+    def test_nothing_is_filed_where_it_would_not_be_found(self, tmp_path, statement):
+        """Columns by which rounds and people are looked up, and which no hash covers."""
+        engine = changed(lived(tmp_path), statement)
+        with pytest.raises(BrokenLog):
+            list(engine.export("loans"))
+        engine.store.close()
+
+    def test_decisions_come_from_the_secret_that_the_log_commits_to(self, tmp_path):
+        engine = changed(lived(tmp_path), f"UPDATE streams SET secret = '{'ab' * 32}'")
+        engine.resume("loans", "root")
+        engine._secrets.clear()  # as in another process
+        asked = [{"id": "ann", "features": {"score": 0.5, "age": 0.5, "sex": 0.0}}]
+        with pytest.raises(BrokenLog, match="secret"):
+            engine.decide("loans", asked, "decider")
+        engine.store.close()
+
+    def test_a_snapshot_is_the_services_own(self, tmp_path):
+        """A forged one would give the stream another past: fewer reports, other weights."""
+        engine = lived(tmp_path)
+        honest = engine.stream("loans")
+        engine.close()
+        with Store(tmp_path / "log.db") as store, store.read() as connection:
+            (kept,) = connection.scalars(text("SELECT state FROM snapshots"))
+            forged = json.loads(kept)
+            state = json.loads(forged["state"])
+            state["totals"]["errors"] = 0.0
+            forged["state"] = json.dumps(state, sort_keys=True, separators=(",", ":"))
+            put = text("UPDATE snapshots SET state = :state")
+            store.write(lambda connection: connection.execute(put, {"state": json.dumps(forged)}) and None)
+            again = Engine(store, SIGNER)
+            again.start()
+            assert again.stream("loans") == honest
+
+    def test_a_service_does_not_go_on_from_a_log_that_is_not_what_it_signed(self, tmp_path):
+        engine = lived(tmp_path)
+        head = engine.store.head("loans")[0]
+        changed(engine, f"DELETE FROM events WHERE seq = {head}").store.close()
+        with Store(tmp_path / "log.db") as store:
+            again = Engine(store, SIGNER, CheckpointFile(tmp_path / "checkpoints.jsonl"))
+            with pytest.raises(BrokenLog, match=f"Event {head} of 'loans' is not the one that was signed"):
+                again.start()
+            assert not again.ready
+
+
+def changed(engine, statement):
+    """Somebody with the database in their hands, past the triggers."""
+    for trigger in ("events_follow", "events_stay", "events_last"):
+        engine.store.write(lambda connection, name=trigger: connection.execute(text(f"DROP TRIGGER {name}")))
+    engine.store.write(lambda connection: connection.execute(text(statement)))
+    return engine
+
+
+def after(lines, i, kind, **data):
+    """One more event after the one at ``i``, at the same time; its place."""
+    lines.insert(i + 1, lines[i] | {"kind": kind, "data": data})
+    return i + 1
+
+
+def second_verdict(lines):
+    i = first(lines, "audited")
+    return after(lines, i, "audited", round=lines[i]["data"]["round"], verdict="skipped", by="ann")
+
+
+def changed_label(lines):
+    i = first(lines, "labels_received")
+    position, label = lines[i]["data"]["labels"][0]
+    data = lines[i]["data"] | {"labels": [[position, 1 - label]]}
+    return after(lines, i, "labels_received", **data)
+
+
+def lesson_discarded(lines):
+    i = first(lines, "round_closed")
+    lines[i]["data"]["learns"] = False
+    del lines[i + 1]
+    return i
+
+
+def lesson_left_out(lines):
+    i = first(lines, "learned")
+    del lines[i]
+    return i
+
+
+def new_beginning(lines):
+    i = first(lines, "learned")
+    return after(lines, i, "stream_created", **lines[1]["data"])
+
+
+def audit_ended_early(lines):
+    return after(lines, first(lines, "round_opened"), "audited", round=1, verdict="expired", by="clock")
+
+
+def labels_ended_early(lines):
+    return after(lines, first(lines, "round_opened"), "labels_expired", round=1, outcome="expired", missing=3)
+
+
+def decided_while_stopped(lines):
+    i = first(lines, "round_opened", round=4)
+    lines.insert(i, lines[i] | {"kind": "stopped", "data": {"reason": "lunch", "by": "root"}})
+    return i + 1
+
+
+def policy_by_another_name(lines):
+    versions = [(lines[i]["data"]["version"], i) for i in events(lines) if lines[i]["kind"] == "round_opened"]
+    i = next(i for place, (version, i) in enumerate(versions) if version in [v for v, _ in versions[:place]])
+    lines[i]["data"]["policy"] = "f" * 64
+    return i
+
+
+def another_average(lines):
+    i = first(lines, "learner_checkpointed")
+    lines[i]["data"]["average"][0] += 1.0
+    return i
+
+
+def another_erasure(lines):
+    i = first(lines, "person_erased")
+    lines[i]["data"]["rounds"] = [1]
+    return i
+
+
+def retracted_nothing(lines):
+    return after(lines, first(lines, "round_opened"), "audit_retracted", round=1, by="ann")
+
+
+def closed_too_soon(lines):
+    lines[1]["data"]["settings"]["waits"]["grace"] = 1000.0
+    return first(lines, "round_closed", audit="cleared")
+
+
+def cleared_with_a_pair(lines):
+    i = first(lines, "audited", verdict="cleared")
+    lines[i]["data"] |= {"pair": [0, 1], "gap": 0.5}
+    return i
+
+
+def another_wait(lines):
+    i = first(lines, "learned")
+    lines[i]["data"]["waited"] += 1.0
+    return i
+
+
+def a_report_that_was_not_dropped(lines):
+    i = first(lines, "learned")
+    lines[i]["data"]["dropped"] = True
+    return i
+
+
+def resumed_while_running(lines):
+    return after(lines, first(lines, "round_opened"), "resumed", by="root")
+
+
+def late_before_its_time(lines):
+    i = first(lines, "round_opened")
+    return after(lines, i, "labels_late", round=1, labels=[[0, 1]], by="decider")
+
+
+def a_round_too_large(lines):
+    lines[1]["data"]["settings"]["largest_batch"] = 2
+    return first(lines, "round_opened")
+
+
+def decided_against_all_odds(lines):
+    i = first(lines, "round_opened")
+    lines[i]["data"]["people"][0]["decision"] = 2
+    return i
+
+
+def a_salt_of_another_length(lines):
+    """Without a fixed length, bytes could be moved between the salt and what it salts."""
+    i = first(lines, "round_opened")
+    one = lines[i]["data"]["people"][0]
+    aside = next(line for line in lines if line.get("ref") == one["ref"])
+    aside["salt"] = "ab" * 31
+    one["commitment"] = commitment(aside["salt"], aside["content"])
+    return i
+
+
+FORGERIES = [
+    second_verdict, changed_label, lesson_discarded, lesson_left_out, new_beginning, audit_ended_early,
+    labels_ended_early, decided_while_stopped, policy_by_another_name, another_average, another_erasure,
+    retracted_nothing, closed_too_soon, cleared_with_a_pair, another_wait, a_report_that_was_not_dropped,
+    resumed_while_running, late_before_its_time, a_round_too_large, decided_against_all_odds, a_salt_of_another_length,
+]  # fmt: skip
+
+
+def signed(lines):
+    """A whole chain of their own, well signed."""
+    whole = renumbered(lines)
+    last = whole[events(whole)[-1]]
+    return [*whole, {"line": "checkpoint"} | SIGNER.sign("loans", last["seq"], last["hash"], last["at"])]
+
+
+class TestWithTheKey:
+    """They chain and sign what they like; what can't have happened is found all the same."""
+
+    def test_an_honest_log_passes(self, exported, tmp_path):
+        found = verify(write(tmp_path / "export.jsonl", signed(plain(exported))), key=SIGNER.public_key)
+        assert found.first is None
+
+    @pytest.mark.parametrize("forge", FORGERIES, ids=lambda forge: forge.__name__)
+    def test_what_can_not_have_happened_is_named(self, exported, tmp_path, forge):
+        lines = plain(exported)
+        place = forge(lines)
+        path = write(tmp_path / "export.jsonl", signed(lines))
+        found = verify(path, key=SIGNER.public_key)
+        assert found.first is not None
+        assert found.first[0] == events(lines).index(place) + 1
+
+    @pytest.mark.parametrize("forge", [second_verdict, lesson_left_out, new_beginning])
+    def test_also_where_nobody_is_shown(self, exported, tmp_path, forge):
+        lines = [line for line in plain(exported) if line["line"] != "aside"]
+        lines[0]["people"] = False
+        assert verify(write(tmp_path / "export.jsonl", signed(lines)), key=SIGNER.public_key).first is None
+        forge(lines)
+        assert verify(write(tmp_path / "export.jsonl", signed(lines)), key=SIGNER.public_key).first is not None
+
+    def test_nobody_is_decided_about_otherwise_than_before(self, start, tmp_path):
+        """The same person at the same probability: the secret that decides is one for each of them."""
+        engine = start(tmp_path / "log.db")
+        engine.create(loans(), "root")
+        for _ in range(2):
+            engine.decide("loans", people(X), "decider")
+        lines = [line for line in engine.export("loans") if line["line"] != "checkpoint"]
+        assert verify(write(tmp_path / "export.jsonl", lines)).first is None
+        one = lines[first(lines, "round_opened", round=2)]["data"]["people"][0]
+        assert 0 < one["probability"] < 1
+        one["decision"] = 1 - one["decision"]
+        found = verify(write(tmp_path / "export.jsonl", renumbered(lines))).first
+        assert "otherwise than before" in found[1]
+
+    def test_another_past_is_found_against_a_checkpoint_that_was_kept(self, exported, tmp_path):
+        """Nothing in it is impossible: somebody else made a verdict."""
+        lines = plain(exported)
+        lines[first(lines, "audited", by="ann")]["data"]["by"] = "mallory"
+        path = write(tmp_path / "export.jsonl", signed(lines))
+        alone = verify(path, key=SIGNER.public_key)
+        assert alone.first is None
+        assert any("could have rewritten all of it" in note for note in alone.findings.notes)
+        assert "is not the one that was signed" in verify(path, checkpoints=exported[1]).first[1]
+
+    def test_it_is_said_up_to_where_a_kept_checkpoint_reaches(self, exported, tmp_path):
+        lines = exported[0]
+        some = lines[events(lines)[19]]
+        kept = write(tmp_path / "kept.jsonl", [SIGNER.sign("loans", 20, some["hash"], some["at"])])
+        found = verify(write(tmp_path / "export.jsonl", lines), key=SIGNER.public_key, checkpoints=kept, replay=False)
+        assert found.first is None
+        assert any("kept elsewhere is of event 20" in note for note in found.findings.notes)
+
+
+def test_an_export_that_is_written_while_somebody_is_erased_still_verifies(start, tmp_path):
+    engine = start(tmp_path / "log.db")
+    engine.create(loans(), "root")
+    engine.decide("loans", people(X), "decider")
+    lines = engine.export("loans")
+    seen = [next(lines) for _ in range(3)]  # the header and both events; nobody yet
+    engine.erase("loans", "1", "root")
+    engine.decide("loans", people(X), "decider")
+    found = verify(write(tmp_path / "export.jsonl", [*seen, *lines]), key=engine.signer.public_key)
+    assert found.first is None
+    assert found.findings.erased == 1
+
+
+def test_half_a_line_that_a_power_cut_left_spoils_no_checkpoint(tmp_path):
+    file = CheckpointFile(tmp_path / "checkpoints.jsonl")
+    one, two = (SIGNER.sign("loans", seq, "ab" * 32, "now") for seq in (1, 2))
+    file.write([one])
+    with open(file.path, "a") as torn:
+        torn.write('{"stream":"lo')
+    assert list(file.read()) == [one]
+    file.write([two])
+    assert list(file.read()) == [one, two]
+    assert list(file.read(last=len(json.dumps(two)))) == [two]
