@@ -430,6 +430,13 @@ class TestProcesses:
         blocked.result()
         assert engine.stream("loans")["rounds"] == 1
 
+    def test_the_database_is_let_go_of_whatever_fails_at_the_end(self, loans_engine, monkeypatch):
+        monkeypatch.setattr(loans_engine, "sign_heads", lambda: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            loans_engine.close()
+        with pytest.raises(Unavailable, match="closed"):
+            loans_engine.store.write(lambda connection: None)
+
 
 class TestErasure:
     def test_a_person_is_gone_and_everything_still_verifies(self, loans_engine):

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-import pytest
-from loans import drawn, loans, people
-from numpy.random import default_rng
+import json
 
+import pytest
+from loans import Clock, drawn, loans, people
+from numpy.random import default_rng
+from sqlalchemy import select
+from typer.testing import CliRunner
+
+from likewise.cli import app
+from likewise.errors import InvalidParameter
+from likewise.service.backup import backup, restore
+from likewise.service.chain import CheckpointFile, ErasureFile, Signer
+from likewise.service.configuration import Configuration
+from likewise.service.engine import Engine
+from likewise.service.events import dumps
 from likewise.service.problems import Unknown
+from likewise.service.store import Store, tables
+from likewise.service.verify import verify
 
 X = default_rng(1).random((2, 2))
 
@@ -44,3 +57,114 @@ def test_a_record_whose_person_is_erased_before_its_first_round_is_read_is_not_t
     monkeypatch.setattr(engine.store, "asides", found_just_before)
     with pytest.raises(Unknown):
         engine.person("loans", "1")
+
+
+# Old backups ------------------------------------------------------------------------------------------------------
+
+
+def configured(folder, database, name, **more):
+    beside = {"key": folder / f"{name}.key", "checkpoints": folder / f"{name}.points"}
+    return Configuration(database=str(database), **beside, **{"erasures": folder / f"{name}.erasures"} | more)
+
+
+def begun(configuration, clock):
+    """An engine as a service starts it."""
+    store = Store(configuration.database)
+    store.migrate()
+    files = CheckpointFile(configuration.checkpoint_file), clock, ErasureFile(configuration.erasure_file)
+    engine = Engine(store, Signer.at(configuration.key_file), *files)
+    engine.start()
+    return engine
+
+
+def everything(database):
+    """All that a database holds."""
+    with Store(database) as store, store.read() as connection:
+        return str([connection.execute(select(table)).all() for table in tables.metadata.sorted_tables])
+
+
+@pytest.mark.parametrize("target", ["sqlite", "postgresql"])
+def test_an_old_backup_does_not_bring_back_whoever_was_erased_since(database, target, new_database, tmp_path):
+    clock = Clock()
+    here = configured(tmp_path, database, "here")
+    engine = begun(here, clock)
+    engine.create(loans(), "root")
+    for t in (1, 2, 3):
+        engine.decide("loans", people(X, prefix="zeb-"), "decider")
+        engine.label("loans", t, {"zeb-0": 1, "zeb-1": 0}, "decider")
+        if t < 3:
+            engine.audit("loans", t, "none", "ann", note="as the Oracle said")
+    backup(here, tmp_path / "old")
+    clock.forward(60)
+    engine.erase("loans", "zeb-1", "root")
+    engine.close()
+    assert "zeb" not in here.erasure_file.read_text(), "the list names nobody"
+    there = configured(tmp_path, new_database(target), "there", erasures=here.erasure_file)
+    done = restore(there, tmp_path / "old")
+    assert (done.listed, done.erased) == (True, 5), "three times a person, and two remarks"
+    found = everything(there.database)
+    assert "zeb-0" in found
+    assert not [word for word in ("zeb-1", "Oracle", dumps(people(X)[1]["features"])) if word in found]
+    again = begun(there, clock)
+    with pytest.raises(Unknown):
+        again.person("loans", "zeb-1")
+    assert again.person("loans", "zeb-0")["rounds"][0]["label"] == 1
+    again.decide("loans", people(X), "decider")
+    again.sign_heads()
+    lines = list(again.export("loans"))
+    erasures = [line for line in lines if line.get("kind") == "person_erased"]
+    assert [line["data"]["by"] for line in erasures] == ["restore"]
+    export = tmp_path / "export.jsonl"
+    export.write_text("".join(dumps(line) + "\n" for line in lines))
+    assert verify(export, key=again.signer.public_key, checkpoints=there.checkpoint_file).first is None
+    assert len(list(ErasureFile(there.erasure_file).read("loans"))) == 2, (
+        "the erasure in the restored log is listed too"
+    )
+    again.close()
+
+
+def test_a_backup_without_a_list_says_who_may_be_back(tmp_path):
+    clock = Clock()
+    here = configured(tmp_path, tmp_path / "here.db", "here")
+    engine = begun(here, clock)
+    engine.create(loans(), "root")
+    backup(here, tmp_path / "old")
+    engine.close()
+
+    def restored(name, *options):
+        where = ["--database", tmp_path / name / "log.db"]
+        (tmp_path / name).mkdir()
+        found = CliRunner().invoke(app, [str(one) for one in ("restore", tmp_path / "old", *where, *options)])
+        assert found.exit_code == 0, found.output
+        return found.output
+
+    said = " ".join(restored("one").split())
+    assert "There is no list of erasures at" in said
+    assert "whoever was erased after 2023-11-14" in said
+    told = json.loads(restored("two", "--json"))
+    assert (told["list_of_erasures"], told["erased_again"], told["streams"]) == (None, 0, 1)
+    listed = json.loads(restored("three", "--json", "--erasures", here.erasure_file))
+    assert listed["list_of_erasures"] == str(here.erasure_file), "an empty list says that nobody was erased"
+    with pytest.raises(InvalidParameter, match="erasures"):
+        restore(configured(tmp_path, tmp_path / "four.db", "four"), tmp_path / "old")
+
+
+def test_an_erasure_is_listed_even_if_the_service_dies_before_it_does_so(tmp_path, monkeypatch):
+    here = configured(tmp_path, tmp_path / "here.db", "here")
+    engine = begun(here, Clock())
+    engine.create(loans(), "root")
+    engine.decide("loans", people(X), "decider")
+
+    def full(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(ErasureFile, "write", full)
+    assert engine.erase("loans", "1", "root")["rounds"] == [1]
+    monkeypatch.undo()
+    assert ErasureFile(here.erasure_file).refs("loans") == []
+    engine.store.close()
+    again = begun(here, Clock())
+    assert len(ErasureFile(here.erasure_file).refs("loans")) == 1
+    again.tick()
+    again.close()
+    assert len(ErasureFile(here.erasure_file).refs("loans")) == 1, "and only once"

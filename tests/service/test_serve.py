@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 
 import pytest
+import typer
 from serving import STREAM, Process, free_port, people
 from typer.testing import CliRunner
 
@@ -14,6 +16,18 @@ from likewise.cli.serve import check
 from likewise.client import Client, ServiceRefused
 from likewise.errors import InvalidParameter
 from likewise.service.configuration import Configuration, configured
+
+
+def commands(group, path="likewise"):
+    """Every command of a group and of the groups within it, by its full name."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, f"{path} {name}")
+        else:
+            yield f"{path} {name}", command
+
+
+COMMANDS = dict(commands(typer.main.get_command(app)))
 
 
 def likewise(*words):
@@ -44,6 +58,33 @@ def test_from_the_first_start_to_a_backup(tmp_path):
     assert again.token is None, "the administrator's token is shown once"
     again.end()
     assert "1 stream" in likewise("restore", tmp_path / "backup", "--database", tmp_path / "other.db")
+
+
+def test_what_serve_prints_has_a_shape_that_a_program_can_wait_for(tmp_path):
+    for first in (r"This is the first start\. The administrator's token, shown only now:\nlw_[0-9a-f]{64}\n", ""):
+        server = Process(tmp_path / "loans.db")
+        said = first + r"Checkpoints are signed with the key [0-9a-f]{64}\nServing at http://127\.0\.0\.1:\d+\n"
+        assert re.fullmatch(said, server.said), server.said
+        server.end()
+
+
+def test_every_command_of_the_service_has_json(tmp_path):
+    database = ["--database", tmp_path / "loans.db"]
+    assert json.loads(likewise("user", "add", "ann", "--role", "auditor", "--json", *database))["role"] == "auditor"
+    assert [one["name"] for one in json.loads(likewise("user", "list", "--json", *database))["tokens"]] == ["ann"]
+    told = json.loads(likewise("backup", tmp_path / "backup", "--json", *database))
+    assert (told["file"], told["streams"], told["rows"]["tokens"]) == (str(tmp_path / "backup"), 0, 1)
+    other = ["--database", tmp_path / "other.db"]
+    told = json.loads(likewise("restore", tmp_path / "backup", "--json", *other))
+    assert (told["events"], told["newest_event"], told["erased_again"]) == (0, None, 0)
+    assert json.loads(likewise("user", "revoke", "ann", "--json", *other)) == {"who": "ann", "revoked": 1}
+    missing = [
+        name
+        for name, command in COMMANDS.items()
+        if name.split()[1] in ("user", "backup", "restore", "verify")
+        and not any("--json" in one.opts for one in command.params)
+    ]
+    assert missing == []
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from likewise.cli.output import console
+from likewise.cli.output import AsJson, console, print_json
 from likewise.cli.service import Config, Database, service_part
 
 EXAMPLES = """
@@ -15,10 +15,13 @@ Examples:
 
     likewise backup loans.backup --database loans.db
 
-    likewise restore loans.backup --database postgresql://localhost/loans
+    likewise restore loans.backup --database postgresql://localhost/loans --erasures loans.erasures
 """
 Keys = Annotated[Path | None, typer.Option("--key", help="The file of the signing key; beside the database.")]
 Checkpoints = Annotated[Path | None, typer.Option(help="The file of the checkpoints; beside the database.")]
+Erasures = Annotated[
+    Path | None, typer.Option(help="The file that lists what was erased since the backup; beside the database.")
+]
 
 
 def backup(
@@ -27,15 +30,17 @@ def backup(
     key: Keys = None,
     checkpoints: Checkpoints = None,
     config: Config = None,
+    as_json: AsJson = False,
 ) -> None:
     """Write everything a service knows to one file, while it runs: log, people, tokens' digests, key, checkpoints."""
     with service_part():
         from likewise.service.backup import backup as write
         from likewise.service.configuration import configured
-    counts = write(configured(config, database=database, key=key, checkpoints=checkpoints), file)
-    console.print(
-        _told(counts, f"are in {file}. It holds people's features and the signing key."), markup=False, soft_wrap=True
-    )
+    rows = write(configured(config, database=database, key=key, checkpoints=checkpoints), file)
+    if as_json:
+        print_json({"file": str(file), "streams": rows["streams"], "events": rows["events"], "rows": rows})
+        return
+    _say(_told(rows, f"are in {file}. It holds people's features and the signing key."))
 
 
 def restore(
@@ -43,14 +48,34 @@ def restore(
     database: Database = None,
     key: Keys = None,
     checkpoints: Checkpoints = None,
+    erasures: Erasures = None,
     config: Config = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Put a backup into a database without streams, all or nothing; services on other databases run on."""
+    """Put a backup into a database without streams, all or nothing, without those who were erased since."""
     with service_part():
         from likewise.service.backup import restore as read
         from likewise.service.configuration import configured
-    settings = configured(config, database=database, key=key, checkpoints=checkpoints)
-    console.print(_told(read(settings, file), "were put back."), markup=False, soft_wrap=True)
+    settings = configured(config, database=database, key=key, checkpoints=checkpoints, erasures=erasures)
+    done = read(settings, file)
+    found = str(settings.erasure_file) if done.listed else None
+    if as_json:
+        counts = {"streams": done.rows["streams"], "events": done.rows["events"], "rows": done.rows}
+        about = {"newest_event": done.newest, "list_of_erasures": found, "erased_again": done.erased}
+        print_json({"file": str(file)} | counts | about)
+        return
+    _say(_told(done.rows, "were put back."))
+    if done.listed:
+        _say(f"{done.erased:,} rows about people were erased again, as {found} lists them.")
+    elif done.newest is not None:
+        _say(
+            f"There is no list of erasures at {settings.erasure_file}: whoever was erased after {done.newest}, the "
+            "time of the backup's newest event, is back. Erase them again, or restore anew with --erasures."
+        )
+
+
+def _say(text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def _told(counts: dict[str, int], what: str) -> str:

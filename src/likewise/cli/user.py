@@ -70,12 +70,16 @@ def revoke(
     who: Annotated[str, typer.Argument(help="A name, for all its tokens; or one token as the list shows it.")],
     database: Database = None,
     config: Config = None,
+    as_json: AsJson = False,
 ) -> None:
     """Make tokens worthless; a running service refuses them within a second."""
     with open_tokens(database, config) as tokens:
         count = tokens.revoke(who)
     if count == 0:
         raise InvalidParameter(f"`who` must be a name or a token of the list that isn't revoked, got {who!r}.")
+    if as_json:
+        print_json({"who": who, "revoked": count})
+        return
     console.print(f"Revoked {count} token{'s' if count > 1 else ''}.")
 
 

@@ -3,6 +3,9 @@
 The file is a SQLite database with the same tables, whichever database they came from, and the signing key and the
 checkpoints beside them. Reading happens in one transaction (SQLite's WAL, or REPEATABLE READ on PostgreSQL), so writers
 neither wait nor show through. Rows go in through the log's own triggers: a chain that is broken can't be put back.
+
+A backup holds everybody who was erased after it was taken. Before it is put back, they are erased from it again, by the
+references that the service has listed in a file of its own (``likewise.service.chain.ErasureFile``).
 """
 
 from __future__ import annotations
@@ -13,16 +16,20 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Column, Connection, LargeBinary, MetaData, Table, Text, func, insert, inspect, select
 
 from likewise.errors import InvalidParameter, require
+from likewise.service.chain import ErasureFile, Signer
 from likewise.service.configuration import Configuration
+from likewise.service.engine import Engine
 from likewise.service.store import Store, tables
 
 ROWS = 1000
 """Copied at once."""
+BY = "restore"
+"""Who erases, in the log of a backup that is put back."""
 
 files = Table("files", MetaData(), Column("name", Text, primary_key=True), Column("content", LargeBinary))
 """In a backup only: the signing key and the checkpoints."""
@@ -46,18 +53,44 @@ def backup(configuration: Configuration, path: str | Path) -> dict[str, int]:
     return counts
 
 
-def restore(configuration: Configuration, path: str | Path) -> dict[str, int]:
-    """Put a backup into a database without streams; all of it, or nothing; how many rows of each table.
+class Restored(NamedTuple):
+    """What was put back.
+
+    Attributes
+    ----------
+    rows
+        How many of each table.
+    newest
+        When the backup's newest event happened; None if it has none.
+    listed
+        Whether there was a list of erasures; without one, whoever was erased after ``newest`` is back.
+    erased
+        Of the backup's rows about people: how many were erased again.
+    """
+
+    rows: dict[str, int]
+    newest: str | None
+    listed: bool
+    erased: int
+
+
+def restore(configuration: Configuration, path: str | Path) -> Restored:
+    """Put a backup into a database without streams; all of it, or nothing, but for people who were erased since.
 
     A service may run on the database meanwhile, with the key of the backup: it finds the streams at its next look.
     """
+    erasures = ErasureFile(configuration.erasure_file)
+    given = configuration.erasures is None or erasures.path.is_file()
+    require(given, "erasures", "be the file that lists what was erased", str(erasures.path))
     path = Path(path)
     require(path.is_file(), "file", "be what `likewise backup` wrote", str(path))
     with tempfile.TemporaryDirectory() as folder:
         copied = Path(folder) / "backup"  # a backup of an older version gets today's tables, and stays as it is
         shutil.copyfile(path, copied)
+        with _store(copied) as source:
+            beside, newest = _beside(source, path), _newest(source)
+        erased = _erased(copied, beside["key"], erasures, Path(folder) / "key")
         with _store(copied) as source, _store(configuration.database) as target:
-            beside = _beside(source, path)
             places = {"key": configuration.key_file, "checkpoints": configuration.checkpoint_file}
             for name, place in places.items():
                 same = not place.exists() or place.read_bytes() in (b"", beside[name])
@@ -65,7 +98,29 @@ def restore(configuration: Configuration, path: str | Path) -> dict[str, int]:
             counts = target.write(lambda connection: _restored(source, connection))
             for name, place in places.items():
                 _write(place, beside[name])
-    return counts
+    return Restored(counts, newest, erasures.path.exists(), erased)
+
+
+def _newest(source: Store) -> str | None:
+    with source.read() as connection:
+        newest: str | None = connection.scalar(select(func.max(tables.events.c.at)))
+    return newest
+
+
+def _erased(database: Path, key: bytes, erasures: ErasureFile, place: Path) -> int:
+    """Erase from a copy of a backup what was erased since it was taken, as events of its log; how many rows."""
+    with _store(database) as source:
+        streams = source.streams()
+        known = {name: [aside.ref for aside in source.asides_of(erasures.refs(name), name)] for name in streams}
+    known = {name: refs for name, refs in known.items() if refs}
+    if not known:
+        return 0  # a log is not read for nothing
+    _write(place, key)
+    engine = Engine(Store(database), Signer.at(place))
+    try:
+        return sum(engine.erase_again(name, refs, BY) for name, refs in known.items())
+    finally:
+        engine.close()
 
 
 @contextmanager

@@ -137,3 +137,19 @@ class LineFile:
 
 class CheckpointFile(LineFile):
     """Signed checkpoints."""
+
+
+class ErasureFile(LineFile):
+    """What was erased: the stream and hash of the event that says so, and random references, which name nobody.
+
+    A backup that is older than an erasure still holds the person; restoring it erases again what is listed here.
+    """
+
+    def begin(self) -> None:
+        """Make the file if it isn't there: an empty list says that nobody was erased, a missing one says nothing."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.touch()
+
+    def refs(self, stream: str) -> list[str]:
+        """Every reference of a stream that was ever erased."""
+        return [ref for fact in self.read(stream) for ref in fact["refs"]]

@@ -33,6 +33,9 @@ class Configuration(BaseSettings):
         default=None, description="The file of the key that signs checkpoints; beside the database."
     )
     checkpoints: Path | None = Field(default=None, description="The file that checkpoints go to; beside the database.")
+    erasures: Path | None = Field(
+        default=None, description="The file that lists the references of what was erased; beside the database."
+    )
     host: str = Field(default="127.0.0.1", description="The address to listen at.")
     port: int = Field(default=8321, ge=0, le=65535, description="The port to listen at; 0 takes a free one.")
     workers: int = Field(default=1, ge=1, description="Processes; more than one needs PostgreSQL.")
@@ -63,6 +66,11 @@ class Configuration(BaseSettings):
     def checkpoint_file(self) -> Path:
         """Where signed checkpoints go: as said, else beside the database, else here."""
         return self.checkpoints or self._beside(".checkpoints")
+
+    @property
+    def erasure_file(self) -> Path:
+        """Where erasures are listed: as said, else beside the database, else here."""
+        return self.erasures or self._beside(".erasures")
 
     def environment(self) -> dict[str, str]:
         """Variables from which another process gets the same configuration.

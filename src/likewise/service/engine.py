@@ -11,6 +11,7 @@ import itertools
 import secrets
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +21,7 @@ from likewise.errors import require, require_number
 from likewise.policies import thresholds_of
 from likewise.service import commands, views
 from likewise.service.certificate import certificate
-from likewise.service.chain import CheckpointFile, Signer
+from likewise.service.chain import CheckpointFile, ErasureFile, Signer
 from likewise.service.events import Aside, stamp
 from likewise.service.export import export
 from likewise.service.problems import BrokenLog, Conflict, Unknown
@@ -48,8 +49,8 @@ class Engine:
         Where the logs are; migrated.
     signer
         Signs receipts and checkpoints.
-    checkpoints
-        The file that checkpoints go to, if any.
+    checkpoints, erasures
+        The files that checkpoints and erasures go to, if any.
     clock
         Seconds since 1970.
     """
@@ -60,11 +61,13 @@ class Engine:
         signer: Signer,
         checkpoints: CheckpointFile | None = None,
         clock: Callable[[], float] = time.time,
+        erasures: ErasureFile | None = None,
     ) -> None:
         self.store = store
         self.signer = signer
         store.keyed_hash = signer.keyed_hash
         self.checkpoints = checkpoints
+        self.erasures = erasures
         self.clock = clock
         self.ready = False
         """Whether every log was read up to its head."""
@@ -73,12 +76,17 @@ class Engine:
         self._secrets: dict[str, bytes] = {}
         self._signed: dict[str, int] = {}
         self._unscrubbed = False
+        self._unlisted: set[str] = set()
 
     def start(self) -> None:
         """Read every log up to its head; refuse one that is not what was signed."""
         for name in self.streams.names():
             self.streams.get(name)
         self._require_signed()
+        if self.erasures is not None:
+            self.erasures.begin()
+        self._unlisted |= set(self.streams.names())  # we may have died between an erasure and its listing
+        self.list_erasures()
         self.ready = True
 
     def _require_signed(self) -> None:
@@ -96,10 +104,12 @@ class Engine:
 
     def close(self) -> None:
         """Sign and save where every stream stands, and let go of the store."""
-        self.sign_heads()
-        for live in self.streams.loaded():
-            live.save(always=True)
-        self.store.close()
+        try:
+            self.sign_heads()
+            for live in self.streams.loaded():
+                live.save(always=True)
+        finally:
+            self.store.close()
 
     # What deciders ask --------------------------------------------------------------------------------------------
 
@@ -294,13 +304,26 @@ class Engine:
 
     def erase(self, stream: str, person: str, by: str, key: Idempotency | None = None) -> dict[str, Any]:
         """Erase a person: {stream, rounds}. Their features, id and every remark about their rounds are gone."""
+        return self._erase(stream, lambda: self.store.asides(stream, person=person), by, key)
+
+    def erase_again(self, stream: str, refs: Sequence[str], by: str) -> int:
+        """Erase what is there under references that were erased elsewhere; how many were there."""
+        found = list(self.store.asides_of(refs, stream))
+        people = [aside for aside in found if aside.kind == "person"]
+        if people:
+            self._erase(stream, lambda: people, by)
+        return len(found)
+
+    def _erase(
+        self, stream: str, find: Callable[[], list[Aside]], by: str, key: Idempotency | None = None
+    ) -> dict[str, Any]:
         live = self.streams.get(stream)
         refs: list[str] = []
         rounds: list[int] = []
 
         def command(state: State) -> commands.Erase:
             live.settle()
-            mine = self.store.asides(stream, person=person)
+            mine = find()
             rounds[:] = sorted({aside.round for aside in mine})
             remarks = [a for t in rounds for a in self.store.asides(stream, round=t) if a.kind == "remark"]
             refs[:] = [aside.ref for aside in [*mine, *remarks]]
@@ -311,7 +334,21 @@ class Engine:
 
         done = self._do(live, command, lambda outcome: {"stream": stream, "rounds": list(rounds)}, key, extra)
         self._unscrubbed = not self.store.scrub()
+        self._unlisted.add(stream)
+        with suppress(OSError):  # they are erased; the clock tries again to list them
+            self.list_erasures()
         return done
+
+    def list_erasures(self) -> None:
+        """Add the erasures of the logs to their file, as far as they aren't in it."""
+        if self.erasures is None:
+            return
+        for stream in list(self._unlisted):
+            known = {fact["hash"] for fact in self.erasures.read(stream)}
+            found = [one for one in self.store.events(stream, kind="person_erased") if one.hash not in known]
+            facts = [{"stream": stream, "hash": one.hash, "refs": one.event.data["refs"]} for one in found]
+            self.erasures.write(facts)
+            self._unlisted.discard(stream)
 
     # What anybody with the right to may read ----------------------------------------------------------------------
 
@@ -361,6 +398,7 @@ class Engine:
         now, moved = self.clock(), 0
         if self._unscrubbed:
             self._unscrubbed = not self.store.scrub()
+        self.list_erasures()
         for name in self.streams.names():
             live = self.streams.get(name)
             live.current()

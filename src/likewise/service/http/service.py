@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from likewise.service.chain import CheckpointFile, Signer
+from likewise.service.chain import CheckpointFile, ErasureFile, Signer
 from likewise.service.configuration import Configuration
 from likewise.service.discretion import told
 from likewise.service.engine import Engine
@@ -38,7 +38,10 @@ class Service:
         self.store = Store(configuration.database)
         self.store.migrate()
         self.engine = Engine(
-            self.store, Signer.at(configuration.key_file), CheckpointFile(configuration.checkpoint_file)
+            self.store,
+            Signer.at(configuration.key_file),
+            CheckpointFile(configuration.checkpoint_file),
+            erasures=ErasureFile(configuration.erasure_file),
         )
         self.tokens = Tokens(self.store)
         self.metrics = Metrics()

@@ -142,13 +142,25 @@ class Store:
         return (0, GENESIS) if found is None else (found.seq, found.hash)
 
     def events(
-        self, stream: str, after: int = 0, limit: int = 1000, *, round: int | None = None, asides: bool = False
+        self,
+        stream: str,
+        after: int = 0,
+        limit: int = 1000,
+        *,
+        round: int | None = None,
+        kind: str | None = None,
+        asides: bool = False,
     ) -> list[Sealed]:
-        """Up to ``limit`` events after number ``after``, or all of one round; with their asides if wanted."""
+        """Up to ``limit`` events after number ``after``, or all of one round or kind; with their asides if wanted."""
         log = tables.events.c
         wanted = select(tables.events).where(log.stream == stream, log.seq > after).order_by(log.seq)
         # A round is told whole: without its last events a label that is known would be taken for a new one.
-        wanted = wanted.limit(limit) if round is None else wanted.where(log.round == round)
+        if round is not None:
+            wanted = wanted.where(log.round == round)
+        if kind is not None:
+            wanted = wanted.where(log.kind == kind)
+        if round is None and kind is None:
+            wanted = wanted.limit(limit)
         with self.read() as connection:
             found = [_sealed(row) for row in connection.execute(wanted)]
             if asides:
