@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from loans import Clock, drawn, loans, people
 from numpy.random import default_rng
-from sqlalchemy import select
+from serving import until
+from sqlalchemy import create_engine, select, text
 from typer.testing import CliRunner
 
 from likewise.cli import app
@@ -18,7 +20,8 @@ from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
 from likewise.service.events import dumps
 from likewise.service.problems import Unknown
-from likewise.service.store import Store, tables
+from likewise.service.store import Idempotency, Store, scrub, tables
+from likewise.service.store.connections import address
 from likewise.service.verify import verify
 
 X = default_rng(1).random((2, 2))
@@ -168,3 +171,88 @@ def test_an_erasure_is_listed_even_if_the_service_dies_before_it_does_so(tmp_pat
     again.tick()
     again.close()
     assert len(ErasureFile(here.erasure_file).refs("loans")) == 1, "and only once"
+
+
+# The database's own files -----------------------------------------------------------------------------------------
+
+
+def administer(database, statement):
+    """Run a statement as the database's owner; its first value, if it has one."""
+    engine = create_engine(address(database), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        found = connection.execute(text(statement))
+        value = found.scalar() if found.returns_rows else None
+    engine.dispose()
+    return value
+
+
+def on_disk(database, word):
+    """The files of a PostgreSQL server, without its journal, that hold a word."""
+    administer(database, "CHECKPOINT")
+    folder = Path(administer(database, "SHOW data_directory"))
+    return [path for path in (folder / "base").rglob("*") if path.is_file() and word.encode() in path.read_bytes()]
+
+
+def scrubbed(engine):
+    """Let the clock look until it has nothing left to scrub."""
+
+    def done():
+        engine.tick()
+        return not engine._unscrubbed
+
+    until(done)
+
+
+@pytest.fixture
+def zebulon(new_database, start):
+    """A stream on PostgreSQL with somebody of a rare name in it."""
+    database = new_database("postgresql")
+    engine = start(database)
+    engine.create(loans(), "root")
+    for i in range(30):
+        engine.decide("loans", people(X, prefix=f"zebulon{i % 3}-"), "decider", Idempotency("d", str(i), "h"))
+    return database, engine
+
+
+def test_whoever_is_erased_leaves_the_files_of_postgresql(zebulon):
+    database, engine = zebulon
+    assert on_disk(database, "zebulon1-1")
+    engine.erase("loans", "zebulon1-1", "root")
+    scrubbed(engine)
+    assert on_disk(database, "zebulon1-1") == []
+    assert on_disk(database, "zebulon1-0"), "nobody else does"
+    assert len(engine.person("loans", "zebulon2-1")["rounds"]) == 10
+
+
+def test_nobody_is_scrubbed_away_under_a_reader_and_writers_do_not_wait_for_it(zebulon):
+    """A backup, say, that began before the erasure."""
+    database, engine = zebulon
+    reading = create_engine(address(database), isolation_level="REPEATABLE READ")
+    with reading.connect() as connection:
+        connection.execute(text("SELECT count(*) FROM streams"))  # its moment begins; it has not touched people yet
+        engine.erase("loans", "zebulon1-1", "root")
+        for _ in range(3):
+            engine.tick()
+            assert engine._unscrubbed
+            engine.decide("loans", people(X), "decider")
+        assert connection.scalar(text("SELECT count(*) FROM asides WHERE person = 'zebulon1-1'")) == 10
+    reading.dispose()
+    scrubbed(engine)
+    assert on_disk(database, "zebulon1-1") == []
+
+
+def test_a_table_that_is_too_large_is_not_rewritten_and_that_is_said(zebulon, monkeypatch, caplog):
+    _, engine = zebulon
+    monkeypatch.setattr(scrub, "REWRITTEN", 0)
+    engine.erase("loans", "zebulon1-1", "root")
+    scrubbed(engine)
+    assert "VACUUM FULL asides" in caplog.text
+
+
+def test_the_planners_samples_hold_nobody(zebulon):
+    database, _ = zebulon
+    administer(database, "ANALYZE")
+    schema = administer(database, "SELECT current_schema()")
+    samples = f"SELECT string_agg(CAST(s AS text), ' ') FROM pg_stats s WHERE schemaname = '{schema}'"
+    assert "loans" in administer(database, samples)
+    assert "zebulon" not in administer(database, samples)

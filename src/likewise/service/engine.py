@@ -333,7 +333,7 @@ class Engine:
             return {"erase": list(refs), "erase_rounds": list(rounds)}
 
         done = self._do(live, command, lambda outcome: {"stream": stream, "rounds": list(rounds)}, key, extra)
-        self._unscrubbed = not self.store.scrub()
+        self._unscrubbed = not self.store.scrub(anew=True)
         self._unlisted.add(stream)
         with suppress(OSError):  # they are erased; the clock tries again to list them
             self.list_erasures()

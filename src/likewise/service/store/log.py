@@ -13,16 +13,13 @@ from sqlalchemy import Connection, Row, bindparam, delete, select
 
 from likewise.service.events import Aside, Sealed, loads, unsealed
 from likewise.service.problems import BrokenLog
-from likewise.service.store import tables
+from likewise.service.store import scrub, tables
 from likewise.service.store.append import Append, Work, carry_out, chunks
 from likewise.service.store.connections import address, lock_migrations, readers, writers
 from likewise.service.store.writer import Writer
 from likewise.service.verify_standalone import GENESIS
 
 Result = TypeVar("Result")
-
-SCRUB = 200
-"""Milliseconds that overwriting what was erased may hold up other writes."""
 
 ANSWERED = select(tables.responses.c.request, tables.responses.c.response).where(
     tables.responses.c.scope == bindparam("scope"), tables.responses.c.key == bindparam("key")
@@ -43,6 +40,7 @@ class Store:
         self.url = address(database)
         self.keyed_hash: Callable[[bytes], str] = lambda content: hashlib.sha256(content).hexdigest()
         """What seals the caches; the engine puts a hash with the service's key in its place."""
+        self._erased_before: str | None = None
         self._readers = readers(self.url)
         self._writers = writers(self.url)
         self._writer: Writer[Work] = Writer(self._writers, carry_out)
@@ -91,22 +89,17 @@ class Store:
         future: Future[Result] = self._writer.submit(write)
         return future.result()
 
-    def scrub(self) -> bool:
-        """Overwrite what was erased in SQLite's side file too; PostgreSQL does so when it vacuums.
+    def scrub(self, *, anew: bool = False) -> bool:
+        """Get what was erased out of the database's files; ``anew`` if something was erased just now.
 
         False if somebody still reads the old pages. It doesn't wait for them, as nobody could write meanwhile.
         """
-        if self.dialect != "sqlite":
-            return True
-        connection = self._writers.raw_connection()
-        try:
-            cursor = connection.cursor()
-            cursor.execute(f"PRAGMA busy_timeout = {SCRUB}")
-            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            (busy, *_), *_ = cursor.fetchall()
-        finally:
-            connection.close()
-        return not busy
+        if self.dialect == "sqlite":
+            return scrub.sqlite(self._writers)
+        if anew or self._erased_before is None:
+            self._erased_before = scrub.now(self._writers)
+            return False  # whoever is reading at this moment shall finish first
+        return scrub.postgresql(self._writers, self._erased_before)
 
     def forget_responses(self, before: float) -> None:
         """Drop what was answered under keys before a time (seconds): a key is good for a while, not for ever."""
