@@ -1,11 +1,20 @@
-"""What operators watch, in Prometheus' format. Counts and times only: no stream, no person."""
+"""What operators watch, in Prometheus' format. Counts and times only: no stream, no person.
+
+Several workers answer at one address, and each scrape reaches one of them. They share their counts through files in the
+folder that the variable ``PROMETHEUS_MULTIPROC_DIR`` names, so every one of them tells the counts of all.
+"""
 
 from __future__ import annotations
 
+import os
 import time
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+SHARED = "PROMETHEUS_MULTIPROC_DIR"
+"""Where workers share their counts; the library itself looks for this name when it is imported."""
 
 
 class Metrics:
@@ -13,22 +22,30 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        names = ("method", "route", "status")
-        self.requests = Counter("likewise_requests", "Requests answered.", names, registry=self._registry)
-        self.seconds = Histogram("likewise_request_seconds", "Seconds to an answer.", names[:2],
+        names, whose = ("method", "route", "status"), "all workers" if SHARED in os.environ else "this process"
+        self.requests = Counter("likewise_requests", f"Requests answered, by {whose}.", names, registry=self._registry)
+        self.seconds = Histogram("likewise_request_seconds", f"Seconds to an answer, by {whose}.", names[:2],
                                  registry=self._registry,
                                  buckets=(0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5))  # fmt: skip
-        self.clock_failures = Counter("likewise_clock_failures", "Failed looks at what is due.",
+        self.clock_failures = Counter("likewise_clock_failures", f"Failed looks at what is due, by {whose}.",
                                       registry=self._registry)  # fmt: skip
-        self.streams = Gauge("likewise_streams", "Streams there are.", registry=self._registry)
-        self.outstanding = Gauge("likewise_outstanding_rounds", "Rounds opened and not learned.",
-                                 registry=self._registry)  # fmt: skip
+        self.streams = self._gauge("likewise_streams", "Streams there are, of the whole service.")
+        self.outstanding = self._gauge(
+            "likewise_outstanding_rounds", "Rounds opened and not learned, of the whole service."
+        )
+        self.ready = self._gauge("likewise_ready", "Whether the worker that answers has read every log to its head.")
 
-        self.ready = Gauge("likewise_ready", "Whether every log was read up to its head.", registry=self._registry)
+    def _gauge(self, name: str, said: str) -> Gauge:
+        # Set by whoever answers, at that moment: of several workers the newest word is their own.
+        return Gauge(name, said, registry=self._registry, multiprocess_mode="mostrecent")
 
     def text(self) -> bytes:
         """All of them, as Prometheus reads them."""
-        return generate_latest(self._registry)
+        if SHARED not in os.environ:
+            return generate_latest(self._registry)
+        together = CollectorRegistry()
+        MultiProcessCollector(together)  # type: ignore[no-untyped-call]
+        return generate_latest(together)
 
 
 class Measured:
