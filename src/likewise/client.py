@@ -75,9 +75,8 @@ class Client:
         retries: int = 5,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        require(
-            token.isascii() and token.isprintable() and token != "", "token", "be as `likewise user add` said", token
-        )
+        sent = token.isascii() and token.isprintable() and token != ""
+        require(sent, "token", "be as `likewise user add` said", f"{len(token)} characters")  # never the token itself
         headers = {"Authorization": f"Bearer {token}"}
         self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout, transport=transport)
         self._retries = retries

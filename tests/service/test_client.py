@@ -142,6 +142,9 @@ def test_when_nobody_answers_it_says_so(waits):
     assert len(waits) == 2
     with pytest.raises(InvalidParameter, match="token"):
         Client("http://127.0.0.1:9", "")
+    with pytest.raises(InvalidParameter, match="token") as refused:
+        Client("http://127.0.0.1:9", "lw_secret\n")
+    assert "secret" not in str(refused.value)
 
 
 def test_the_client_is_loaded_only_when_it_is_asked_for():

@@ -1,0 +1,146 @@
+"""What goes wrong around a service: restarts between two tries, backups in the middle, and two servers on one log."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+from serving import STREAM, Process, people, until
+
+from likewise.client import Client
+from likewise.service.backup import backup, restore
+from likewise.service.configuration import Configuration
+from likewise.service.verify import verify
+
+ROUNDS = "/v1/streams/loans/rounds"
+
+
+def send(server, token, key, t, path=ROUNDS):
+    """Ask for decisions under a key."""
+    headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": key}
+    return httpx.post(server.url + path, json={"people": people(t)}, headers=headers, timeout=60)
+
+
+@pytest.mark.parametrize("end", ["terminate", "kill"])
+def test_a_key_is_remembered_over_a_restart(end, tmp_path):
+    server = Process(tmp_path / "log.db")
+    token = server.token
+    server.wait()
+    with Client(server.url, token) as client:
+        client.create_stream(**STREAM)
+    first = send(server, token, "one", 1)
+    assert first.status_code == 201
+    server.end(end)
+    server = Process(tmp_path / "log.db")
+    try:
+        server.wait()
+        again = send(server, token, "one", 1)
+        assert (again.status_code, again.json()) == (201, first.json())
+        other = send(server, token, "one", 2)
+        assert other.status_code == 422
+        assert "different request" in other.json()["detail"]
+        elsewhere = send(server, token, "one", 1, path="/v1/streams/none/rounds")
+        assert elsewhere.status_code in (404, 422), "the same body for another stream is another request"
+        with Client(server.url, token) as client:
+            assert client.stream("loans")["rounds"] == 1
+    finally:
+        server.end()
+
+
+class Writers:
+    """Eight threads that decide and label without pause."""
+
+    def __init__(self, service):
+        self.service, self.receipts, self.failures = service, [], []
+        self.stopping = threading.Event()
+        self.threads = [threading.Thread(target=self.run, args=(i,)) for i in range(8)]
+
+    def run(self, i):
+        try:
+            with Client(self.service.url, self.service.tokens["decider"]) as client:
+                for t in itertools.count():
+                    if self.stopping.is_set():
+                        return
+                    batch = [one | {"id": f"{i}.{t}.{j}"} for j, one in enumerate(people(t))]
+                    opened = client.decide("loans", batch)
+                    labelled = client.label("loans", opened["round"], {batch[0]["id"]: t % 2})
+                    self.receipts += [opened["receipt"], labelled["receipt"]]
+        except Exception as error:
+            self.failures.append(error)
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stopping.set()
+        for thread in self.threads:
+            thread.join()
+
+    def written(self, more):
+        """Wait until so many more writes were acknowledged; all so far."""
+        enough = len(self.receipts) + more
+        while len(self.receipts) < enough:
+            assert not self.failures, self.failures
+            self.stopping.wait(0.01)
+        return list(self.receipts)
+
+
+def test_a_backup_in_the_middle_of_eight_writers_is_whole_and_can_be_written_to_again(serve, database, tmp_path):
+    service = serve(database)
+    service.admin.post("/v1/streams", json=STREAM)
+    with Writers(service) as writers:
+        before = writers.written(40)
+        backup(service.service.configuration, tmp_path / "backup")
+        writers.written(20)
+    assert writers.failures == []
+    files = {"key": tmp_path / "there.key", "checkpoints": tmp_path / "there.points"}
+    there = Configuration(database=str(tmp_path / "there.db"), **files)
+    restore(there, tmp_path / "backup")
+    other = serve(there.database, **files)
+    key = other.engine.signer.public_key
+
+    def verified():
+        other.engine.sign_heads()
+        (tmp_path / "export.jsonl").write_bytes(other.admin.get("/v1/streams/loans/export").content)
+        return verify(tmp_path / "export.jsonl", key=key, checkpoints=there.checkpoint_file).first
+
+    assert verified() is None
+    kept = {one["seq"]: one["hash"] for one in other.engine.events("loans", limit=10**6)}
+    assert all(kept[one["seq"]] == one["hash"] for one in before), "whatever was acknowledged before is in it"
+    with Writers(other) as writers:
+        writers.written(40)
+    assert writers.failures == []
+    assert verified() is None
+
+
+def test_two_servers_on_one_log_answer_a_key_once(new_database, tmp_path):
+    """Every request reaches both of them at the same time."""
+    database = new_database("postgresql")
+    beside = {"key": tmp_path / "k", "checkpoints": tmp_path / "c", "erasures": tmp_path / "e", "max_rate": 1e9}
+    servers = [Process(database, **beside), Process(database, **beside)]
+    try:
+        token = servers[0].token
+        for server in servers:
+            server.wait()
+        with Client(servers[0].url, token) as client:
+            client.create_stream(**STREAM)
+        asked = [(server, key) for key in range(25) for server in servers]
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(lambda one: send(one[0], token, f"key-{one[1]}", one[1]), asked))
+        assert {one.status_code for one in answers} == {201}, [one.text for one in answers if one.is_error][:1]
+        pairs = list(zip(answers[::2], answers[1::2], strict=True))
+        assert all(one.json() == other.json() for one, other in pairs)
+        assert sorted(one.json()["round"] for one, _ in pairs) == list(range(1, 26))
+        with Client(servers[1].url, token) as client:
+            assert client.stream("loans")["rounds"] == 25
+            client.export("loans", tmp_path / "export.jsonl")
+        until((tmp_path / "c").exists)
+        assert verify(tmp_path / "export.jsonl", checkpoints=tmp_path / "c").first is None
+    finally:
+        for server in servers:
+            server.end()
