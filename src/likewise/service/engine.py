@@ -356,7 +356,7 @@ class Engine:
     # Time ---------------------------------------------------------------------------------------------------------
 
     def tick(self) -> int:
-        """Do what time has made due in every stream, sign heads, take snapshots; how many rounds it moved."""
+        """Do what time has made due in every stream, take snapshots, sign heads, tidy up; how many rounds it moved."""
         now, moved = self.clock(), 0
         if self._unscrubbed:
             self._unscrubbed = not self.store.scrub()
@@ -368,6 +368,7 @@ class Engine:
                 moved += 1
             live.save()
         self.sign_heads()
+        self.store.tidy()
         return moved
 
     def sweep(self) -> None:

@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 ATTEMPTS = 200
 """How often a command is decided again when other processes keep being faster."""
 SNAPSHOT_EVERY = 2000
-"""Events between two snapshots."""
+"""Events between two snapshots, at least."""
 RECENT = 10_000
 """Keys remembered in memory, so that a request sent again doesn't send back all that were decided after it."""
 PAGE = 1000
@@ -344,7 +344,8 @@ class Live:
     def save(self, *, always: bool = False) -> bool:
         """Take a snapshot if the last one is far behind; whether one was taken."""
         state, seq, hash = self.durable
-        if state.learner is None or seq == self._saved or not (always or seq - self._saved >= SNAPSHOT_EVERY):
+        far = seq - self._saved >= max(SNAPSHOT_EVERY, 2 * state.outstanding)  # it holds every open round
+        if state.learner is None or seq == self._saved or not (always or far):
             return False
         try:
             Snapshots(self._store).save(self.name, seq, hash, snapshot.FORMAT, snapshot.dump(state))
