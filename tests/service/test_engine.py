@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from concurrent.futures import Future
@@ -240,6 +241,108 @@ class TestIdempotency:
         clock.forward(2)
         loans_engine.sweep()
         assert loans_engine.decide("loans", people(X), "decider", key())["round"] == 2
+
+    def test_labels_sent_again_under_their_key_get_their_first_answer(self, loans_engine):
+        loans_engine.decide("loans", people(X), "decider")
+        labels = {"0": 1, "1": 0, "2": 1}
+        for _ in range(2):
+            assert loans_engine.label("loans", 1, labels, "decider", key())["disposition"] == "joined"
+        assert loans_engine.label("loans", 1, labels, "decider", key("other"))["disposition"] == "duplicate"
+
+    def test_a_key_of_an_earlier_process_is_answered_again_and_spares_who_came_after(self, database, start):
+        before = start(database)
+        before.create(loans(), "root")
+        first = before.decide("loans", people(X), "decider", key())
+        after = start(database)
+        replies = together(lambda i: after.decide("loans", people(X), "decider", key() if i == 0 else None), 8)
+        assert replies[0] == first
+        assert sorted(reply["round"] for reply in replies) == list(range(1, 9))
+
+
+class TestOnAnEventLoop:
+    """Decisions that are made on the event loop itself, and everything that sends them to a thread instead."""
+
+    async def many(self, engine, keys):
+        engine.decide("loans", people(X), "decider")  # the stream and its secret are in memory from now on
+        return await asyncio.gather(*(engine.decide_soon("loans", people(X), "decider", one) for one in keys))
+
+    def test_it_is_the_same_as_in_a_thread(self, loans_engine, monkeypatch):
+        loans_engine.decide("loans", people(X), "decider")
+        monkeypatch.setattr(Live, "do", None)  # the long way is not taken
+        soon = asyncio.run(loans_engine.decide_soon("loans", people(X), "decider", key()))
+        monkeypatch.undo()
+        assert soon == loans_engine.decide("loans", people(X), "decider", key())
+        assert loans_engine.stream("loans")["rounds"] == 2
+
+    def test_many_at_once_are_many_rounds_and_one_key_is_one(self, loans_engine):
+        replies = asyncio.run(self.many(loans_engine, [None, key(), None, key(), None, key()]))
+        assert replies[1] == replies[3] == replies[5]
+        assert sorted({reply["round"] for reply in replies}) == [2, 3, 4, 5]
+        assert len(loans_engine.events("loans")) == 1 + 5
+
+    def test_a_key_answered_before_is_answered_again(self, database, start):
+        engine = start(database)
+        engine.create(loans(), "root")
+        (first,) = asyncio.run(self.many(engine, [key()]))
+        assert asyncio.run(engine.decide_soon("loans", people(X), "decider", key())) == first
+        with pytest.raises(KeyReused):
+            asyncio.run(engine.decide_soon("loans", people(X), "decider", key(request="other")))
+        fresh = start(database)
+        assert asyncio.run(self.many(fresh, [key()])) == [first]
+
+    def test_a_stream_that_somebody_holds_does_not_hold_up_the_loop(self, loans_engine):
+        held, release = threading.Event(), threading.Event()
+
+        def hold():
+            with loans_engine.streams.get("loans").lock:
+                held.set()
+                release.wait()
+
+        async def ask():
+            decision = asyncio.create_task(loans_engine.decide_soon("loans", people(X), "decider"))
+            await asyncio.sleep(0.05)
+            assert not decision.done()
+            release.set()
+            return await decision
+
+        loans_engine.decide("loans", people(X), "decider")
+        holder = threading.Thread(target=hold)
+        holder.start()
+        held.wait()
+        assert asyncio.run(ask())["round"] == 2
+        holder.join()
+
+    def test_what_another_process_wrote_first_is_decided_again(self, database, start):
+        one, two = start(database), start(database)
+        one.create(loans(), "root")
+        for engine in (one, two, one):
+            asyncio.run(self.many(engine, [None, None]))
+        assert [event["data"]["round"] for event in one.events("loans")[1:]] == list(range(1, 10))
+
+    def test_who_stops_waiting_leaves_nothing_behind(self, loans_engine):
+        async def leave():
+            task = asyncio.create_task(loans_engine.decide_soon("loans", people(X), "decider", key()))
+            await asyncio.sleep(0)
+            task.cancel()
+
+        loans_engine.decide("loans", people(X), "decider")
+        asyncio.run(leave())
+        live = loans_engine.streams.get("loans")
+        live.settle()
+        assert loans_engine.decide("loans", people(X), "decider", key())["round"] == 2
+        assert live.latest == live.durable
+
+    def test_refusals_and_large_batches_go_the_long_way(self, engine):
+        engine.create(loans(largest_batch=60), "root")
+        with pytest.raises(Unknown):
+            asyncio.run(engine.decide_soon("nowhere", people(X), "decider"))
+        found = asyncio.run(self.many(engine, [None]))
+        assert found[0]["round"] == 2
+        crowd = people(np.full((60, 2), 0.5))
+        assert len(asyncio.run(engine.decide_soon("loans", crowd, "decider"))["decisions"]) == 60
+        engine.stop("loans", "lunch", "root")
+        with pytest.raises(Stopped, match="lunch"):
+            asyncio.run(engine.decide_soon("loans", people(X), "decider"))
 
 
 class TestLeases:

@@ -361,6 +361,16 @@ def test_the_openapi_document_is_served_and_documents_the_problems(service):
     ]
     assert all("application/problem+json" in one["responses"]["422"]["content"] for one in operations)
     assert all(one["security"] for one in operations)
+    changing = [
+        path
+        for path, methods in document["paths"].items()
+        for one in methods.values()
+        if any(parameter["name"] == "Idempotency-Key" for parameter in one.get("parameters", ()))
+    ]
+    leases = ("claim", "renew", "release")  # say the same however often they are asked
+    posts = [path for path, methods in document["paths"].items() if "post" in methods and not path.endswith(leases)]
+    assert set(posts) <= set(changing)
+    assert len(changing) == len(posts) + 4, "and PUT of labels and of an audit, PATCH of a stream, DELETE of a person"
 
 
 def test_a_body_is_not_even_read_for_somebody_who_may_not_send_it(service):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import create_engine, func, select, text
+from sqlalchemy import create_engine, func, insert, select, text
 from sqlalchemy.exc import IntegrityError
 
 from likewise.errors import InvalidParameter
@@ -371,3 +371,17 @@ class TestPostgreSQL:
         store.append(Append(sealed(store, "loans", note(2))))
         with store.read() as connection:
             assert connection.scalar(select(func.count()).select_from(tables.events)) == 2
+
+
+def test_commits_leave_the_moving_over_of_pages_to_who_tidies(tmp_path):
+    file = tmp_path / "log.db"
+    with Store(file) as store:
+        store.migrate()
+        store.tidy()
+        before = file.stat().st_size
+        for seq in range(1, 1500):
+            row = {"stream": f"s{seq}", "secret": "x" * 4000}
+            store.write(lambda connection, row=row: connection.execute(insert(tables.streams), [row]) and None)
+        assert file.stat().st_size == before, "no commit moved anything"
+        store.tidy()
+        assert file.stat().st_size > before + 1400 * 4000

@@ -129,11 +129,11 @@ def _uvicorn(configuration: Configuration) -> dict[str, Any]:
     many = configuration.workers > 1
     if many:  # other processes find the configuration in their environment
         os.environ.update(configuration.environment())
-        app: Any = "likewise.service.http:create_app"
+        app: Any = "likewise.service.http:server_app"
     else:
-        from likewise.service.http import create_app
+        from likewise.service.http import server_app
 
-        app = create_app(configuration)
+        app = server_app(configuration)
     return {
         "app": app,
         "factory": many,

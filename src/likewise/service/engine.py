@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+import anyio.to_thread
 import numpy as np
 
 from likewise.errors import require, require_number
@@ -32,6 +33,8 @@ from likewise.service.store import Idempotency, Store
 from likewise.service.store.leases import Leases
 from likewise.service.streams import Live, Outcome, Streams, Task
 
+SMALL_BATCH = 50
+"""People who are decided about in a moment; more would hold up an event loop."""
 KEYS_KEPT = 86_400.0
 """Seconds for which an idempotency key is remembered, at least."""
 CHECKPOINTS_READ = 1_000_000
@@ -130,13 +133,27 @@ class Engine:
     ) -> dict[str, Any]:
         """Open a round for ``people``, each {id, features}: {round, policy_version, decisions, receipt}."""
         live = self.streams.get(stream)
+        return live.do(self._decision(live, people, self._secret(stream), by, key), self.clock())
+
+    async def decide_soon(
+        self, stream: str, people: Sequence[Mapping[str, Any]], by: str, key: Idempotency | None = None
+    ) -> dict[str, Any]:
+        """The same on an event loop, which a small batch for a stream in memory doesn't leave for a thread."""
+        live, secret = self.streams.known(stream), self._secrets.get(stream)
+        if live is None or secret is None or len(people) > SMALL_BATCH:
+            return await anyio.to_thread.run_sync(self.decide, stream, people, by, key)
+        return await live.do_soon(self._decision(live, people, secret, by, key), self.clock())
+
+    def _decision(
+        self, live: Live, people: Sequence[Mapping[str, Any]], secret: bytes, by: str, key: Idempotency | None
+    ) -> Task:
         settings = live.latest.state.stream.settings
         ids = [_id(person) for person in people]
         drawn = [
             (_reference(), secrets.token_hex(32), {"id": name, "features": settings.person(person.get("features"))})
             for name, person in zip(ids, people, strict=True)
         ]
-        thresholds = thresholds_of(ids, self._secret(stream)) if ids else np.empty(0)
+        thresholds = thresholds_of(ids, secret) if ids else np.empty(0)
 
         def command(state: State) -> commands.RequestDecisions:
             t = state.opened + 1
@@ -151,7 +168,7 @@ class Engine:
             ]
             return {"round": data["round"], "policy_version": data["version"], "decisions": decisions}
 
-        return self._do(live, command, reply, key)
+        return self._task(command, reply, key)
 
     def label(
         self, stream: str, t: int, labels: Mapping[str, int], by: str, key: Idempotency | None = None
@@ -394,7 +411,7 @@ class Engine:
     # Time ---------------------------------------------------------------------------------------------------------
 
     def tick(self) -> int:
-        """Do what time has made due in every stream, sign heads, take snapshots; how many rounds it moved."""
+        """Do what time has made due in every stream, take snapshots, sign heads, tidy up; how many rounds it moved."""
         now, moved = self.clock(), 0
         if self._unscrubbed:
             self._unscrubbed = not self.store.scrub()
@@ -407,6 +424,7 @@ class Engine:
                 moved += 1
             live.save()
         self.sign_heads()
+        self.store.tidy()
         return moved
 
     def sweep(self) -> None:
@@ -435,11 +453,20 @@ class Engine:
         key: Idempotency | None = None,
         extra: Callable[[], dict[str, Any]] = dict,
     ) -> dict[str, Any]:
+        return live.do(self._task(command, reply, key, extra), self.clock())
+
+    def _task(
+        self,
+        command: Callable[[State], commands.Command],
+        reply: Callable[[Outcome], dict[str, Any]],
+        key: Idempotency | None,
+        extra: Callable[[], dict[str, Any]] = dict,
+    ) -> Task:
         def with_receipt(outcome: Outcome) -> dict[str, Any]:
             last = outcome.sealed[-1] if outcome.sealed else None
             return reply(outcome) | {"receipt": None if last is None else self.signer.receipt(last)}
 
-        return live.do(Task(command, with_receipt, key, extra), self.clock())
+        return Task(command, with_receipt, key, extra)
 
     def _secret(self, stream: str) -> bytes:
         if stream not in self._secrets:

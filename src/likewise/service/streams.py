@@ -8,6 +8,7 @@ database refuses; then the state goes back to what is durable, reads on, and the
 
 from __future__ import annotations
 
+import asyncio
 import heapq
 import logging
 import math
@@ -17,6 +18,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import anyio.to_thread
 from sqlalchemy.exc import IntegrityError
 
 from likewise.errors import LikewiseError
@@ -34,7 +36,9 @@ log = logging.getLogger(__name__)
 ATTEMPTS = 200
 """How often a command is decided again when other processes keep being faster."""
 SNAPSHOT_EVERY = 2000
-"""Events between two snapshots."""
+"""Events between two snapshots, at least."""
+RECENT = 10_000
+"""Keys remembered in memory, so that a request sent again doesn't send back all that were decided after it."""
 PAGE = 1000
 """Events read at once."""
 
@@ -65,7 +69,8 @@ class Attempt(NamedTuple):
     reply: dict[str, Any]
     after: Position
     generation: int
-    future: Future[None] | None
+    key: Idempotency | None
+    future: Future[None] | None = None
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,7 @@ class Live:
         self._store = store
         self._generation = 0
         self._under_way: dict[tuple[str, str], Future[None]] = {}
+        self._recent: dict[tuple[str, str], None] = {}
         self._last: Future[None] | None = None
         self._due: list[tuple[float, int]] = []
         self._marking = threading.Lock()
@@ -164,8 +170,10 @@ class Live:
 
     def do(self, task: Task, now: float) -> dict[str, Any]:
         """Decide a command, make its events durable, and answer; an error, and no event, if it is refused."""
-        for _ in range(ATTEMPTS):
-            if task.key is not None and (known := self._answered(task.key)) is not None:
+        for attempts in range(ATTEMPTS):
+            # A key is new as a rule, and the database keeps keys unique: they are looked up only when in doubt.
+            doubtful = attempts > 0 or (task.key is not None and task.key[:2] in self._recent)
+            if doubtful and (known := self._answered(task.key)) is not None:
                 return known
             generation = self._generation
             try:
@@ -174,7 +182,7 @@ class Live:
                 # The refusal may rest on events that never became durable, or on this very request sent twice, or
                 # miss events of another process.
                 self.settle()
-                if task.key is not None and (known := self._answered(task.key)) is not None:
+                if (known := self._answered(task.key)) is not None:
                     return known
                 with self.lock:
                     if generation == self._generation and not self.catch_up():
@@ -182,12 +190,44 @@ class Live:
                 continue
             if attempt is None:
                 continue
-            if attempt.future is None or self._became_durable(attempt):
+            if attempt.future is None:
+                return self._answered(task.key) or attempt.reply
+            if self._became_durable(attempt):
                 return attempt.reply
         raise Unavailable(f"Too many others are writing to the stream {self.name!r}; try again.")
 
-    def _answered(self, key: Idempotency) -> dict[str, Any] | None:
+    async def do_soon(self, task: Task, now: float) -> dict[str, Any]:
+        """The same on an event loop, where a thread of its own would cost a command more than deciding it.
+
+        It is decided on the spot if the stream is free and nothing is in doubt, and only the disk is waited for;
+        everything else is done the long way, in a thread.
+        """
+        attempt = self._begun(task, now)
+        if attempt is None or attempt.future is None:
+            return await anyio.to_thread.run_sync(self.do, task, now)
+        await asyncio.wait([asyncio.wrap_future(attempt.future)])
+        if attempt.future.exception() is None:
+            return attempt.reply
+        return await anyio.to_thread.run_sync(self._done_again, attempt, task, now)
+
+    def _begun(self, task: Task, now: float) -> Attempt | None:
+        if not self.lock.acquire(blocking=False):
+            return None
+        try:
+            known = task.key is not None and task.key[:2] in self._recent
+            return None if known else self._decided(task, now)
+        except LikewiseError:
+            return None  # whether the refusal stands is found out the long way
+        finally:
+            self.lock.release()
+
+    def _done_again(self, attempt: Attempt, task: Task, now: float) -> dict[str, Any]:
+        return attempt.reply if self._became_durable(attempt) else self.do(task, now)
+
+    def _answered(self, key: Idempotency | None) -> dict[str, Any] | None:
         """What was answered under this key, waiting for an answer that is on its way."""
+        if key is None:
+            return None
         future = self._under_way.get(key[:2])
         if future is not None:
             future.exception()
@@ -211,14 +251,28 @@ class Live:
             after = self._followed(before, sealed)
             reply = task.reply(Outcome(before.state, after.state, sealed))
             if not sealed:
-                return Attempt(sealed, reply, after, self._generation, None)
+                return Attempt(sealed, reply, after, self._generation, task.key)
             future = self._store.submit(Append(sealed, now, task.key, reply, **task.extra()))
             self.latest, self._last = after, future
+            attempt = Attempt(sealed, reply, after, self._generation, task.key, future)
             if task.key is not None:
-                name = task.key[:2]
-                self._under_way[name] = future
-                future.add_done_callback(lambda _: self._under_way.pop(name, None))
-            return Attempt(sealed, reply, after, self._generation, future)
+                self._under_way[task.key[:2]] = future
+            future.add_done_callback(lambda _: self._landed(attempt))
+            return attempt
+
+    def _landed(self, attempt: Attempt) -> None:
+        """Note what has become of an attempt, even if nobody waits for it any more; a second time changes nothing."""
+        assert attempt.future is not None
+        with self._marking:
+            if attempt.future.exception() is None:
+                if attempt.after.seq > self.durable.seq:
+                    self.durable = attempt.after
+                if attempt.key is not None:
+                    self._recent[attempt.key[:2]] = None
+                    if len(self._recent) > RECENT:
+                        del self._recent[next(iter(self._recent))]
+            if attempt.key is not None and self._under_way.get(attempt.key[:2]) is attempt.future:
+                del self._under_way[attempt.key[:2]]
 
     def _became_durable(self, attempt: Attempt) -> bool:
         """Wait for the disk; False if the events were refused and the command has to be decided again."""
@@ -231,9 +285,7 @@ class Live:
         except LikewiseError:
             self._failed(attempt)
             raise
-        with self._marking:
-            if attempt.after.seq > self.durable.seq:
-                self.durable = attempt.after
+        self._landed(attempt)  # the writer says so too, but only after it has woken us
         return True
 
     def _failed(self, attempt: Attempt) -> None:
@@ -292,7 +344,8 @@ class Live:
     def save(self, *, always: bool = False) -> bool:
         """Take a snapshot if the last one is far behind; whether one was taken."""
         state, seq, hash = self.durable
-        if state.learner is None or seq == self._saved or not (always or seq - self._saved >= SNAPSHOT_EVERY):
+        far = seq - self._saved >= max(SNAPSHOT_EVERY, 2 * state.outstanding)  # it holds every open round
+        if state.learner is None or seq == self._saved or not (always or far):
             return False
         try:
             Snapshots(self._store).save(self.name, seq, hash, snapshot.FORMAT, snapshot.dump(state))
@@ -331,6 +384,11 @@ class Streams:
         """The streams that were asked for so far."""
         with self._lock:
             return list(self._live.values())
+
+    def known(self, name: str) -> Live | None:
+        """A stream that was read before; None says nothing about whether there is one."""
+        live = self._live.get(name)
+        return live if live is not None and live.latest.seq > 0 else None
 
     def get(self, name: str, *, create: bool = False) -> Live:
         """A stream, read up to the head of its log; a new one only if ``create``."""

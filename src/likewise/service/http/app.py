@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,10 +15,15 @@ from likewise import __version__
 from likewise.service import pages
 from likewise.service.configuration import Configuration
 from likewise.service.http import problems
+from likewise.service.http.access import PUBLIC
 from likewise.service.http.metrics import Measured
 from likewise.service.http.requests import Limits
 from likewise.service.http.routes import health, router
 from likewise.service.http.service import Service
+
+TURN = 0.001
+"""Seconds that a thread computes while another one waits; Python's 5 ms are longer than most requests take."""
+TOKEN = {"type": "http", "scheme": "bearer", "description": "A token from `likewise user add`."}
 
 
 def create_app(configuration: Configuration | None = None) -> FastAPI:
@@ -39,11 +46,12 @@ def create_app(configuration: Configuration | None = None) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,  # its page loads scripts from elsewhere
         redoc_url=None,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # it would be looked for at every request
     )
     app.state.service = service
     problems.install(app)
-    app.include_router(router)
-    app.include_router(health)
+    # Not `include_router`, which looks through the routes twice for every request.
+    app.router.routes += [*router.routes, *health.routes]
     pages.install(app)
     app.add_middleware(Limits, max_body=service.configuration.max_body)
     app.add_middleware(Measured, metrics=service.metrics)
@@ -51,8 +59,17 @@ def create_app(configuration: Configuration | None = None) -> FastAPI:
     return app
 
 
+def server_app(configuration: Configuration | None = None) -> FastAPI:
+    """The application of a process that does nothing else, set up for many short requests."""
+    app = create_app(configuration)
+    sys.setswitchinterval(TURN)
+    gc.collect()
+    gc.freeze()  # what is there now stays, so that no request waits while it is looked through for garbage
+    return app
+
+
 def _document(app: FastAPI) -> None:
-    """Put the shape of problems into the OpenAPI document, in place of the framework's own."""
+    """Put tokens and the shape of problems into the OpenAPI document, the latter in place of the framework's own."""
     plain = app.openapi
 
     def openapi() -> dict[str, Any]:
@@ -64,6 +81,11 @@ def _document(app: FastAPI) -> None:
             parts |= found.pop("$defs", {}) | {"Problem": found}
             for name in ("HTTPValidationError", "ValidationError"):
                 parts.pop(name, None)
+            schema["components"]["securitySchemes"] = {"Token": TOKEN}
+            for path, operations in schema["paths"].items():
+                if path not in PUBLIC:
+                    for operation in operations.values():
+                        operation["security"] = [{"Token": []}]
         return app.openapi_schema or {}
 
     app.openapi = openapi  # type: ignore[method-assign]

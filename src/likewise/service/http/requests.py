@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Coroutine
-from typing import Annotated, Any, NamedTuple
+from typing import Any
 
-from fastapi import Depends, Header, HTTPException, Request
+from fastapi import HTTPException, Request
 from fastapi.routing import APIRoute
-from fastapi.security import HTTPBearer
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -20,7 +20,19 @@ from likewise.service.http.service import Service
 from likewise.service.store import Idempotency
 from likewise.service.tokens import Identity
 
-BEARER = HTTPBearer(auto_error=False, description="A token from `likewise user add`.")
+KEY = re.compile(r"[\x21-\x7e]{1,200}")
+KEYED: dict[str, Any] = {
+    "parameters": [
+        {
+            "name": "Idempotency-Key",
+            "in": "header",
+            "required": False,
+            "description": "Any text of your choice. Under the same key the same request is done once.",
+            "schema": {"type": "string", "pattern": f"^{KEY.pattern}$"},
+        }
+    ]
+}
+"""What the document says of a route whose answer is kept under a key."""
 MOST_DIGITS = 400
 """Of an integer: more would be slow to read, and no float holds it anyway."""
 
@@ -74,8 +86,40 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-class StrictRequest(Request):
-    """A request whose body is JSON in the strict sense."""
+class Call(Request):
+    """A request by somebody who is known, whose body is JSON in the strict sense.
+
+    Routes take it as it is: dependencies that FastAPI would resolve for each request cost more than the rest of one.
+    """
+
+    @property
+    def service(self) -> Service:
+        """What answers it."""
+        service: Service = self.app.state.service
+        return service
+
+    @property
+    def identity(self) -> Identity:
+        """Who is asking."""
+        identity: Identity = self.scope["likewise.identity"]
+        return identity
+
+    @property
+    def by(self) -> str:
+        """The name that the log will show."""
+        return self.identity.name
+
+    @property
+    def key(self) -> Idempotency | None:
+        """The key under which it is answered once, bound to who asks and to what is asked."""
+        key = self.headers.get("idempotency-key")
+        if key is None:
+            return None
+        if KEY.fullmatch(key) is None:
+            raise HTTPException(422, "Idempotency-Key: must be 1 to 200 visible ASCII characters.")
+        # Keyed: what is asked names people, and from a plain hash a guessed id could be confirmed.
+        asked = f"{self.method} {self.url.path}\n".encode() + self._body
+        return Idempotency(self.by, key, self.service.engine.signer.keyed_hash(asked))
 
     async def json(self) -> Any:
         """The body, read once; a sentence where it isn't JSON."""
@@ -106,57 +150,11 @@ class StrictRoute(APIRoute):
 
         async def handle(request: Request) -> Response:
             request.scope["likewise.identity"] = await admitted(request, self.path)
-            strict = StrictRequest(request.scope, request.receive)
-            if self.body_field is not None:
-                await strict.json()
-            return await handler(strict)
+            call = Call(request.scope, request.receive)
+            await (call.body() if self.body_field is None else call.json())
+            return await handler(call)
 
         return handle
-
-
-class Call(NamedTuple):
-    """What a route needs to know of a request besides its parameters."""
-
-    service: Service
-    identity: Identity
-    key: Idempotency | None = None
-
-    @property
-    def by(self) -> str:
-        """The name that the log will show."""
-        return self.identity.name
-
-
-async def read(request: Request, _: Annotated[Any, Depends(BEARER)]) -> Call:
-    """A call that changes nothing."""
-    return Call(request.app.state.service, request.scope["likewise.identity"])
-
-
-async def changed(
-    request: Request,
-    _: Annotated[Any, Depends(BEARER)],
-    key: Annotated[
-        str | None,
-        Header(
-            alias="Idempotency-Key",
-            min_length=1,
-            max_length=200,
-            pattern=r"^[\x21-\x7e]+$",
-            description="Any text of your choice. The same key with the same request is answered once, and then again.",
-        ),
-    ] = None,
-) -> Call:
-    """A call that changes something, once under its key, which is bound to who asks and to what is asked."""
-    call = await read(request, None)
-    if key is None:
-        return call
-    # Keyed: what is asked names people, and from a plain hash a guessed id could be confirmed.
-    asked = f"{request.method} {request.url.path}\n".encode() + await request.body()
-    return call._replace(key=Idempotency(call.by, key, call.service.engine.signer.keyed_hash(asked)))
-
-
-Reading = Annotated[Call, Depends(read)]
-Changing = Annotated[Call, Depends(changed)]
 
 
 class Limits:

@@ -14,7 +14,7 @@ from likewise.service.http import models
 from likewise.service.http.access import ADMIN, AUDITOR, PERSON, ROUND, STREAM
 from likewise.service.http.creation import settings_of
 from likewise.service.http.problems import DOCUMENTED, problem
-from likewise.service.http.requests import Call, Changing, Reading, StrictRoute
+from likewise.service.http.requests import KEYED, Call, StrictRoute
 from likewise.service.settings import plain_text
 
 # Answers are made here: the models document them, tests compare the two, and nobody waits for a second check.
@@ -27,8 +27,8 @@ Limit = Annotated[int, Query(ge=1, le=2**53, description="How many at most; the 
 Person = Annotated[str, Path(description="The id of a person.", min_length=1, max_length=200)]
 
 
-@router.post("/v1/streams", status_code=201, response_model=models.StreamCreated, tags=["streams"])
-def create_stream(body: models.StreamBody, call: Changing) -> Response:
+@router.post("/v1/streams", status_code=201, response_model=models.StreamCreated, openapi_extra=KEYED, tags=["streams"])
+def create_stream(body: models.StreamBody, call: Call) -> Response:
     """Create a stream: what people look like, what may be learned, and how long anybody waits."""
     settings = settings_of(body, call.service.configuration)
     return JSONResponse(call.service.engine.create(settings, call.by, call.key), 201)
@@ -41,7 +41,7 @@ def _page(limit: int, call: Call) -> None:
 
 @router.get("/v1/streams", response_model=models.StreamPage, tags=["streams"])
 def list_streams(
-    call: Reading,
+    call: Call,
     after: Annotated[str, Query(max_length=63)] = "",
     limit: Limit = 100,
 ) -> Response:
@@ -53,7 +53,7 @@ def list_streams(
 
 
 @router.get(STREAM, response_model=models.StreamStanding | models.StreamView, tags=["streams"])
-def get_stream(stream: Stream, call: Reading) -> Response:
+def get_stream(stream: Stream, call: Call) -> Response:
     """Settings, counts of rounds, how many are outstanding, the delay, and what can be said of the regret."""
     found = call.service.engine.stream(stream)
     if call.identity.role == AUDITOR:
@@ -61,37 +61,39 @@ def get_stream(stream: Stream, call: Reading) -> Response:
     return JSONResponse(found)
 
 
-@router.patch(STREAM, response_model=models.WaitsChanged, tags=["streams"])
-def change_stream(stream: Stream, body: models.StreamChange, call: Changing) -> Response:
+@router.patch(STREAM, response_model=models.WaitsChanged, openapi_extra=KEYED, tags=["streams"])
+def change_stream(stream: Stream, body: models.StreamChange, call: Call) -> Response:
     """Change how long rounds wait, from now on; recorded as an event."""
     return JSONResponse(
         call.service.engine.change_waits(stream, body.waits.model_dump(exclude_unset=True), call.by, call.key)
     )
 
 
-@router.post(STREAM + "/stop", response_model=models.Stopped, tags=["streams"])
-def stop(stream: Stream, body: models.StopBody, call: Changing) -> Response:
+@router.post(STREAM + "/stop", response_model=models.Stopped, openapi_extra=KEYED, tags=["streams"])
+def stop(stream: Stream, body: models.StopBody, call: Call) -> Response:
     """No decisions from now on: they get 503 with the reason, until the stream is resumed."""
     return JSONResponse(call.service.engine.stop(stream, body.reason, call.by, call.key))
 
 
-@router.post(STREAM + "/resume", response_model=models.Stopped, tags=["streams"])
-def resume(stream: Stream, call: Changing) -> Response:
+@router.post(STREAM + "/resume", response_model=models.Stopped, openapi_extra=KEYED, tags=["streams"])
+def resume(stream: Stream, call: Call) -> Response:
     """Decide again."""
     return JSONResponse(call.service.engine.resume(stream, call.by, call.key))
 
 
-@router.post(STREAM + "/rounds", status_code=201, response_model=models.RoundOpened, tags=["decisions"])
-def open_round(stream: Stream, body: models.RoundBody, call: Changing) -> Response:
+@router.post(
+    STREAM + "/rounds", status_code=201, response_model=models.RoundOpened, openapi_extra=KEYED, tags=["decisions"]
+)
+async def open_round(stream: Stream, body: models.RoundBody, call: Call) -> Response:
     """Decide about a batch of people."""
     most = call.service.configuration.max_batch
     require(len(body.people) <= most, "people", f"be at most {most}", len(body.people))
     people = [{"id": person.id, "features": person.features} for person in body.people]
-    return JSONResponse(call.service.engine.decide(stream, people, call.by, call.key), 201)
+    return JSONResponse(await call.service.engine.decide_soon(stream, people, call.by, call.key), 201)
 
 
-@router.put(ROUND + "/labels", response_model=models.LabelsTaken, tags=["decisions"])
-def put_labels(stream: Stream, t: Number, body: models.LabelsBody, call: Changing) -> Response:
+@router.put(ROUND + "/labels", response_model=models.LabelsTaken, openapi_extra=KEYED, tags=["decisions"])
+def put_labels(stream: Stream, t: Number, body: models.LabelsBody, call: Call) -> Response:
     """Say how it turned out. A different value for a label that is known is refused with 409."""
     return JSONResponse(call.service.engine.label(stream, t, body.labels, call.by, call.key))
 
@@ -102,28 +104,28 @@ def put_labels(stream: Stream, t: Number, body: models.LabelsBody, call: Changin
     responses={204: {"description": "No round waits for an audit."}},
     tags=["audits"],
 )
-def claim(stream: Stream, call: Reading) -> Response:
+def claim(stream: Stream, call: Call) -> Response:
     """The oldest round that waits for an audit, for this auditor alone until the lease ends."""
     found = call.service.engine.claim(stream, call.by, call.service.configuration.lease)
     return Response(status_code=204) if found is None else JSONResponse(found)
 
 
 @router.post(ROUND + "/audit/renew", response_model=models.Lease, tags=["audits"])
-def renew(stream: Stream, t: Number, call: Reading) -> Response:
+def renew(stream: Stream, t: Number, call: Call) -> Response:
     """Keep a claimed round for longer."""
     return JSONResponse(call.service.engine.renew(stream, t, call.by, call.service.configuration.lease))
 
 
 @router.post(ROUND + "/audit/release", status_code=204, tags=["audits"])
-def release(stream: Stream, t: Number, call: Reading) -> Response:
+def release(stream: Stream, t: Number, call: Call) -> Response:
     """Give a claimed round back."""
     call.service.engine.stream(stream)
     call.service.engine.leases.release(stream, t, call.by)
     return Response(status_code=204)
 
 
-@router.put(ROUND + "/audit", response_model=models.VerdictTaken, tags=["audits"])
-def put_audit(stream: Stream, t: Number, body: models.VerdictBody, call: Changing) -> Response:
+@router.put(ROUND + "/audit", response_model=models.VerdictTaken, openapi_extra=KEYED, tags=["audits"])
+def put_audit(stream: Stream, t: Number, body: models.VerdictBody, call: Call) -> Response:
     """A verdict: a pair, none, or skip. A pair that can't be a violation is refused with 422 and the reason."""
     found = call.service.engine.audit(
         stream, t, body.verdict, call.by, pair=body.pair, reason=body.reason, note=body.note, key=call.key
@@ -131,15 +133,15 @@ def put_audit(stream: Stream, t: Number, body: models.VerdictBody, call: Changin
     return JSONResponse(found)
 
 
-@router.post(ROUND + "/audit/retract", response_model=models.RoundChanged, tags=["audits"])
-def retract(stream: Stream, t: Number, call: Changing) -> Response:
+@router.post(ROUND + "/audit/retract", response_model=models.RoundChanged, openapi_extra=KEYED, tags=["audits"])
+def retract(stream: Stream, t: Number, call: Call) -> Response:
     """Take one's verdict back within its grace time; the learner never hears of it. Admins may take back any."""
     anybodys = call.identity.role == ADMIN
     return JSONResponse(call.service.engine.retract(stream, t, call.by, call.key, anybodys=anybodys))
 
 
-@router.post(ROUND + "/audit/correct", response_model=models.Corrected, tags=["audits"])
-def correct(stream: Stream, t: Number, body: models.VerdictBody, call: Changing) -> Response:
+@router.post(ROUND + "/audit/correct", response_model=models.Corrected, openapi_extra=KEYED, tags=["audits"])
+def correct(stream: Stream, t: Number, body: models.VerdictBody, call: Call) -> Response:
     """Say of a closed round what its audit should have been: an event of its own, never silently unlearned."""
     found = call.service.engine.correct(
         stream, t, body.verdict, call.by, pair=body.pair, reason=body.reason, note=body.note, key=call.key
@@ -148,7 +150,7 @@ def correct(stream: Stream, t: Number, body: models.VerdictBody, call: Changing)
 
 
 @router.get(ROUND, response_model=models.RoundView, tags=["reading"])
-def get_round(stream: Stream, t: Number, call: Reading) -> Response:
+def get_round(stream: Stream, t: Number, call: Call) -> Response:
     """Everything that is known of a round."""
     return JSONResponse(call.service.engine.round(stream, t))
 
@@ -156,7 +158,7 @@ def get_round(stream: Stream, t: Number, call: Reading) -> Response:
 @router.get(STREAM + "/events", response_model=models.EventPage, tags=["reading"])
 def get_events(
     stream: Stream,
-    call: Reading,
+    call: Call,
     after: Annotated[int, Query(ge=0, le=2**53, description="The number of the last event already read.")] = 0,
     limit: Limit = 100,
 ) -> Response:
@@ -167,7 +169,7 @@ def get_events(
 
 
 @router.get(STREAM + "/certificate", response_model=models.CertificateView, tags=["reading"])
-def get_certificate(stream: Stream, call: Reading, delta: Annotated[float, Query(gt=0, lt=1)] = 0.05) -> Response:
+def get_certificate(stream: Stream, call: Call, delta: Annotated[float, Query(gt=0, lt=1)] = 0.05) -> Response:
     """What is proved of the stream's rounds, with every assumption, and its letter."""
     return JSONResponse(call.service.engine.certificate(stream, delta))
 
@@ -179,7 +181,7 @@ def get_certificate(stream: Stream, call: Reading, delta: Annotated[float, Query
     tags=["reading"],
 )
 def get_export(
-    stream: Stream, call: Reading,
+    stream: Stream, call: Call,
     people: Annotated[bool, Query(description="With people's features, so that the learner can be run again.")] = True,
 ) -> StreamingResponse:  # fmt: skip
     """The whole log with signed checkpoints, for `likewise verify`."""
@@ -194,13 +196,13 @@ def _written(lines: Iterator[dict[str, Any]]) -> Iterator[str]:
 
 
 @router.get(PERSON, response_model=models.PersonRecord, tags=["people"])
-def get_person(stream: Stream, person: Person, call: Reading) -> Response:
+def get_person(stream: Stream, person: Person, call: Call) -> Response:
     """One person's decision record."""
     return JSONResponse(call.service.engine.person(stream, plain_text(person, "person")))
 
 
-@router.delete(PERSON, response_model=models.Erased, tags=["people"])
-def erase(stream: Stream, person: Person, call: Changing) -> Response:
+@router.delete(PERSON, response_model=models.Erased, openapi_extra=KEYED, tags=["people"])
+def erase(stream: Stream, person: Person, call: Call) -> Response:
     """Erase a person: features, id and remarks go for ever, and the log still verifies."""
     return JSONResponse(call.service.engine.erase(stream, plain_text(person, "person"), call.by, call.key))
 

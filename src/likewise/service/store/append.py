@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, delete, insert, update
+from sqlalchemy import Connection, Dialect, Table, delete, insert, update
 from sqlalchemy.exc import IntegrityError
 
 from likewise.errors import LikewiseError
@@ -18,8 +19,6 @@ from likewise.service.store import tables
 Part = TypeVar("Part")
 CHUNK = 400
 """References looked up at once; databases limit the parameters of a query."""
-ADD_EVENTS, ADD_ASIDES = insert(tables.events), insert(tables.asides)
-ADD_RESPONSES, ADD_STREAMS = insert(tables.responses), insert(tables.streams)
 
 
 class KeyTaken(LikewiseError):
@@ -84,26 +83,36 @@ def _append(connection: Connection, appends: Sequence[Append]) -> None:
     name = appends[0].sealed[0].stream
     answers = [_response_row(append, append.key) for append in appends if append.key is not None]
     try:
-        _add(connection, ADD_RESPONSES, answers)
+        _add(connection, tables.responses, answers)
     except IntegrityError as taken:
         raise KeyTaken(f"An idempotency key was used meanwhile in {name!r}.") from taken
     try:
         created = [(append.sealed[0].stream, append.secret) for append in appends if append.secret is not None]
-        _add(connection, ADD_STREAMS, [{"stream": stream, "secret": secret} for stream, secret in created])
-        _add(connection, ADD_EVENTS, [_row(sealed) for append in appends for sealed in append.sealed])
+        _add(connection, tables.streams, [{"stream": stream, "secret": secret} for stream, secret in created])
+        _add(connection, tables.events, [_row(sealed) for append in appends for sealed in append.sealed])
     except IntegrityError as refused:
         seq = appends[0].sealed[0].seq
         raise SequenceConflict(f"Event {seq} of {name!r} does not follow the log's last one.") from refused
     events = [sealed for append in appends for sealed in append.sealed]
-    _add(connection, ADD_ASIDES, [_aside_row(one.stream, aside) for one in events for aside in one.event.asides])
+    _add(connection, tables.asides, [_aside_row(one.stream, aside) for one in events for aside in one.event.asides])
     for append in appends:
         if append.erase:
             _erase(connection, append)
 
 
-def _add(connection: Connection, statement: Any, rows: list[dict[str, Any]]) -> None:
+def _add(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
+    """Insert rows. The statement is spelt out once and handed to the driver: there are only texts and numbers in it,
+    and looking at each of them again, as SQLAlchemy does, takes longer than the database itself."""
     if rows:
-        connection.execute(statement, rows)
+        statement, order = _spelt(table, connection.dialect)
+        connection.exec_driver_sql(statement, rows if order is None else [tuple(map(row.get, order)) for row in rows])
+
+
+@functools.cache
+def _spelt(table: Table, dialect: Dialect) -> tuple[str, tuple[str, ...] | None]:
+    """An INSERT as a driver reads it, and the order of its values; None if it takes them by name."""
+    compiled = insert(table).compile(dialect=dialect)
+    return str(compiled), tuple(compiled.positiontup) if compiled.positiontup is not None else None
 
 
 def _erase(connection: Connection, append: Append) -> None:

@@ -12,8 +12,17 @@ from likewise.errors import InvalidParameter
 
 BUSY = 60_000
 """Milliseconds that a process waits for another one's write transaction on SQLite."""
+WAL_PAGES = 20_000
+"""Pages in SQLite's side file after which the writer itself moves them over; long before, ``Store.tidy`` does."""
 MIGRATION_LOCK = 0x6C696B6577697365
 """PostgreSQL's advisory lock that lets one process migrate at a time: "likewise" in ASCII."""
+PRAGMAS = (
+    f"busy_timeout = {BUSY}",
+    "journal_mode = WAL",
+    "synchronous = FULL",
+    "secure_delete = ON",
+    f"wal_autocheckpoint = {WAL_PAGES}",
+)
 
 
 def address(database: str | Path) -> URL:
@@ -60,7 +69,7 @@ def _prepared(engine: Engine, begin: str) -> Engine:
         @event.listens_for(engine, "connect")
         def connected(connection: Any, record: Any) -> None:
             connection.isolation_level = None  # transactions begin where we say so, and nowhere else
-            for pragma in (f"busy_timeout = {BUSY}", "journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
+            for pragma in PRAGMAS:
                 connection.execute(f"PRAGMA {pragma}")
 
         @event.listens_for(engine, "begin")

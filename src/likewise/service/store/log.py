@@ -101,6 +101,15 @@ class Store:
             return False  # whoever is reading at this moment shall finish first
         return scrub.postgresql(self._writers, self._erased_before)
 
+    def tidy(self) -> None:
+        """Move what was written from SQLite's side file into the database, which nobody has to wait for.
+
+        Left to itself, SQLite would do it within a commit now and then, and everybody waits for that one.
+        """
+        if self.dialect == "sqlite":
+            with self.read() as connection:
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
+
     def forget_responses(self, before: float) -> None:
         """Drop what was answered under keys before a time (seconds): a key is good for a while, not for ever."""
         old = delete(tables.responses).where(tables.responses.c.at < before)
