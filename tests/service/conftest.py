@@ -69,8 +69,8 @@ def database(request, new_database):
 
 
 @pytest.fixture
-def open_store():
-    """A function that opens a migrated store, closed when the test ends."""
+def open_store(new_database):
+    """A function that opens a migrated store, closed when the test ends, before its database goes."""
     opened = []
 
     def make(database):
@@ -122,8 +122,8 @@ def engine(database, start):
 
 
 @pytest.fixture
-def serve(tmp_path):
-    """A function that starts a service in a thread, stopped when the test ends; see :func:`serving.running`."""
+def serve(tmp_path, new_database):
+    """A function that starts a service in a thread, stopped before its database goes; see :func:`serving.running`."""
     beside = {"key": tmp_path / "service.key", "checkpoints": tmp_path / "service.checkpoints"}
     with ExitStack() as stack:
         yield lambda database, **settings: stack.enter_context(
