@@ -319,12 +319,14 @@ class Engine:
         rounds = (self.store.events(stream, round=aside.round, asides=True) for aside in mine)
         return {"id": person, "rounds": [views.person_view(sealed, person) for sealed in rounds]}
 
-    def certificate(self, stream: str, delta: float = 0.05) -> dict[str, Any]:
-        """What is proved of the rounds so far, with the delay beside it."""
+    def certificate(
+        self, stream: str, delta: float = 0.05, progress: Callable[[float], None] | None = None
+    ) -> dict[str, Any]:
+        """What is proved of the rounds so far, with the delay beside it; ``progress`` hears how much was read."""
         live = self.streams.get(stream)
         live.current()
         here = live.durable
-        return certificate(self.store, here.state, here.seq, delta)
+        return certificate(self.store, here.state, here.seq, delta, progress)
 
     def events(self, stream: str, after: int = 0, limit: int = 1000) -> list[dict[str, Any]]:
         """Up to ``limit`` events after number ``after``, as exported."""

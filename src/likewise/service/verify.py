@@ -9,7 +9,7 @@ logged. On the machine that wrote the log they agree bit by bit, on another one 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,8 @@ from likewise.service.rounds import evolve
 from likewise.service.state import State
 from likewise.service.verify_standalone import Checker, Findings, read_lines
 
+TOLD_EVERY = 500
+"""Lines between two words about progress."""
 TOLERANCE = 1e-9
 """How far probabilities may be from those of another machine."""
 
@@ -117,7 +119,12 @@ def ranges(numbers: Iterable[int]) -> str:
 
 
 def verify(
-    path: str | Path, *, key: str | None = None, checkpoints: str | Path | None = None, replay: bool = True
+    path: str | Path,
+    *,
+    key: str | None = None,
+    checkpoints: str | Path | None = None,
+    replay: bool = True,
+    progress: Callable[[float], None] | None = None,
 ) -> Verification:
     """Check an export.
 
@@ -131,12 +138,17 @@ def verify(
         A file of checkpoints or receipts that was kept apart from the export.
     replay
         Whether to run the learner again.
+    progress
+        Told now and then about which share of the work is done: half of it is reading, half running again.
     """
     for name, file in (("export", path), ("checkpoints", checkpoints)):
         require(file is None or Path(file).is_file(), name, "be a file", str(file))
-    checker = Checker(key)
+    checker, told = Checker(key), progress or (lambda share: None)
+    total = _length(path) if progress is not None else 1
     lines, asides = [], {}
-    for line in read_lines(str(path)):
+    for number, line in enumerate(read_lines(str(path))):
+        if number % TOLD_EVERY == 0:
+            told(number / total / 2)
         checker.take(line)
         if line.get("line") == "event":
             lines.append(line)
@@ -145,13 +157,24 @@ def verify(
     found = checker.finish(read_lines(str(checkpoints)) if checkpoints is not None else ())
     if not replay or not asides:
         return Verification(found, None)
-    return Verification(found, run_again(lines, asides))
+    return Verification(found, run_again(lines, asides, lambda share: told(0.5 + share / 2)))
 
 
-def run_again(lines: Iterable[dict[str, Any]], asides: dict[Any, dict[str, Any]]) -> Replay:
+def _length(path: str | Path) -> int:
+    with Path(path).open("rb") as file:
+        return sum(1 for _ in file)
+
+
+def run_again(
+    lines: Sequence[dict[str, Any]],
+    asides: dict[Any, dict[str, Any]],
+    progress: Callable[[float], None] = lambda share: None,
+) -> Replay:
     """Fold the events of an export again, comparing what was logged with what follows."""
     state, replay = State(), Replay()
-    for line in lines:
+    for number, line in enumerate(lines):
+        if number % TOLD_EVERY == 0:
+            progress(number / len(lines))
         try:
             sealed = unsealed(line)
             event = sealed.beside({ref: _aside(asides[ref]) for ref in sealed.event.refs if ref in asides}).event

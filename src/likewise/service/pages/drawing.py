@@ -26,6 +26,8 @@ class Plot:
         What a screen reader says of the picture.
     width
         Of the picture.
+    tens
+        Axes, of "x" and "y", on which each step is ten times the one before, beginning at 0.
     """
 
     def __init__(
@@ -36,8 +38,10 @@ class Plot:
         up: str,
         title: str,
         width: float = WIDTH,
+        tens: str = "",
     ) -> None:
         self._width = width
+        self._tens = tens
         self._x, self._y = _wide(x), _wide(y)
         self._title = title
         self._parts: list[str] = []
@@ -49,20 +53,27 @@ class Plot:
         return self._across(x), self._up(y)
 
     def _across(self, x: float) -> float:
-        low, high = self._x
-        return LEFT + (self._width - LEFT - RIGHT) * (x - low) / (high - low)
+        return LEFT + (self._width - LEFT - RIGHT) * self._share(x, self._x, "x")
 
     def _up(self, y: float) -> float:
         low, high = self._y
-        return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (min(high, max(low, y)) - low) / (high - low)
+        return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * self._share(min(high, max(low, y)), self._y, "y")
+
+    def _share(self, value: float, ends: tuple[float, float], axis: str) -> float:
+        """Where a value lies between the ends of its axis."""
+        low, here, high = ((_tenfold(one) if axis in self._tens else one) for one in (ends[0], value, ends[1]))
+        return (here - low) / (high - low)
+
+    def _ticks(self, ends: tuple[float, float], axis: str) -> list[float]:
+        return powers(ends[1]) if axis in self._tens else ticks(*ends)
 
     def _axes(self, across: str, up: str) -> None:
         bottom, right = HEIGHT - BOTTOM, self._width - RIGHT
-        for value in ticks(*self._y):
+        for value in self._ticks(self._y, "y"):
             y = self._up(value)
             self._add(f'<path class="grid" d="M{LEFT:.0f} {y:.1f}H{right:.0f}"/>')
             self._text(LEFT - 6, y + 4, short(value), "end")
-        for value in ticks(*self._x):
+        for value in self._ticks(self._x, "x"):
             self._text(self._across(value), bottom + 17, short(value), "middle")
         self._add(f'<path class="axis-line" d="M{LEFT:.0f} {bottom:.0f}H{right:.0f}"/>')
         self._text((LEFT + right) / 2, HEIGHT - 6, across, "middle", "name")
@@ -82,6 +93,11 @@ class Plot:
     def level(self, y: float, kind: str, label: str = "") -> None:
         """A horizontal line across."""
         self.line([(self._x[0], y), (self._x[1], y)], kind, label)
+
+    def area(self, low: Points, high: Points, kind: str) -> None:
+        """Everything between two curves."""
+        if low and high:
+            self._add(f'<path class="{kind}" d="{_path(self.at(*point) for point in [*high, *reversed(low)])}Z"/>')
 
     def bars(self, bars: Iterable[tuple[float, float, float]], kind: str, label: str = "") -> None:
         """Bars (from, to, height), drawn as one shape."""
@@ -134,6 +150,22 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     step = next(power * many for many in (1, 2, 2.5, 5, 10) if power * many >= rough)
     first = math.ceil(low / step - 1e-9)
     return [round(i * step, 10) for i in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def powers(high: float) -> list[float]:
+    """0, and the powers of ten up to ``high``.
+
+    Examples
+    --------
+    >>> powers(300)
+    [0.0, 1.0, 10.0, 100.0]
+    """
+    return [0.0, *(10.0**i for i in range(math.floor(math.log10(max(1.0, high)) + 1e-9) + 1))]
+
+
+def _tenfold(value: float) -> float:
+    """0 at 0, and one more for about every tenfold."""
+    return math.log10(1.0 + max(0.0, value))
 
 
 def short(value: float) -> str:
