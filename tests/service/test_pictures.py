@@ -220,7 +220,10 @@ def test_with_delay_the_promise_is_void_and_the_observed_regret_stands_in_its_pl
     play = Play(engine, at_once=4).rounds(60)
     drawn, letter = play.figures(), engine.certificate("loans")["letter"]
     assert "promised" not in drawn["violations"].svg + drawn["regret"].svg
-    assert "that limit is void and not drawn. In its place stands the dashed line" in drawn["violations"].caption
+    assert (
+        "voids the limit that the learner promises: it is not drawn. In its place stands the dashed line"
+        in drawn["violations"].caption
+    )
     assert "the observed regret stands in its place, under the dashed limit" in drawn["regret"].caption
     assert "proved limit" in drawn["regret"].svg
     assert heights(drawn["violations"].svg, "limit")[-1] < heights(drawn["violations"].svg, "main")[-1]
@@ -235,7 +238,7 @@ def test_with_delay_and_a_learner_whose_limits_all_fall_only_the_observed_regret
     assert 'class="limit"' not in drawn["regret"].svg
     assert drawn["regret"].caption.count("the observed regret stands in its place.") == 1
     assert "limit by regret" in drawn["violations"].svg
-    assert "is the most that the observed regret and the errors leave room for" in drawn["violations"].caption
+    assert "the most that the observed regret and the errors leave room for" in drawn["violations"].caption
 
 
 def heights(svg, kind):

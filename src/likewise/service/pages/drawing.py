@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 WIDTH, HEIGHT = 640.0, 280.0
-LEFT, RIGHT, TOP, BOTTOM = 52.0, 120.0, 14.0, 40.0
+LEFT, RIGHT, TOP, BOTTOM = 66.0, 132.0, 14.0, 46.0
 Points = Sequence[tuple[float, float]]
 
 
@@ -45,7 +45,7 @@ class Plot:
         self._x, self._y = _wide(x), _wide(y)
         self._title = title
         self._parts: list[str] = []
-        self._labels: list[tuple[float, str, str]] = []
+        self._labels: list[tuple[float, str, str, float]] = []
         self._axes(across, up)
 
     def at(self, x: float, y: float) -> tuple[float, float]:
@@ -74,12 +74,12 @@ class Plot:
             self._add(f'<path class="grid" d="M{LEFT:.0f} {y:.1f}H{right:.0f}"/>')
             self._text(LEFT - 6, y + 4, short(value), "end")
         for value in self._ticks(self._x, "x"):
-            self._text(self._across(value), bottom + 17, short(value), "middle")
+            self._text(self._across(value), bottom + 19, short(value), "middle")
         self._add(f'<path class="axis-line" d="M{LEFT:.0f} {bottom:.0f}H{right:.0f}"/>')
         self._text((LEFT + right) / 2, HEIGHT - 6, across, "middle", "name")
         self._add(
-            f'<text class="name" x="14" y="{(TOP + bottom) / 2:.0f}" text-anchor="middle" '
-            f'transform="rotate(-90 14 {(TOP + bottom) / 2:.0f})">{escape(up)}</text>'
+            f'<text class="name" x="13" y="{(TOP + bottom) / 2:.0f}" text-anchor="middle" '
+            f'transform="rotate(-90 13 {(TOP + bottom) / 2:.0f})">{escape(up)}</text>'
         )
 
     def line(self, points: Points, kind: str, label: str = "") -> None:
@@ -88,7 +88,7 @@ class Plot:
             return
         self._add(f'<path class="{kind}" d="{_path(self.at(*point) for point in points)}"/>')
         if label:
-            self._labels.append((self._up(points[-1][1]), label, kind))
+            self._labels.append((self._up(points[-1][1]), label, kind, self._across(points[-1][0])))
 
     def level(self, y: float, kind: str, label: str = "") -> None:
         """A horizontal line across."""
@@ -108,7 +108,7 @@ class Plot:
             last = height
         self._add(f'<path class="{kind}" d="{"".join(found)}"/>')
         if label and found:
-            self._labels.append((self._up(last), label, kind))
+            self._labels.append((self._up(last), label, kind, self._width - RIGHT))
 
     def dots(self, points: Iterable[tuple[float, float]], kind: str) -> None:
         """Dots, as a path of strokes without length: a tenth of the bytes of circles."""
@@ -124,8 +124,8 @@ class Plot:
 
     def svg(self) -> Markup:
         """The picture."""
-        for y, label, kind in _spread(self._labels):
-            self._text(self._width - RIGHT + 6, y + 4, label, "start", f"label {kind}-label")
+        for y, label, kind, x in _spread(self._labels):
+            self._text(x + 6, y + 4, label, "start", f"label {kind}-label")
         opening = f'<svg class="figure" viewBox="0 0 {self._width:.0f} {HEIGHT:.0f}" role="img" aria-label="'
         return Markup(f'{opening}{escape(self._title)}">{"".join(self._parts)}</svg>')  # escaped above, part by part
 
@@ -190,7 +190,7 @@ def _path(points: Iterable[tuple[float, float]]) -> str:
     return "".join(f"{'L' if i else 'M'}{x:.1f} {y:.1f}" for i, (x, y) in enumerate(points))
 
 
-def _spread(labels: Iterable[Any], apart: float = 15.0) -> list[Any]:
+def _spread(labels: Iterable[Any], apart: float = 18.0) -> list[Any]:
     """Labels moved down until none covers another, and up again where they would leave the picture."""
     found: list[Any] = []
     for y, *rest in sorted(labels):

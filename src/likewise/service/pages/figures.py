@@ -71,10 +71,7 @@ def violations(found: Sequence[Bin], sampled: Sequence[Any], state: State) -> Fi
     if promised:
         said.append(f"The dotted line is the most that the learner's theorem allows: {promised[-1][1]:,.0f} by now.")
     elif state.totals.delay_max:
-        said.append(
-            "Rounds were learned late, and what the learner promises assumes that none is: that limit is void and not "
-            "drawn."
-        )
+        said.append("Rounds were learned late, which voids the limit that the learner promises: it is not drawn.")
     if proved:
         said.append(_limited(state, sampled, proved[-1][1]))
     if tens:
@@ -85,9 +82,8 @@ def violations(found: Sequence[Bin], sampled: Sequence[Any], state: State) -> Fi
 def _limited(state: State, sampled: Sequence[Any], most: float) -> str:
     """What the limit that follows from the regret is."""
     source = "the limit proved of the regret" if _proven(sampled) else "the observed regret"
-    place = "In its place stands the dashed line" if state.totals.delay_max else "The dashed line"
-    whose = ", which no delay voids," if state.totals.delay_max else ""
-    return f"{place}{whose} is the most that {source} and the errors leave room for: {most:,.0f} by now."
+    place = "In its place stands the dashed line:" if state.totals.delay_max else "The dashed line is"
+    return f"{place} the most that {source} and the errors leave room for, {most:,.0f} by now."
 
 
 def _proven(sampled: Sequence[Any]) -> bool:

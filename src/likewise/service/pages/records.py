@@ -79,7 +79,9 @@ def _record(visit: Visit, stream: str, id: str) -> Response:
         one["learned"] = whole["learned"]
         one["reported_by"] = _reported(whole, id)
     settings = engine.streams.get(stream).latest.state.stream.settings
-    return render("person.html", visit, stream=stream, here="people", found=found, settings=settings)
+    return render(
+        "person.html", visit, stream=stream, here="people", found=found, settings=settings, now=engine.clock()
+    )
 
 
 def _reported(whole: dict[str, Any], id: str) -> dict[str, Any] | None:
@@ -122,7 +124,8 @@ def _told(data: dict[str, Any]) -> str:
     >>> _told({"round": 3, "verdict": "reported", "pair": [2, 5], "gap": 0.31250001, "by": "ann"})
     'verdict reported · pair 2, 5 · gap 0.3125 · by ann'
     """
-    parts = [f"{words(name)} {_plain(value)}" for name, value in data.items() if name != "round"]
+    named = {"labels": "labels by position"}
+    parts = [f"{named.get(name, words(name))} {_plain(value)}" for name, value in data.items() if name != "round"]
     return " · ".join(parts)
 
 
