@@ -150,7 +150,7 @@ def measure(database: str) -> None:
         for path in PAGES:
             times = sorted(_asked(client, path)[0] for _ in range(3))
             console.print(f"{times[1]:7.3f} s  at most {times[-1]:.3f} s  {path or 'overview'}")
-        _waited(client, "certificate", "/certificate", 'class="letter"')
+        _waited(client, "certificate", "/certificate", 'letter">')
         csrf = re.search(r'name="csrf" value="(\w+)"', _asked(client, "/export")[1])
         assert csrf is not None
         client.post(f"/streams/{NAME}/verify", data={"csrf": csrf[1]})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from office import LOANS, Office, all_sent
 from likewise import datasets
 from likewise.service import demo
 from likewise.service.engine import Engine
+from likewise.service.pages import apart, jobs
 from likewise.service.settings import Settings
 from service.payloads import PAYLOADS, allowed
 from service.serving import running
@@ -169,6 +171,28 @@ def test_logging_out_everywhere_ends_the_other_browser_too(past):
     assert there.url.endswith("/login")
     here.context.close()
     there.context.close()
+
+
+def test_a_page_that_waits_for_work_tells_how_far_it_is_and_shows_it_when_it_is_done(office, keep, monkeypatch):
+    go_on, whole = threading.Event(), apart.KINDS["certificate"]
+    monkeypatch.setattr(jobs, "AT_ONCE", 0.0)
+    monkeypatch.setattr(jobs, "TOLD_EVERY", 0.0)
+
+    def slowly(engine, stream, told):
+        told(0.4)
+        go_on.wait(60)
+        return whole(engine, stream, told)
+
+    monkeypatch.setitem(apart.KINDS, "certificate", slowly)
+    office.stream()
+    page = office.page("root", "admin")
+    page.goto(f"{office.url}/streams/loans/certificate")
+    page.wait_for_selector('[data-busy] progress[value="40"]')
+    assert problems(page) == []
+    keep(page, "busy")
+    go_on.set()
+    page.get_by_text("What happened.").wait_for()
+    assert page.locator("[data-busy]").count() == 0
 
 
 def test_five_hundred_payloads_in_names_values_and_notes_don_t_run_and_nothing_comes_from_elsewhere(office):

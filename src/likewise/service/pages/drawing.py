@@ -190,7 +190,7 @@ def _path(points: Iterable[tuple[float, float]]) -> str:
     return "".join(f"{'L' if i else 'M'}{x:.1f} {y:.1f}" for i, (x, y) in enumerate(points))
 
 
-def _spread(labels: Iterable[Any], apart: float = 18.0) -> list[Any]:
+def _spread(labels: Iterable[Any], apart: float = 20.0) -> list[Any]:
     """Labels moved down until none covers another, and up again where they would leave the picture."""
     found: list[Any] = []
     for y, *rest in sorted(labels):
