@@ -1,7 +1,8 @@
-"""A real Chromium, and a service in front of it. Screenshots are kept in ``artefacts/``."""
+"""A real Chromium, and a service in front of it. Screenshots and measurements are kept in ``artefacts/``."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -45,5 +46,16 @@ def keep():
 
     def save(page, name, **options):
         page.screenshot(path=ARTEFACTS / f"{name}.png", animations="disabled", **options)
+
+    return save
+
+
+@pytest.fixture
+def note():
+    """A function that keeps figures that were measured."""
+    ARTEFACTS.mkdir(exist_ok=True)
+
+    def save(name, figures):
+        (ARTEFACTS / f"{name}.json").write_text(json.dumps(figures, indent=1) + "\n")
 
     return save

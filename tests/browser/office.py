@@ -65,8 +65,11 @@ class Office:
                 self.engine.label(stream, t, {p["id"]: int(p["features"]["score"] > 0.5) for p in asked}, "decider")
         return range(first, first + count)
 
-    def page(self, name="ann", role="auditor", *, helped=True, **options):
-        """A page in a browser of somebody's own, logged in by a one-time link; errors on it fail the test."""
+    def page(self, name="ann", role="auditor", *, helped=True, script="", **options):
+        """A page in a browser of somebody's own, logged in by a one-time link; errors on it fail the test.
+
+        ``script`` runs on every page before those of the page.
+        """
         if not any(one["name"] == name for one in self.service.service.tokens.list()):
             self.service.service.tokens.add(name, role)
         context = self._chromium.new_context(**{"viewport": {"width": 1280, "height": 860}} | options)
@@ -78,6 +81,8 @@ class Office:
         page.on("console", lambda said: "Content Security" in said.text and page.wrong.append(said.text))
         if helped:
             context.add_init_script("localStorage.setItem('likewise help seen', 'yes')")
+        if script:
+            context.add_init_script(script)
         page.goto(f"{self.url}/login/{self.sessions.link(name)}")
         page.get_by_role("button", name=f"Continue as {name}").click()
         return page
@@ -85,7 +90,8 @@ class Office:
     def review(self, name="ann", stream="loans", **options):
         """The page of a reviewer with a round in front."""
         page = self.page(name, **options)
-        page.goto(f"{self.url}/streams/{stream}/review")
+        if not page.url.endswith(f"/streams/{stream}/review"):
+            page.goto(f"{self.url}/streams/{stream}/review")
         page.wait_for_selector("article.round")
         return page
 

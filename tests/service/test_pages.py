@@ -1,31 +1,23 @@
-"""The pages without a browser: who gets in, who sees what, what is inert, and what the pictures are drawn from."""
+"""The pages without a browser: who gets in, who sees what, what is inert, and what stands on them."""
 
 from __future__ import annotations
 
 import html
 import json
 import re
-import threading
 import time
-from typing import ClassVar
+from contextlib import ExitStack, closing
 
-import httpx
 import pytest
 from payloads import PAYLOADS, allowed
 from serving import running
-from sqlalchemy import event, insert
+from visitors import Browser
 
-from likewise import datasets
-from likewise.service import demo
-from likewise.service.configuration import Configuration
-from likewise.service.engine import Engine
-from likewise.service.pages import figures, summaries
 from likewise.service.pages.access import PAGES, PUBLIC_PAGES
 from likewise.service.pages.rendering import POLICY
 from likewise.service.pages.sessions import SESSION, Sessions
 from likewise.service.pages.sight import sight
 from likewise.service.settings import Settings
-from likewise.service.store import tables
 
 LOANS = {
     "name": "loans",
@@ -48,56 +40,48 @@ def somebody(t, i, **features):
     return {"id": f"{t}-{i}", "features": plain | features}
 
 
+def until(ask, wanted):
+    """What is asked for again until it says something."""
+    deadline = time.monotonic() + 60
+    while wanted not in (found := ask()):
+        assert time.monotonic() < deadline, found
+        time.sleep(0.05)
+    return found
+
+
 def open_rounds(engine, count, k=4, first=1):
     for t in range(first, first + count):
         engine.decide("loans", [somebody(t, i) for i in range(k)], "decider")
 
 
-class Browser:
-    """Somebody at the pages, as far as that goes without a browser."""
-
-    opened: ClassVar = []
-
-    def __init__(self, service, cookie=None, csrf=""):
-        self.opened.append(self)
-        self.client = httpx.Client(base_url=service.url, timeout=60)
-        self.csrf = csrf
-        if cookie is not None:
-            self.client.cookies.set("likewise", cookie)
-
-    def get(self, path):
-        return self.client.get(path)
-
-    def post(self, path, **fields):
-        return self.client.post(path, data={"csrf": self.csrf} | fields)
-
-    def ask(self, path, key=None, **body):
-        headers = {"X-CSRF-Token": self.csrf, "Idempotency-Key": key or "0123456789abcdef"}
-        return self.client.post(path, json=body, headers=headers)
-
-
-@pytest.fixture(autouse=True)
-def _close_browsers():
-    yield
-    while Browser.opened:
-        Browser.opened.pop().client.close()
+on_both = pytest.mark.parametrize("service", ["sqlite", "postgresql"], indirect=True)
+"""For what the pages ask of the database: in a file, and of a real PostgreSQL server."""
 
 
 @pytest.fixture
-def service(tmp_path):
-    with running(database=str(tmp_path / "log.db")) as found:
+def service(request, tmp_path, new_database):
+    database = new_database(getattr(request, "param", "sqlite"))
+    beside = {"key": tmp_path / "service.key", "checkpoints": tmp_path / "service.checkpoints"}
+    with running(database=database, **beside) as found:
         found.engine.create(Settings.from_dict(LOANS), "root")
         yield found
 
 
 @pytest.fixture
-def enter(service):
+def browse():
+    """A function that opens a browser on a service, closed when the test ends."""
+    with ExitStack() as opened:
+        yield lambda *given: opened.enter_context(closing(Browser(*given)))
+
+
+@pytest.fixture
+def enter(service, browse):
     """A function that logs a role in; the same connection as a browser would have."""
 
     def make(role, token=None):
         sessions = service.app.state.sessions
         cookie = sessions.login(token or service.tokens[role])
-        return Browser(service, cookie, sessions.csrf(sessions.find(cookie)))
+        return browse(service, cookie, sessions.csrf(sessions.find(cookie)))
 
     return make
 
@@ -105,9 +89,10 @@ def enter(service):
 # Getting in and out ------------------------------------------------------------------------------------------------
 
 
-def test_a_login_link_works_once_and_only_when_its_button_is_pressed(service):
+@on_both
+def test_a_login_link_works_once_and_only_when_its_button_is_pressed(service, browse):
     code = service.app.state.sessions.link("the auditor")
-    browser = Browser(service)
+    browser = browse(service)
     for _ in range(3):  # a preview of the link uses nothing up
         assert "Continue as the auditor" in browser.get(f"/login/{code}").text
     first = browser.post("/login", code=code)
@@ -117,8 +102,8 @@ def test_a_login_link_works_once_and_only_when_its_button_is_pressed(service):
     assert "samesite=lax" in cookie.lower()
     assert f"Max-Age={int(SESSION)}" in cookie
     assert browser.get("/").headers["location"] == "/streams/loans/review"
-    assert Browser(service).post("/login", code=code).status_code == 403
-    assert "used already" in Browser(service).get(f"/login/{code}").text
+    assert browse(service).post("/login", code=code).status_code == 403
+    assert "used already" in browse(service).get(f"/login/{code}").text
 
 
 def test_a_login_link_and_a_session_end(service, tmp_path):
@@ -134,6 +119,7 @@ def test_a_login_link_and_a_session_end(service, tmp_path):
     assert sessions.find(cookie) is None
 
 
+@on_both
 def test_two_who_use_a_link_at_once_don_t_both_get_in(service):
     sessions = service.app.state.sessions
     code = sessions.link("the viewer")
@@ -151,6 +137,7 @@ def test_a_cookie_that_was_changed_anywhere_is_nobody_s(service):
         assert sessions.find(forged) is None
 
 
+@on_both
 def test_logging_out_everywhere_ends_every_session_of_a_name_and_no_other(service, enter):
     here, there, other = enter("viewer"), enter("viewer"), enter("decider")
     assert there.get("/streams/loans").status_code == 200
@@ -160,14 +147,15 @@ def test_logging_out_everywhere_ends_every_session_of_a_name_and_no_other(servic
     assert enter("viewer").get("/streams/loans").status_code == 200
 
 
+@on_both
 def test_revoking_a_token_ends_its_sessions(service, enter):
     viewer = enter("viewer")
     service.service.tokens.revoke("the viewer")
     assert viewer.get("/streams/loans").headers["location"] == "/login"
 
 
-def test_logging_in_is_rate_limited(service):
-    browser = Browser(service)
+def test_logging_in_is_rate_limited(service, browse):
+    browser = browse(service)
     answers = [browser.post("/login", token="lw_wrong").status_code for _ in range(25)]
     assert answers[0] == 403
     assert answers[-1] == 429
@@ -190,7 +178,7 @@ def pages_of(service):
     }
 
 
-def test_every_page_stands_in_the_table_and_every_role_sees_only_its_pages(service, enter):
+def test_every_page_stands_in_the_table_and_every_role_sees_only_its_pages(service, enter, browse):
     found = {(method, path) for method, path in pages_of(service) if path not in PUBLIC_PAGES}
     assert found == set(PAGES)
     open_rounds(service.engine, 2)
@@ -202,7 +190,7 @@ def test_every_page_stands_in_the_table_and_every_role_sees_only_its_pages(servi
             answer = browser.get(address) if method == "GET" else browser.post(address)
             assert (answer.status_code == 403) == (role not in roles), (method, path, role, answer.status_code)
             assert answer.status_code < 500
-        nobody = Browser(service).client.request(method, address)
+        nobody = browse(service).client.request(method, address)
         assert nobody.headers["location"] == "/login", path
 
 
@@ -240,9 +228,9 @@ def test_nothing_is_posted_without_the_session_s_own_token(service, enter):
     assert len(service.service.tokens.list()) == len(ROLES)
 
 
-def test_every_page_says_what_browsers_may_do_with_it(service, enter):
+def test_every_page_says_what_browsers_may_do_with_it(service, enter, browse):
     for answer in (
-        Browser(service).get("/login"),
+        browse(service).get("/login"),
         enter("viewer").get("/streams/loans"),
         enter("viewer").get("/users"),
     ):
@@ -266,16 +254,18 @@ def claimed(answer):
     return int(re.search(r'data-round="(\d+)"', answer.text)[1]), ids
 
 
+@on_both
 def test_an_auditor_sees_no_sensitive_or_hidden_feature_no_decision_and_no_label(service, enter):
     open_rounds(service.engine, 1)
     service.engine.label("loans", 1, {"1-0": 1}, "decider")
     text = enter("auditor").ask("/streams/loans/review/claim", beside=[]).text
-    heads = re.findall(r"<th role=\"columnheader\"[^>]*>([^<]*)", text)
+    heads = re.findall(r"<th role=\"columnheader\"[^>]*>(?:<span[^>]*>[^<]*</span>)?([^<]*)", text)
     assert heads == ["Person", "Probability", "town", "score"]  # those to compare by first
     assert "decision" not in text
     assert "label=" not in text.replace("data-label=", "").replace("aria-label=", "")
 
 
+@on_both
 def test_rounds_are_claimed_oldest_first_and_two_auditors_never_get_the_same(service, enter):
     open_rounds(service.engine, 4)
     ann = enter("auditor")
@@ -292,6 +282,7 @@ def test_rounds_are_claimed_oldest_first_and_two_auditors_never_get_the_same(ser
     assert claimed(bob.ask(path, beside=[2, 4]))[0] == 1
 
 
+@on_both
 def test_a_verdict_is_numbered_by_its_event_and_sent_twice_counts_once(service, enter):
     open_rounds(service.engine, 1)
     auditor = enter("auditor")
@@ -307,6 +298,7 @@ def test_a_verdict_is_numbered_by_its_event_and_sent_twice_counts_once(service, 
     assert '<strong id="today">1</strong>' in auditor.get("/streams/loans/review").text
 
 
+@on_both
 def test_an_auditor_takes_back_only_their_own_verdict(service, enter):
     open_rounds(service.engine, 1)
     ann, bob = enter("auditor"), enter("auditor", service.service.tokens.add("bob", "auditor")[0])
@@ -316,6 +308,24 @@ def test_an_auditor_takes_back_only_their_own_verdict(service, enter):
     assert ann.ask("/streams/loans/review/retract", "x" * 16, round=1).status_code == 200
     assert ann.ask("/streams/loans/review/retract", "x" * 16, round=1).status_code == 200  # the answer was lost
     assert '<strong id="today">0</strong>' in ann.get("/streams/loans/review").text
+
+
+def test_an_auditor_learns_nothing_of_what_others_said(service, enter):
+    open_rounds(service.engine, 1)
+    token, _ = service.service.tokens.add("zoë the first", "auditor")
+    zoe, bob = enter("auditor", token), enter("auditor", service.service.tokens.add("bob", "auditor")[0])
+    _, ids = claimed(zoe.ask("/streams/loans/review/claim", beside=[]))
+    said = {"verdict": "pair", "pair": [ids[0], ids[-1]], "reason": "data error", "note": "my own words"}
+    assert zoe.ask("/streams/loans/review/verdict", "a" * 16, round=1, **said).status_code in (200, 422)
+    zoe.ask("/streams/loans/review/verdict", "b" * 16, round=1, verdict="none", note="my own words")
+    assert zoe.ask("/streams/loans/review/retract", "c" * 16, round=1).status_code == 200
+    zoe.post("/streams/loans/review/release", rounds="1")
+    service.engine.label("loans", 1, {"1-0": 1}, "decider")
+    page = bob.ask("/streams/loans/review/claim", beside=[])
+    assert claimed(page)[0] == 1
+    for text in (page.text, bob.get("/streams/loans/review").text):
+        for word in ("zoë", "my own words", "cleared", "retracted", "decider", "1.0"):
+            assert word not in html.unescape(text).partition("<dialog")[0], word
 
 
 def test_hints_are_reportable_pairs_and_the_most_alike_come_first():
@@ -363,7 +373,7 @@ def dangerous(page):
     return found
 
 
-def test_five_hundred_payloads_in_names_values_and_notes_are_inert_on_every_page(tmp_path):
+def test_five_hundred_payloads_in_names_values_and_notes_are_inert_on_every_page(tmp_path, browse):
     assert len(set(PAYLOADS)) >= 490
     levels = [one for one in dict.fromkeys(map(allowed, PAYLOADS[:200])) if one]
     columns = [one for one in dict.fromkeys(map(allowed, PAYLOADS[200:216])) if one]
@@ -376,7 +386,7 @@ def test_five_hundred_payloads_in_names_values_and_notes_are_inert_on_every_page
         token, _ = service.service.tokens.add(allowed(PAYLOADS[5]), "admin")
         sessions = service.app.state.sessions
         cookie = sessions.login(token)
-        browser = Browser(service, cookie, sessions.csrf(sessions.find(cookie)))
+        browser = browse(service, cookie, sessions.csrf(sessions.find(cookie)))
         seen = ""
         for t, start in enumerate(range(0, len(names), 30), 1):
             people = [
@@ -428,6 +438,7 @@ def test_no_feature_and_no_id_stands_in_an_address(service, enter):
 # Records -----------------------------------------------------------------------------------------------------------
 
 
+@on_both
 def test_a_person_s_record_tells_what_was_known_decided_audited_and_corrected(service, enter):
     engine = service.engine
     engine.change_waits("loans", {"grace": 0}, "root")
@@ -450,6 +461,30 @@ def test_a_person_s_record_tells_what_was_known_decided_audited_and_corrected(se
     assert "1-1" not in text  # nothing about anybody else
 
 
+def test_a_round_s_page_says_whether_the_report_helped(service, enter):
+    engine = service.engine
+    engine.change_waits("loans", {"grace": 0}, "root")
+    t = 0
+    reported = None
+    while reported is None:
+        t += 1
+        asked = [somebody(t, i) for i in range(4)]
+        decided = {one["id"]: one["probability"] for one in engine.decide("loans", asked, "decider")["decisions"]}
+        engine.label("loans", t, {p["id"]: int(p["features"]["score"] > 0.5) for p in asked}, "decider")
+        first, last = max(decided, key=decided.get), min(decided, key=decided.get)
+        if t > 5 and decided[first] - decided[last] > 0.1:
+            reported = engine.audit("loans", t, "pair", "ann", pair=[first, last])
+        else:
+            engine.audit("loans", t, "none", "ann")
+    text = enter("viewer").get(f"/streams/loans/rounds/{t}").text
+    state = engine.streams.get("loans").current()
+    features = {p["id"]: p["features"] for p in engine.round("loans", t)["people"]}
+    rows = state.stream.encode([features[first], features[last]])
+    now = state.stream.probabilities(state.policy, rows)
+    assert f"{abs(now[0] - now[1]):.2f} apart under the policy of now" in text
+
+
+@on_both
 def test_the_log_is_filtered_by_kind_and_round(service, enter):
     open_rounds(service.engine, 3)
     viewer = enter("viewer")
@@ -460,12 +495,16 @@ def test_the_log_is_filtered_by_kind_and_round(service, enter):
     assert count("?kind=nonsense") == 4
 
 
+@on_both
 def test_an_export_is_downloaded_and_verifies(service, enter, tmp_path):
     open_rounds(service.engine, 2)
     admin = enter("admin")
     lines = admin.get("/streams/loans/export/log.jsonl").text.splitlines()
     assert json.loads(lines[0])["events"] == 3
-    assert "Nothing is wrong." in admin.post("/streams/loans/verify").text
+    assert admin.post("/streams/loans/verify").headers["location"] == "/streams/loans/export"
+    found = until(lambda: admin.get("/streams/loans/export").text, "Nothing is wrong.")
+    assert "Checked" in found
+    assert "data-busy" not in found
     assert "aside" not in admin.get("/streams/loans/export/log-without-people.jsonl").text
 
 
@@ -478,6 +517,7 @@ def test_stopping_says_why_and_only_an_administrator_lets_decisions_go_on(servic
     assert service.engine.stream("loans")["stopped"] is None
 
 
+@on_both
 def test_waits_are_changed_and_bad_ones_are_refused_in_a_sentence(service, enter):
     admin = enter("admin")
     fields = {"audit": "60", "label": "", "grace": "5", "audit_end": "discard", "label_end": "learn"}
@@ -489,6 +529,7 @@ def test_waits_are_changed_and_bad_ones_are_refused_in_a_sentence(service, enter
     assert "must be a number of seconds" in wrong.text
 
 
+@on_both
 def test_users_are_added_linked_and_revoked(service, enter):
     admin = enter("admin")
     token = re.search(r"lw_[0-9a-f]{64}", admin.post("/users", name="cleo", role="auditor").text)[0]
@@ -501,157 +542,3 @@ def test_users_are_added_linked_and_revoked(service, enter):
     assert service.service.tokens.find(token, time.time()) is None
     assert service.app.state.sessions.known(code) is None
     assert "must be" in admin.post("/users", name="", role="auditor").text
-
-
-# Pictures ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def past(tmp_path_factory):
-    """A small demo: forty rounds that are over, five that wait."""
-    with running(database=str(tmp_path_factory.mktemp("demo") / "log.db")) as service:
-        made = lambda clock: Engine(service.service.store, service.engine.signer, None, clock)  # noqa: E731
-        service.stream = demo.fill(made, rounds=40, waiting=5, data=datasets.synthetic(2000))
-        yield service
-
-
-def test_the_demo_has_a_past_and_rounds_that_wait(past):
-    found = past.engine.stream(past.stream)
-    assert (found["rounds"], found["learned"], found["outstanding"]) == (45, 40, 5)
-    assert found["audits"]["reported"] > 0
-    features = {one["name"]: one for one in found["settings"]["features"]}
-    assert features["group"]["sensitive"]
-    assert features["skill"]["compare"]
-    assert past.engine.claim(past.stream, "somebody")["round"] == 41
-
-
-def test_bins_add_up_to_what_the_log_says(past):
-    store, state = past.service.store, past.engine.streams.get(past.stream).current()
-    summaries.follow(past.engine, past.stream)
-    for count in (1, 7, 45):
-        bins = summaries.bins(store, past.stream, state.opened, state.stream.settings.alpha, count)
-        assert len(bins) <= count
-        assert sum(one.rounds for one in bins) == 45
-        assert sum(one.reports for one in bins) == state.totals.reported
-        assert sum(one.reviewed for one in bins) == state.totals.reported + state.totals.cleared
-        assert sum(one.labelled for one in bins) == state.totals.people
-        assert max(one.delay_max for one in bins if one.delay_max is not None) == state.totals.delay_max
-    rounds = [past.engine.round(past.stream, t) for t in range(1, 41)]
-    wrong = sum(abs(p["label"] - p["probability"]) for one in rounds for p in one["people"])
-    assert sum(one.error for one in bins) == pytest.approx(wrong)
-
-
-def test_summaries_are_the_same_read_at_once_or_bit_by_bit(past):
-    store = past.service.store
-    before = summaries.newest(store, past.stream, 100)
-    store.write(lambda c: c.execute(tables.summaries.delete()) and c.execute(tables.followed.delete()) and None)
-    summaries.read_on(store, past.stream)
-    assert summaries.newest(store, past.stream, 100) == before
-
-
-def test_samples_hold_the_regret_that_stands_and_the_gaps_of_reported_pairs(past):
-    store, live = past.service.store, past.engine.streams.get(past.stream)
-    last = summaries.sampled(store, past.stream)[-1]
-    found = past.engine.stream(past.stream)["regret"]
-    assert last.learned == 40
-    assert last.regret == pytest.approx(found["observed"])
-    assert last.regret <= last.proved
-    paths = summaries.later_gaps(store, past.stream)
-    assert len(paths) == live.current().totals.reported
-    t, path = next(iter(paths.items()))
-    whole = past.engine.round(past.stream, t)
-    assert path[0] == (0, whole["audit"]["gap"])
-    model, policy = live.current().stream, live.current().policy
-    two = [next(p["features"] for p in whole["people"] if p["id"] == name) for name in whole["audit"]["pair"]]
-    now = model.probabilities(policy, model.encode(two))
-    assert path[-1][1] == pytest.approx(now[0] - now[1])
-
-
-def test_a_retracted_report_leaves_the_summaries(past):
-    store, engine = past.service.store, past.engine
-    engine.audit(past.stream, 45, "none", "ann")
-    summaries.follow(engine, past.stream)
-    assert summaries.newest(store, past.stream, 1)[0].verdict == "cleared"
-    engine.retract(past.stream, 45, "ann")
-    summaries.follow(engine, past.stream)
-    assert summaries.newest(store, past.stream, 1)[0].verdict is None
-
-
-def test_the_overview_tells_counts_and_draws_seven_pictures_with_captions(past):
-    sessions = past.app.state.sessions
-    cookie = sessions.login(past.tokens["viewer"])
-    text = Browser(past, cookie).get(f"/streams/{past.stream}").text
-    assert text.count('<svg class="figure"') == 7
-    assert text.count("<figcaption>") == 7
-    assert "There is nothing to draw yet" not in text
-    state = past.engine.streams.get(past.stream).current()
-    assert f"a reviewer looked at {state.totals.reported + state.totals.cleared:,}" in text
-
-
-def many(store, rounds, people=8):
-    """A summary of very many rounds, as the log of a large stream would leave it."""
-    chances = json.dumps([round(i / people, 6) for i in range(people)])
-    plain = {
-        "stream": "big", "opened_at": 0.0, "people": people, "chances": chances, "labels": json.dumps([1] * people),
-        "status": "learned", "labelled": people, "error": 2.0, "delay": 3, "waited": 60.0, "favoured": people - 1,
-        "disfavoured": 0,
-    }  # fmt: skip
-    rows = [
-        plain
-        | {
-            "round": t,
-            "learned": t,
-            "verdict": "reported" if t % 5 == 0 else "cleared",
-            "gap": 0.8 if t % 5 == 0 else None,
-        }
-        for t in range(1, rounds + 1)
-    ]
-    samples = [
-        {"stream": "big", "learned": t, "regret": t**0.5, "proved": 2 * t**0.5, "promised": None}
-        for t in range(1, rounds, rounds // 900)
-    ]
-    gaps = [
-        {"stream": "big", "learned": s["learned"], "round": t, "gap": 0.3}
-        for s in samples[-300:]
-        for t in range(rounds - 500, rounds, 5)
-    ]
-
-    def write(connection):
-        for table, values in ((tables.summaries, rows), (tables.samples, samples), (tables.gaps, gaps)):
-            connection.execute(insert(table), values)
-
-    store.write(write)
-
-
-def test_a_hundred_thousand_rounds_need_few_queries_and_light_pictures(past):
-    store = past.service.store
-    many(store, 100_000)
-    state = past.engine.streams.get(past.stream).current()
-    queries = []
-    here = threading.get_ident()
-
-    def asked(connection, cursor, statement, *rest):
-        if threading.get_ident() == here and statement != "BEGIN":  # the service's clock asks for things, too
-            queries.append(statement)
-
-    event.listen(store._readers, "before_cursor_execute", asked)
-    bins = summaries.bins(store, "big", 100_000, 0.1)
-    drawn = figures.figures(store, "big", state, bins)
-    assert sum(one.violations for one in bins) == 20_000
-    assert len(bins) <= summaries.BINS
-    assert len(queries) <= 6
-    for figure in drawn:
-        assert 500 < len(figure.svg.encode()) <= 200_000, figure.name
-
-
-def test_the_demo_command_fills_once_and_hands_out_links_that_work_once(tmp_path):
-    configuration = Configuration(database=str(tmp_path / "demo.db"))
-    first = demo.prepare(configuration, rounds=4, waiting=2, data=datasets.synthetic(500))
-    again = demo.prepare(configuration, rounds=4, waiting=2, data=datasets.synthetic(500))
-    with running(database=configuration.database) as service:
-        assert service.engine.streams.names() == ["synthetic"]
-        for links in (first, again):
-            assert [service.app.state.sessions.known(code) for code in links] == ["reviewer", "administrator"]
-        browser = Browser(service)
-        browser.post("/login", code=first.reviewer)
-        assert browser.get("/").headers["location"] == "/streams/synthetic/review"

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
 import time
 
+import httpx
 import pytest
 import typer
 from serving import STREAM, Process, free_port, people
@@ -15,6 +21,7 @@ from likewise.cli import app
 from likewise.cli.serve import check
 from likewise.client import Client, ServiceRefused
 from likewise.errors import InvalidParameter
+from likewise.service import demo
 from likewise.service.configuration import Configuration, configured
 
 
@@ -102,6 +109,46 @@ def test_several_workers_share_a_postgresql_log(new_database, tmp_path):
         assert rounds == list(range(1, 21))
     finally:
         server.end()
+
+
+SMALL_DEMO = """
+import functools
+from likewise import cli, datasets
+from likewise.service import demo
+demo.prepare = functools.partial(demo.prepare, rounds=3, waiting=2, data=datasets.synthetic(500))
+cli.main(["serve", "--demo", "--port", "0", *{options}])
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("given", [False, True])
+def test_a_demo_prints_links_that_work_and_leaves_nothing_behind_unless_it_was_given_a_database(tmp_path, how, given):
+    options = ["--database", str(tmp_path / "mine.db")] if given else []
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    environment = {**os.environ, "TMPDIR": str(scratch), "PYTHONUNBUFFERED": "1"}
+    command = [sys.executable, "-c", SMALL_DEMO.format(options=options)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
+        said = ""
+        while "Serving at" not in said:
+            line = server.stdout.readline()
+            assert line, said
+            said += line
+        assert bool(list(scratch.glob("likewise-*/demo.db"))) == (not given)
+        links = re.findall(r"http://\S+/login/\S+", said)
+        pages = [httpx.get(link, timeout=60).text for link in links]
+        assert [part in page for part, page in zip(("reviewer", "administrator"), pages, strict=True)] == [True, True]
+        server.send_signal(how)
+        server.communicate(timeout=60)
+    assert list(scratch.glob("likewise-*")) == []
+    assert (tmp_path / "mine.db").exists() == given
+    assert ("removed when the service ends" in said) == (not given)
+
+
+def test_the_demo_has_a_few_hundred_rounds_and_twenty_that_wait():
+    assert {name: one.default for name, one in inspect.signature(demo.prepare).parameters.items()} == {
+        "configuration": inspect.Parameter.empty, "rounds": 300, "waiting": 20, "data": None
+    }  # fmt: skip
 
 
 def test_what_would_lose_or_leak_is_refused():

@@ -212,7 +212,12 @@ class TestContract:
         assert leases.take("loans", 1, "bob", now=20.0, until=30.0)
         leases.release("loans", 1, "ann")
         assert leases.current("loans", now=21.0)[1].holder == "bob"
-        leases.release("loans", 1, "bob")
+        leases.release("loans", 1, "bob", until=29.0)  # said of a lease that was renewed since
+        assert leases.current("loans", now=21.0)[1].holder == "bob"
+        leases.release("loans", 1, "bob", until=30.0)
+        assert leases.current("loans", now=21.0) == {}
+        assert leases.take("loans", 1, "ann", now=21.0, until=30.0)
+        leases.release("loans", 1, "ann")
         assert leases.current("loans", now=21.0) == {}
 
     def test_a_secret_is_kept_with_its_stream(self, store):

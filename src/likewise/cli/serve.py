@@ -5,7 +5,11 @@ from __future__ import annotations
 import ipaddress
 import logging
 import os
+import signal
+import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from socket import IPPROTO_TCP, TCP_NODELAY
 from typing import TYPE_CHECKING, Annotated, Any
@@ -52,26 +56,47 @@ def serve(
 ) -> None:
     """Serve decisions, labels and audits over HTTP. The first start prints an administrator's token, once."""
     with service_part():
-        import uvicorn
+        import uvicorn  # noqa: F401 (that the part is installed is said before anything is begun)
 
-        from likewise.service.chain import Signer
         from likewise.service.configuration import configured
-    if demo and database is None:
-        database = str(Path(tempfile.mkdtemp(prefix="likewise-")) / "demo.db")
-    configuration = configured(
-        config,
-        database=database,
-        host=host,
-        port=port,
-        workers=workers,
-        behind_proxy=behind_proxy,
-        tls_certificate=tls_certificate,
-        tls_key=tls_key,
-    )
-    check(configuration)
+    with _folder(demo and database is None) as folder:
+        configuration = configured(
+            config,
+            database=database if folder is None else str(folder / "demo.db"),
+            host=host,
+            port=port,
+            workers=workers,
+            behind_proxy=behind_proxy,
+            tls_certificate=tls_certificate,
+            tls_key=tls_key,
+        )
+        check(configuration)
+        _serve(configuration, demo, kept=folder is None)
+
+
+@contextmanager
+def _folder(wanted: bool) -> Iterator[Path | None]:
+    """A folder for a demo that nobody gave a database; it goes when the service ends."""
+    if not wanted:
+        yield None
+        return
+    # The server hands the signal that ended it on; unheard, it would end us before the folder is gone.
+    before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    try:
+        with tempfile.TemporaryDirectory(prefix="likewise-") as folder:
+            yield Path(folder)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _serve(configuration: Configuration, demo: bool, kept: bool) -> None:
+    import uvicorn
+
+    from likewise.service.chain import Signer
+
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
-    links = _demo(configuration) if demo else None
+    links = _demo(configuration, kept) if demo else None
     with open_tokens(configuration.database, None) as tokens:
         token = tokens.first()
     if token is not None:
@@ -94,13 +119,16 @@ def serve(
     uvicorn.Server(settings).run([socket])
 
 
-def _demo(configuration: Configuration) -> Links:
+def _demo(configuration: Configuration, kept: bool) -> Links:
     from likewise.service.demo import prepare
 
     if configuration.workers > 1:
         raise InvalidParameter(f"`workers` must be 1 for the demo, got {configuration.workers}.")
     _say(f"Filling {configuration.database} with a few hundred rounds, which takes a while …")
-    return prepare(configuration)
+    links = prepare(configuration)
+    if not kept:
+        _say("It is removed when the service ends; give a --database to keep it.")
+    return links
 
 
 def check(configuration: Configuration) -> None:

@@ -8,6 +8,7 @@ it counts as a violation.
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,12 +30,14 @@ PAGE = 1000
 """Events read at once."""
 
 
-def certificate(store: Store, state: State, seq: int, delta: float = 0.05) -> dict[str, Any]:
+def certificate(
+    store: Store, state: State, seq: int, delta: float = 0.05, progress: Callable[[float], None] | None = None
+) -> dict[str, Any]:
     """The certificate of a stream at event ``seq``, where it has ``state``, as plain JSON values.
 
-    With its letter, its delay and what stands of its bounds.
+    With its letter, its delay and what stands of its bounds. ``progress`` hears which share of the log was read.
     """
-    found = certify(transcript(store, state, seq), delta=delta)
+    found = certify(transcript(store, state, seq, progress), delta=delta)
     return found.to_dict() | {
         "stream": state.stream.settings.name,
         "outstanding": state.outstanding,
@@ -64,11 +67,11 @@ def letter(found: Certificate, state: State) -> str:
     return "\n".join([str(found), "", *(textwrap.fill(fact, WIDTH) for fact in facts)])
 
 
-def transcript(store: Store, state: State, seq: int) -> Transcript:
+def transcript(store: Store, state: State, seq: int, progress: Callable[[float], None] | None = None) -> Transcript:
     """Every round opened up to event ``seq``, where the stream has ``state``, by its number."""
     settings, model = state.stream.settings, state.stream
     require(state.opened > 0, "stream", "have opened a round", state.opened)
-    rounds, penalties = _rounds(store, state, seq)
+    rounds, penalties = _rounds(store, state, seq, progress)
     batches = [one.batch for one in rounds]
     pairs = [(-1, -1) if one.report is None else one.report[:2] for one in rounds]
     return Transcript(
@@ -98,7 +101,9 @@ def transcript(store: Store, state: State, seq: int) -> Transcript:
     )
 
 
-def _rounds(store: Store, until: State, seq: int) -> tuple[list[Round], list[float]]:
+def _rounds(
+    store: Store, until: State, seq: int, progress: Callable[[float], None] | None
+) -> tuple[list[Round], list[float]]:
     """Every round as it was seen, and its penalty; the log is read without running the learner."""
     name, opened = until.stream.settings.name, until.opened
     state = State(model=until.model)
@@ -121,6 +126,8 @@ def _rounds(store: Store, until: State, seq: int) -> tuple[list[Round], list[flo
             if event.kind not in ("stream_created", "learner_checkpointed"):
                 state = evolve(state, event)
         after = page[-1].seq
+        if progress is not None:
+            progress(after / seq)
     found |= {t: _unseen(one) for t, one in state.rounds.items()}
     rounds = [found[t]._replace(batch=found[t].batch._replace(view=views[t])) for t in range(1, opened + 1)]
     return rounds, list(penalties.values())

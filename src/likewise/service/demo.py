@@ -21,8 +21,8 @@ from likewise.protocol import Batch, Key, Role
 from likewise.service.chain import Signer
 from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
+from likewise.service.pages.following import Follower
 from likewise.service.pages.sessions import Sessions
-from likewise.service.pages.summaries import follow
 from likewise.service.settings import Settings
 from likewise.service.store import Store
 from likewise.service.tokens import Tokens
@@ -105,6 +105,7 @@ def fill(
     clock = Moving(end - 120.0 * (rounds + waiting))
     cast, engine, rng = _cast(data or people(), seed), make(clock), np.random.default_rng(seed)
     engine.create(cast.settings, DECIDER)
+    follower = Follower(engine)
     auditor = MetricAuditor(cast.metric, alpha=ALPHA)
     first = 1
     while first <= rounds:
@@ -115,10 +116,10 @@ def fill(
             _audited(engine, cast, t, chosen, chances, auditor, rng)
             clock.now += 40.0
         engine.tick()
-        follow(engine, cast.stream)
+        follower.follow(cast.stream)
     for t in range(rounds + 1, rounds + waiting + 1):
         _decided(engine, cast, t, clock)
-    follow(engine, cast.stream)
+    follower.follow(cast.stream)
     return cast.stream
 
 

@@ -391,12 +391,14 @@ class Engine:
             raise Unknown(f"There is no such person in the stream {stream!r}.")
         return {"id": person, "rounds": found}
 
-    def certificate(self, stream: str, delta: float = 0.05) -> dict[str, Any]:
-        """What is proved of the rounds so far, with the delay beside it."""
+    def certificate(
+        self, stream: str, delta: float = 0.05, progress: Callable[[float], None] | None = None
+    ) -> dict[str, Any]:
+        """What is proved of the rounds so far, with the delay beside it; ``progress`` hears how much was read."""
         live = self.streams.get(stream)
         live.current()
         here = live.durable
-        return certificate(self.store, here.state, here.seq, delta)
+        return certificate(self.store, here.state, here.seq, delta, progress)
 
     def events(self, stream: str, after: int = 0, limit: int = 1000) -> list[dict[str, Any]]:
         """Up to ``limit`` events after number ``after``, as exported."""

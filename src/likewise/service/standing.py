@@ -77,6 +77,28 @@ def regret(state: State) -> dict[str, Any]:
     return found
 
 
+def violations_limit(state: State) -> float | None:
+    """The most rounds with a report that the regret leaves room for, whoever the auditor is, and under any delay.
+
+    level · Σ_{reports} C ≤ Σ C gap ≤ regret + Err(best constant) − Err, divided by what a report weighed; before the
+    first one, by what it would weigh. The regret is the limit proved of it, or else what was observed. None without a
+    penalty, and at a level of 0.
+    """
+    settings, totals, F = state.stream.settings, state.totals, state.stream.hypotheses
+    weight = totals.penalties / totals.reported if totals.reported else state.stream.learner.penalty_at(state.learner)
+    if totals.learned == 0 or settings.level <= 0 or weight <= 0 or set(F.constants) != {0, 1}:
+        return None
+    said = regret(state)
+    # The penalties of a report cancel on a constant: what always saying 1 lost tells how many labels were 1.
+    always = float(state.learner.losses @ F.constant(1))
+    false_positive, false_negative = settings.costs
+    both = false_positive + false_negative
+    ones = (false_positive * (totals.people - totals.missing) - always) / both if both else 0.0
+    constant = false_negative * ones + min(0.0, always)
+    room = (said["observed"] if said["proved"] is None else said["proved"]) + constant - totals.errors
+    return float(max(0.0, room) / (settings.level * weight))
+
+
 def observed_regret(state: State) -> float:
     """Σ_t L(π^t) − min_f Σ_t L(f), each round charged to the policy that was deployed for it."""
     return state.totals.charged - state.stream.hypotheses.geometry.minimum(state.learner.losses)

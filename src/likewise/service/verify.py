@@ -9,7 +9,7 @@ with what was logged. On the machine that wrote the log they agree bit by bit, o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,8 @@ from likewise.service.rounds import evolve
 from likewise.service.state import State
 from likewise.service.verify_standalone import Checker, Findings, read_lines
 
+TOLD_EVERY = 500
+"""Lines between two words about progress."""
 TOLERANCE = 1e-9
 """How far probabilities may be from those of another machine."""
 
@@ -118,7 +120,12 @@ def ranges(numbers: Iterable[int]) -> str:
 
 
 def verify(
-    path: str | Path, *, key: str | None = None, checkpoints: str | Path | None = None, replay: bool = True
+    path: str | Path,
+    *,
+    key: str | None = None,
+    checkpoints: str | Path | None = None,
+    replay: bool = True,
+    progress: Callable[[float], None] | None = None,
 ) -> Verification:
     """Check an export.
 
@@ -132,12 +139,17 @@ def verify(
         A file of checkpoints or receipts that was kept apart from the export.
     replay
         Whether to run the learner again.
+    progress
+        Told now and then about which share of the work is done: half of it is reading, half running again.
     """
     for name, file in (("export", path), ("checkpoints", checkpoints)):
         require(file is None or Path(file).is_file(), name, "be a file", str(file))
-    checker = Checker(key)
+    checker, told = Checker(key), progress or (lambda share: None)
+    total = _length(path) if progress is not None else 1
     lines, asides = [], {}
-    for line in read_lines(str(path)):
+    for number, line in enumerate(read_lines(str(path))):
+        if number % TOLD_EVERY == 0:
+            told(number / total / 2)
         checker.take(line)
         if line.get("line") == "event":
             lines.append(line)
@@ -146,7 +158,7 @@ def verify(
     found = checker.finish(read_lines(str(checkpoints)) if checkpoints is not None else None)
     if not replay:
         return Verification(found, None)
-    again = run_again(lines, asides)
+    again = run_again(lines, asides, lambda share: told(0.5 + share / 2))
     if asides:
         return Verification(found, again)
     if again.difference is not None:  # without people no learner can be run, but what may follow what is known
@@ -154,10 +166,21 @@ def verify(
     return Verification(found, None)
 
 
-def run_again(lines: Iterable[dict[str, Any]], asides: dict[Any, dict[str, Any]]) -> Replay:
+def _length(path: str | Path) -> int:
+    with Path(path).open("rb") as file:
+        return sum(1 for _ in file)
+
+
+def run_again(
+    lines: Sequence[dict[str, Any]],
+    asides: dict[Any, dict[str, Any]],
+    progress: Callable[[float], None] = lambda share: None,
+) -> Replay:
     """Fold the events of an export again, comparing what was logged with what follows."""
     state, replay, course = State(), Replay(), Course()
-    for line in lines:
+    for number, line in enumerate(lines):
+        if number % TOLD_EVERY == 0:
+            progress(number / len(lines))
         try:
             sealed = unsealed(line)
             event = sealed.beside({ref: _aside(asides[ref]) for ref in sealed.event.refs if ref in asides}).event

@@ -49,6 +49,8 @@ class Service:
         self._known: dict[str, tuple[Identity, float]] = {}
         self.each_tick: list[Callable[[], None]] = []
         """What else is done every time the clock looks."""
+        self.before_stop: list[Callable[[], None]] = []
+        """What else is ended before the database is let go of."""
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -62,6 +64,8 @@ class Service:
         self._stopping.set()
         if self._thread is not None:
             self._thread.join()
+        for end in self.before_stop:
+            end()
         self.engine.close()
 
     def known(self, token: str) -> Identity | None:

@@ -16,12 +16,16 @@ def install(app: FastAPI) -> None:
     """Add the pages to an application whose ``state.service`` is set."""
     from likewise.service.http.rates import Rates
     from likewise.service.pages import administration, login, overview, records, review
+    from likewise.service.pages.following import Follower
+    from likewise.service.pages.jobs import Jobs
     from likewise.service.pages.sessions import Sessions
-    from likewise.service.pages.summaries import Follower
 
     service = app.state.service
     app.state.sessions = Sessions(service.store, service.engine.signer)
     app.state.login_rates = Rates()
-    service.each_tick.append(Follower(service.engine))
+    app.state.follower = Follower(service.engine)
+    app.state.jobs = Jobs(service.store)
+    service.each_tick.append(app.state.follower)
+    service.before_stop.append(app.state.jobs.stop)
     for part in (login, review, overview, records, administration):
         app.include_router(part.pages)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 from fastapi import HTTPException, Request
@@ -14,10 +12,10 @@ from starlette.responses import Response
 from likewise.errors import InvalidParameter
 from likewise.service.events import dumps
 from likewise.service.pages.access import STREAM, Visit, Visitor
+from likewise.service.pages.apart import begin
 from likewise.service.pages.rendering import render, router
 from likewise.service.pages.sessions import LINK, Sessions
 from likewise.service.tokens import ROLES
-from likewise.service.verify import sentences, verify
 
 pages = router()
 WAITS = (
@@ -98,16 +96,12 @@ def resume(stream: str, visit: Visitor) -> Response:
 
 
 @pages.get(STREAM + "/export")
-def export_page(stream: str, visit: Visitor) -> Response:
-    """What can be downloaded and checked."""
-    return _export(visit, stream)
-
-
-def _export(visit: Visit, stream: str, found: list[str] | None = None, wrong: bool = False) -> Response:
-    service = visit.service
+def export_page(stream: str, visit: Visitor, request: Request) -> Response:
+    """What can be downloaded and checked, and what the last check found."""
+    service, jobs = visit.service, request.app.state.jobs
     return render(
         "export.html", visit, stream=stream, here="export", events=service.store.head(stream)[0],
-        key=service.engine.signer.public_key, found=found, wrong=wrong,
+        key=service.engine.signer.public_key, job=jobs.find(stream, "verify"),
     )  # fmt: skip
 
 
@@ -122,14 +116,11 @@ def download(stream: str, name: str, visit: Visitor) -> Response:
 
 
 @pages.post(STREAM + "/verify")
-def check(stream: str, visit: Visitor) -> Response:
-    """Check the log as an outsider would: export it, follow its chain, and run the learner again."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "log.jsonl"
-        with path.open("w", encoding="utf-8") as file:
-            file.writelines(_written(visit.service.engine.export(stream)))
-        found = verify(path, key=visit.service.engine.signer.public_key)
-    return _export(visit, stream, sentences(found), found.first is not None)
+def check(stream: str, visit: Visitor, request: Request) -> Response:
+    """Check the log as an outsider would, in the background; the page of exports says how far it is."""
+    visit.service.engine.streams.get(stream)
+    begin(request.app.state.jobs, "verify", visit.service, stream)
+    return RedirectResponse(f"/streams/{stream}/export", 303)
 
 
 def _written(lines: Iterable[dict[str, Any]]) -> Iterator[str]:

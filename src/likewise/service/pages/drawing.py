@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 WIDTH, HEIGHT = 640.0, 280.0
-LEFT, RIGHT, TOP, BOTTOM = 52.0, 120.0, 14.0, 40.0
+LEFT, RIGHT, TOP, BOTTOM = 66.0, 132.0, 14.0, 46.0
 Points = Sequence[tuple[float, float]]
 
 
@@ -26,6 +26,8 @@ class Plot:
         What a screen reader says of the picture.
     width
         Of the picture.
+    tens
+        Axes, of "x" and "y", on which each step is ten times the one before, beginning at 0.
     """
 
     def __init__(
@@ -36,12 +38,14 @@ class Plot:
         up: str,
         title: str,
         width: float = WIDTH,
+        tens: str = "",
     ) -> None:
         self._width = width
+        self._tens = tens
         self._x, self._y = _wide(x), _wide(y)
         self._title = title
         self._parts: list[str] = []
-        self._labels: list[tuple[float, str, str]] = []
+        self._labels: list[tuple[float, str, str, float]] = []
         self._axes(across, up)
 
     def at(self, x: float, y: float) -> tuple[float, float]:
@@ -49,26 +53,33 @@ class Plot:
         return self._across(x), self._up(y)
 
     def _across(self, x: float) -> float:
-        low, high = self._x
-        return LEFT + (self._width - LEFT - RIGHT) * (x - low) / (high - low)
+        return LEFT + (self._width - LEFT - RIGHT) * self._share(x, self._x, "x")
 
     def _up(self, y: float) -> float:
         low, high = self._y
-        return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (min(high, max(low, y)) - low) / (high - low)
+        return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * self._share(min(high, max(low, y)), self._y, "y")
+
+    def _share(self, value: float, ends: tuple[float, float], axis: str) -> float:
+        """Where a value lies between the ends of its axis."""
+        low, here, high = ((_tenfold(one) if axis in self._tens else one) for one in (ends[0], value, ends[1]))
+        return (here - low) / (high - low)
+
+    def _ticks(self, ends: tuple[float, float], axis: str) -> list[float]:
+        return powers(ends[1]) if axis in self._tens else ticks(*ends)
 
     def _axes(self, across: str, up: str) -> None:
         bottom, right = HEIGHT - BOTTOM, self._width - RIGHT
-        for value in ticks(*self._y):
+        for value in self._ticks(self._y, "y"):
             y = self._up(value)
             self._add(f'<path class="grid" d="M{LEFT:.0f} {y:.1f}H{right:.0f}"/>')
             self._text(LEFT - 6, y + 4, short(value), "end")
-        for value in ticks(*self._x):
-            self._text(self._across(value), bottom + 17, short(value), "middle")
+        for value in self._ticks(self._x, "x"):
+            self._text(self._across(value), bottom + 19, short(value), "middle")
         self._add(f'<path class="axis-line" d="M{LEFT:.0f} {bottom:.0f}H{right:.0f}"/>')
         self._text((LEFT + right) / 2, HEIGHT - 6, across, "middle", "name")
         self._add(
-            f'<text class="name" x="14" y="{(TOP + bottom) / 2:.0f}" text-anchor="middle" '
-            f'transform="rotate(-90 14 {(TOP + bottom) / 2:.0f})">{escape(up)}</text>'
+            f'<text class="name" x="13" y="{(TOP + bottom) / 2:.0f}" text-anchor="middle" '
+            f'transform="rotate(-90 13 {(TOP + bottom) / 2:.0f})">{escape(up)}</text>'
         )
 
     def line(self, points: Points, kind: str, label: str = "") -> None:
@@ -77,11 +88,16 @@ class Plot:
             return
         self._add(f'<path class="{kind}" d="{_path(self.at(*point) for point in points)}"/>')
         if label:
-            self._labels.append((self._up(points[-1][1]), label, kind))
+            self._labels.append((self._up(points[-1][1]), label, kind, self._across(points[-1][0])))
 
     def level(self, y: float, kind: str, label: str = "") -> None:
         """A horizontal line across."""
         self.line([(self._x[0], y), (self._x[1], y)], kind, label)
+
+    def area(self, low: Points, high: Points, kind: str) -> None:
+        """Everything between two curves."""
+        if low and high:
+            self._add(f'<path class="{kind}" d="{_path(self.at(*point) for point in [*high, *reversed(low)])}Z"/>')
 
     def bars(self, bars: Iterable[tuple[float, float, float]], kind: str, label: str = "") -> None:
         """Bars (from, to, height), drawn as one shape."""
@@ -92,7 +108,7 @@ class Plot:
             last = height
         self._add(f'<path class="{kind}" d="{"".join(found)}"/>')
         if label and found:
-            self._labels.append((self._up(last), label, kind))
+            self._labels.append((self._up(last), label, kind, self._width - RIGHT))
 
     def dots(self, points: Iterable[tuple[float, float]], kind: str) -> None:
         """Dots, as a path of strokes without length: a tenth of the bytes of circles."""
@@ -108,8 +124,8 @@ class Plot:
 
     def svg(self) -> Markup:
         """The picture."""
-        for y, label, kind in _spread(self._labels):
-            self._text(self._width - RIGHT + 6, y + 4, label, "start", f"label {kind}-label")
+        for y, label, kind, x in _spread(self._labels):
+            self._text(x + 6, y + 4, label, "start", f"label {kind}-label")
         opening = f'<svg class="figure" viewBox="0 0 {self._width:.0f} {HEIGHT:.0f}" role="img" aria-label="'
         return Markup(f'{opening}{escape(self._title)}">{"".join(self._parts)}</svg>')  # escaped above, part by part
 
@@ -136,6 +152,22 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     return [round(i * step, 10) for i in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
+def powers(high: float) -> list[float]:
+    """0, and the powers of ten up to ``high``.
+
+    Examples
+    --------
+    >>> powers(300)
+    [0.0, 1.0, 10.0, 100.0]
+    """
+    return [0.0, *(10.0**i for i in range(math.floor(math.log10(max(1.0, high)) + 1e-9) + 1))]
+
+
+def _tenfold(value: float) -> float:
+    """0 at 0, and one more for about every tenfold."""
+    return math.log10(1.0 + max(0.0, value))
+
+
 def short(value: float) -> str:
     """A number for an axis.
 
@@ -158,7 +190,7 @@ def _path(points: Iterable[tuple[float, float]]) -> str:
     return "".join(f"{'L' if i else 'M'}{x:.1f} {y:.1f}" for i, (x, y) in enumerate(points))
 
 
-def _spread(labels: Iterable[Any], apart: float = 15.0) -> list[Any]:
+def _spread(labels: Iterable[Any], apart: float = 20.0) -> list[Any]:
     """Labels moved down until none covers another, and up again where they would leave the picture."""
     found: list[Any] = []
     for y, *rest in sorted(labels):

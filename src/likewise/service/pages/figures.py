@@ -5,18 +5,24 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
 
-from likewise.service.pages import summaries
+from likewise.service.pages import pairs, summaries
 from likewise.service.pages.drawing import Plot
+from likewise.service.pages.pairs import LINES, Spread
+from likewise.service.pages.rendering import plural
 from likewise.service.pages.summaries import Bin
 from likewise.service.settings import Settings
 from likewise.service.state import State
 from likewise.service.store import Store
+
+FAR = 8
+"""A limit that is so many times higher than what it limits would flatten the picture."""
+Paths = Mapping[int, Sequence[tuple[int, float]]]
 
 
 class Figure(NamedTuple):
@@ -30,50 +36,70 @@ class Figure(NamedTuple):
 
 def figures(store: Store, stream: str, state: State, found: Sequence[Bin]) -> list[Figure]:
     """All pictures of a stream: from the bins, and from one more query each where those don't tell."""
-    settings = state.stream.settings
+    settings, sampled = state.stream.settings, summaries.sampled(store, stream)
+    spreads = pairs.spreads(store, stream)
+    few = bool(spreads) and spreads[0].pairs <= LINES
     return [
-        violations(found, state),
-        regret(summaries.sampled(store, stream), state),
+        violations(found, sampled, state),
+        regret(sampled, state),
         errors(found),
-        helped(summaries.later_gaps(store, stream), settings),
+        helped(spreads, pairs.paths(store, stream) if few else {}, sampled, settings),
         ranked(summaries.newest(store, stream), settings),
         coverage(found),
         delay(found),
     ]
 
 
-def violations(found: Sequence[Bin], state: State) -> Figure:
-    """How many violations there were so far, under what is promised of them."""
+def violations(found: Sequence[Bin], sampled: Sequence[Any], state: State) -> Figure:
+    """How many violations there were so far, under what is promised and what is proved of them."""
     title, settings = "Violations so far", state.stream.settings
     total = list(itertools.accumulate(one.violations for one in found))
     if not total:
         return _nothing("violations", title)
     promised = [] if state.totals.delay_max else _promised(state, found)
-    top = max(1.0, 1.15 * total[-1], *(y for _, y in promised if y <= 4 * max(total[-1], 5)))
-    plot = Plot((0, found[-1].last), (0, top), "rounds", "violations, added up", title)
-    plot.line([(x, y) for x, y in promised if y <= top], "bound", "promised limit")
+    proved = [(float(row.learned), min(row.violations, row.learned)) for row in sampled if row.violations is not None]
+    most = max([float(total[-1]), *(y for _, y in promised + proved)])
+    tens = "y" if most > FAR * max(1, total[-1]) else ""
+    plot = Plot((0, found[-1].last), (0, max(1.0, 1.1 * most)), "rounds", "violations, added up", title, tens=tens)
+    plot.line(promised, "bound", "promised limit")
+    plot.line(proved, "limit", "proved limit" if _proven(sampled) else "limit by regret")
     plot.line([(0.0, 0.0), *((one.last, float(y)) for one, y in zip(found, total, strict=True))], "main", "reported")
-    said = "Read the slope: where the curve flattens, the policy has learned what the reviewers object to. "
-    if state.totals.delay_max:
-        said += "No limit is drawn: rounds were learned late, and what the learner promises assumes that none is."
-    elif not promised or min(y for _, y in promised) > top:
-        said += f"The promised limit, {_last(promised)} by now, lies above the picture." if promised else ""
-    else:
-        said += "The dashed line is the most that the learner's theorem allows."
-    return Figure("violations", title, plot.svg(), f"Reported pairs further apart than α = {settings.alpha:g}. {said}")
+    said = [
+        f"Reported pairs further apart than α = {settings.alpha:g}.",
+        "Read the slope: where the curve flattens, the policy has learned what the reviewers object to.",
+    ]
+    if promised:
+        said.append(f"The dotted line is the most that the learner's theorem allows: {promised[-1][1]:,.0f} by now.")
+    elif state.totals.delay_max:
+        said.append("Rounds were learned late, which voids the limit that the learner promises: it is not drawn.")
+    if proved:
+        said.append(_limited(state, sampled, proved[-1][1]))
+    if tens:
+        said.append("Each line of the grid is ten times the one below.")
+    return Figure("violations", title, plot.svg(), " ".join(said))
+
+
+def _limited(state: State, sampled: Sequence[Any], most: float) -> str:
+    """What the limit that follows from the regret is."""
+    source = "the limit proved of the regret" if _proven(sampled) else "the observed regret"
+    place = "In its place stands the dashed line:" if state.totals.delay_max else "The dashed line is"
+    return f"{place} the most that {source} and the errors leave room for, {most:,.0f} by now."
+
+
+def _proven(sampled: Sequence[Any]) -> bool:
+    return bool(sampled) and sampled[-1].proved is not None
 
 
 def _promised(state: State, found: Sequence[Bin]) -> list[tuple[float, float]]:
+    """The theorem's limit after each bin; one that was tuned for a horizon is about that horizon, and drawn flat."""
     learner: Any = state.stream.learner
     settings = state.stream.settings
     if settings.horizon is not None:
-        return []
-    limits = [(float(one.last), learner.bound(settings.level, T=one.last)) for one in found]
+        bound = learner.bound(settings.level) if found[-1].last <= settings.horizon else None
+        limits = [(0.0, bound), (float(found[-1].last), bound)]
+    else:
+        limits = [(float(one.last), learner.bound(settings.level, T=one.last)) for one in found]
     return [(x, bound.violations) for x, bound in limits if bound is not None and math.isfinite(bound.violations)]
-
-
-def _last(points: Sequence[tuple[float, float]]) -> str:
-    return f"{points[-1][1]:,.0f}"
 
 
 def regret(sampled: Sequence[Any], state: State) -> Figure:
@@ -81,23 +107,34 @@ def regret(sampled: Sequence[Any], state: State) -> Figure:
     title = "Lagrangian regret"
     if not sampled:
         return _nothing("regret", title)
-    limits = [row.proved for row in sampled if row.proved is not None]
-    promised = [(row.learned, row.promised) for row in sampled if row.promised is not None]
+    late, last = state.totals.delay_max > 0, sampled[-1]
+    proved = [(row.learned, row.proved) for row in sampled if row.proved is not None] if _proven(sampled) else []
+    promised = [] if late else [(row.learned, row.promised) for row in sampled if row.promised is not None]
     values = [row.regret for row in sampled]
-    top = max(1.0, *values, *limits) * 1.1
-    seen = [(x, y) for x, y in promised if y <= top * 1.5]
+    top = 1.1 * max([1.0, *values, *(y for _, y in proved)])
+    seen = promised if promised and promised[-1][1] <= FAR * top else []
     top = max([top, *(y for _, y in seen)])
-    plot = Plot((0, sampled[-1].learned), (min(0.0, *values), top), "rounds learned", "regret", title)
+    plot = Plot((0, last.learned), (min(0.0, *values), top), "rounds learned", "regret", title)
     plot.line(seen, "bound", "promised")
-    plot.line([(row.learned, row.proved) for row in sampled if row.proved is not None], "limit", "proved limit")
+    plot.line(proved, "limit", "proved limit")
     plot.line([(row.learned, row.regret) for row in sampled], "main", "observed")
-    caption = (
+    said = [
         "What the policies cost so far, errors and penalised reports together, beyond the best single hypothesis "
-        "looking back. The observed curve stays under the dashed limit that is proved from what happened"
-        + (", and under the promise made before the first round" if seen else "")
-        + "; both growing ever more slowly is the learning. Sampled while the service ran."
-    )
-    return Figure("regret", title, plot.svg(), caption)
+        "looking back. A curve that grows ever more slowly is the learning."
+    ]
+    if late:
+        said.append(
+            "Rounds were learned late, which voids what the learner promises before the first round; the observed "
+            "regret stands in its place" + (", under the dashed limit that is proved from it." if proved else ".")
+        )
+    elif proved:
+        said.append("It stays under the dashed limit that is proved from what happened.")
+    if seen:
+        said.append("The dotted line was promised before the first round.")
+    elif promised:
+        said.append(f"What was promised before the first round, {promised[-1][1]:,.0f}, lies above the picture.")
+    said.append(f"Looked at {plural(len(sampled), 'time')} while the service ran.")
+    return Figure("regret", title, plot.svg(), " ".join(said))
 
 
 def errors(found: Sequence[Bin]) -> Figure:
@@ -117,43 +154,62 @@ def errors(found: Sequence[Bin]) -> Figure:
     return Figure("error", title, plot.svg(), caption)
 
 
-def helped(paths: dict[int, list[tuple[int, float]]], settings: Settings) -> Figure:
-    """Whether reports helped: the gap of each reported pair under the policies after it."""
+def helped(spreads: Sequence[Spread], paths: Paths, sampled: Sequence[Any], settings: Settings) -> Figure:
+    """Whether reports helped: the gap of every reported pair under the policies after it."""
     title = "Did the report help?"
-    followed = {t: _thinned(path) for t, path in paths.items() if len(path) > 1}
-    if not followed:
+    drawn = _trusted(spreads)
+    if len(drawn) < 2:
         return _nothing("helped", title)
-    far = max(path[-1][0] for path in followed.values())
-    plot = Plot((0, far), (min(0.0, *(g for p in followed.values() for _, g in p)), 1.0),
-                "rounds learned since the report", "gap of the pair", title)  # fmt: skip
-    for path in followed.values():
-        plot.line(path, "faint")
+    total, few = spreads[0].pairs, spreads[0].pairs <= LINES
+    lines = {t: path for t, path in paths.items() if len(path) > 1} if few else {}
+    far = max([drawn[-1].age, *(path[-1][0] for path in lines.values())])
+    low = min([0.0, *(one.gaps[0] for one in drawn), *(gap for path in lines.values() for _, gap in path)])
+    plot = Plot((0, far), (low, 1.0), "rounds learned since the report", "gap of the pair", title, tens="x")
+    allowed = [(0.0, max(low, -settings.alpha)), (float(far), max(low, -settings.alpha))]
+    plot.area(allowed, [(0.0, settings.alpha), (float(far), settings.alpha)], "zone")
+    for path in lines.values():
+        plot.line([(float(x), y) for x, y in path], "faint")
+    if not few:
+        curves = [[(float(one.age), one.gaps[i]) for one in drawn] for i in range(5)]
+        plot.area(curves[0], curves[4], "most")
+        plot.area(curves[1], curves[3], "half")
     plot.level(settings.alpha, "bound", f"α = {settings.alpha:g}")
-    middle = _middle(followed.values(), far)
-    plot.line(middle, "main", "middle pair")
-    closer = sum(path[-1][1] <= settings.alpha for path in followed.values())
-    caption = (
-        f"Each thin line is one of the newest {len(followed)} reported pairs: how far apart the same two people would "
-        f"be under each later policy. The thick line is the middle one of them. Now {closer} of {len(followed)} are "
-        "within α."
+    plot.line([(float(one.age), one.gaps[2]) for one in drawn], "main", "middle pair")
+    each = (
+        f"Each thin line is one of all {plural(total, 'reported pair')}, and the thick one their middle"
+        if few
+        else f"All {total:,} reported pairs together: the thick line is the middle one, the darker band holds the "
+        "middle half of them, the lighter one eight in ten"
     )
-    return Figure("helped", title, plot.svg(), caption)
+    said = [
+        f"How far apart the same two people would be under later policies. {each}. Shaded across: within α; below 0 "
+        "the other one is ahead.",
+        "A pair is looked at 1, 2, 3 … rounds after its report was learned, then ever more rarely, as far as a tenth "
+        "of the pairs is that old.",
+    ]
+    return Figure("helped", title, plot.svg(), " ".join([*said, *_now(sampled, total)]))
 
 
-def _thinned(path: Sequence[tuple[int, float]], most: int = 60) -> list[tuple[float, float]]:
-    step = -(-len(path) // most)
-    return [*((float(x), y) for x, y in path[:-1:step]), (float(path[-1][0]), path[-1][1])]
+def _trusted(spreads: Sequence[Spread]) -> list[Spread]:
+    """Ages at which enough pairs were seen: a tenth of all, and half as many as at any later age."""
+    if not spreads or spreads[0].age != 0:
+        return []
+    later = list(itertools.accumulate((one.pairs for one in reversed(spreads)), max))[::-1]
+    least = spreads[0].pairs / 10
+    return [one for one, most in zip(spreads, later, strict=True) if one.pairs >= max(least, most / 2)]
 
 
-def _middle(paths: Any, far: float, points: int = 40) -> list[tuple[float, float]]:
-    """The median gap after so many rounds, over the pairs that are old enough; at least half of them."""
-    kept = list(paths)
-    found = []
-    for x in np.linspace(0, far, points):
-        here = [np.interp(x, [a for a, _ in path], [b for _, b in path]) for path in kept if path[-1][0] >= x]
-        if 2 * len(here) >= len(kept):
-            found.append((float(x), float(np.median(here))))
-    return found
+def _now(sampled: Sequence[Any], total: int) -> list[str]:
+    """How all pairs stand under the policy that was sampled last."""
+    last = sampled[-1] if sampled else None
+    if last is None or not last.pairs:
+        return []
+    said = (
+        f"Under the policy after {plural(last.learned, 'round')}, {last.closer:,} of {last.pairs:,} are closer than "
+        f"when they were reported, and {last.within:,} are within α."
+    )
+    gone = total - last.pairs
+    return [said, f"{plural(gone, 'pair')} can't be followed any more: somebody was erased."] if gone > 0 else [said]
 
 
 def ranked(rows: Sequence[Any], settings: Settings) -> Figure:

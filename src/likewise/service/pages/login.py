@@ -41,7 +41,7 @@ def home(visit: Visitor) -> Response:
     if len(mine) == 1:
         address = f"/streams/{mine[0]}"
         return RedirectResponse(address + "/review" if visit.identity.role == "auditor" else address, 303)
-    return render("home.html", visit, streams=mine)
+    return render("home.html", visit, here="home", streams=mine)
 
 
 @pages.get("/login")

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated, Any
 
-from fastapi import Path, Query
+from fastapi import Path, Query, Request
 from starlette.responses import Response
 
+from likewise.errors import require
 from likewise.service.pages import summaries
 from likewise.service.pages.access import STREAM, Visitor
+from likewise.service.pages.apart import begin
 from likewise.service.pages.figures import figures
+from likewise.service.pages.following import Follower
+from likewise.service.pages.jobs import Job
 from likewise.service.pages.rendering import plural, render, router
 from likewise.service.standing import standing
 from likewise.service.state import State
 
 pages = router()
 Number = Annotated[int, Path(ge=1, lt=2**53)]
+PATIENCE = 0.3
+"""Seconds that a page spends on bringing its pictures up to the log."""
+TIMES = 10
+"""A certificate is computed anew after so many times what the last one took."""
 LISTED = 50
 """Rounds on a page of them."""
 
 
 @pages.get(STREAM)
-def overview(stream: str, visit: Visitor) -> Response:
+def overview(stream: str, visit: Visitor, request: Request) -> Response:
     """Counts, a certificate in words, and the pictures."""
     engine = visit.service.engine
-    summaries.follow(engine, stream)
+    behind = _follower(request).follow(stream, PATIENCE)
     state = engine.streams.get(stream).current()
     settings = state.stream.settings
     bins = summaries.bins(engine.store, stream, state.opened, settings.alpha)
@@ -32,6 +41,8 @@ def overview(stream: str, visit: Visitor) -> Response:
         "overview.html",
         visit,
         stream=stream,
+        behind=behind,
+        events=engine.store.head(stream)[0],
         here="overview",
         found=standing(state),
         settings=settings,
@@ -67,17 +78,36 @@ def in_words(state: State) -> list[str]:
 
 
 @pages.get(STREAM + "/certificate")
-def certificate(stream: str, visit: Visitor) -> Response:
-    """The whole certificate, computed from the log now."""
-    found = visit.service.engine.certificate(stream)
-    return render("certificate.html", visit, stream=stream, here="overview", letter=found["letter"])
+def certificate(stream: str, visit: Visitor, request: Request) -> Response:
+    """The whole certificate, computed from the log in the background where it is long."""
+    engine, jobs = visit.service.engine, request.app.state.jobs
+    require(engine.streams.get(stream).current().opened > 0, "stream", "have opened a round", 0)
+    head, job = engine.store.head(stream)[0], jobs.find(stream, "certificate")
+    if job.seq != head and not _fresh(job):
+        job = begin(jobs, "certificate", visit.service, stream)
+    return render("certificate.html", visit, stream=stream, here="overview", job=job, events=head)
+
+
+def _fresh(job: Job) -> bool:
+    """Whether what was found is new enough, for what it would cost to find it again."""
+    return job.at is not None and job.took is not None and time.time() - job.at < TIMES * job.took
+
+
+def _follower(request: Request) -> Follower:
+    found: Follower = request.app.state.follower
+    return found
 
 
 @pages.get(STREAM + "/rounds")
-def rounds(stream: str, visit: Visitor, before: Annotated[int | None, Query(ge=1, lt=2**53)] = None) -> Response:
+def rounds(
+    stream: str, visit: Visitor, request: Request, before: Annotated[int | None, Query(ge=1, lt=2**53)] = None
+) -> Response:
     """Rounds, the newest first."""
     engine = visit.service.engine
-    summaries.follow(engine, stream)
+    behind = _follower(request).follow(stream, PATIENCE)
     found: list[Any] = list(reversed(summaries.newest(engine.store, stream, LISTED, before)))
     older = found[-1].round if len(found) == LISTED and found[-1].round > 1 else None
-    return render("rounds.html", visit, stream=stream, here="rounds", rounds=found, older=older, before=before)
+    return render(
+        "rounds.html", visit, stream=stream, here="rounds", rounds=found, older=older, before=before, behind=behind,
+        events=engine.store.head(stream)[0],
+    )  # fmt: skip

@@ -15,6 +15,7 @@ from likewise.service.pages.rendering import number, render, router, words
 from likewise.service.problems import Unknown
 from likewise.service.rounds import KINDS
 from likewise.service.settings import plain_text
+from likewise.service.state import State
 from likewise.service.store.tables import events
 
 pages = router()
@@ -28,9 +29,22 @@ LINES = 100
 def round_page(stream: str, t: Number, visit: Visitor) -> Response:
     """Everything that is known of a round."""
     found = visit.service.engine.round(stream, t)
-    settings = visit.service.engine.streams.get(stream).latest.state.stream.settings
+    state = visit.service.engine.streams.get(stream).latest.state
     order = sorted(range(len(found["people"])), key=lambda i: -found["people"][i]["probability"])
-    return render("round.html", visit, stream=stream, here="rounds", found=found, settings=settings, order=order)
+    return render(
+        "round.html", visit, stream=stream, here="rounds", found=found, settings=state.stream.settings, order=order,
+        now=_gap_now(found, state), last=state.opened,
+    )  # fmt: skip
+
+
+def _gap_now(found: dict[str, Any], state: State) -> float | None:
+    """How far apart a reported pair would be under the policy of now, the favoured one first; None without a pair."""
+    pair = found["audit"]["pair"] if found["audit"] else []
+    known = {one["id"]: one["features"] for one in found["people"] if one["id"] is not None}
+    if len(pair) != 2 or not set(pair) <= set(known) or state.policy is None:
+        return None
+    favoured, disfavoured = state.stream.probabilities(state.policy, state.stream.encode([known[id] for id in pair]))
+    return float(favoured - disfavoured)
 
 
 @pages.get(STREAM + "/rounds/{t}/people/{position}")
@@ -65,7 +79,9 @@ def _record(visit: Visit, stream: str, id: str) -> Response:
         one["learned"] = whole["learned"]
         one["reported_by"] = _reported(whole, id)
     settings = engine.streams.get(stream).latest.state.stream.settings
-    return render("person.html", visit, stream=stream, here="people", found=found, settings=settings)
+    return render(
+        "person.html", visit, stream=stream, here="people", found=found, settings=settings, now=engine.clock()
+    )
 
 
 def _reported(whole: dict[str, Any], id: str) -> dict[str, Any] | None:
@@ -108,7 +124,8 @@ def _told(data: dict[str, Any]) -> str:
     >>> _told({"round": 3, "verdict": "reported", "pair": [2, 5], "gap": 0.31250001, "by": "ann"})
     'verdict reported · pair 2, 5 · gap 0.3125 · by ann'
     """
-    parts = [f"{words(name)} {_plain(value)}" for name, value in data.items() if name != "round"]
+    named = {"labels": "labels by position"}
+    parts = [f"{named.get(name, words(name))} {_plain(value)}" for name, value in data.items() if name != "round"]
     return " · ".join(parts)
 
 

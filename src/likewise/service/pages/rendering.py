@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import re
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from functools import cache
@@ -65,6 +66,7 @@ def _templates() -> Environment:
     )
     made.globals |= {"static": _address, "PAGES": PAGES}
     made.filters |= {"number": number, "when": when, "share": share, "plural": plural, "words": words}
+    made.filters |= {"moment": moment, "plain": "{:g}".format, "letter": letter}
     return made
 
 
@@ -108,6 +110,40 @@ def when(at: str | float | None) -> str:
         return "–"
     moment = datetime.fromisoformat(at) if isinstance(at, str) else datetime.fromtimestamp(at, UTC)
     return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
+
+
+def moment(at: str | float | None) -> str:
+    """The same, short, for tables whose head says UTC.
+
+    Examples
+    --------
+    >>> moment(0.0), moment(None)
+    ('1 Jan 1970, 00:00', '–')
+    """
+    if at is None:
+        return "–"
+    time = datetime.fromisoformat(at) if isinstance(at, str) else datetime.fromtimestamp(at, UTC)
+    return f"{time.day} {time:%b %Y, %H:%M}"
+
+
+def letter(text: str) -> list[tuple[str, str, list[str]]]:
+    """The paragraphs of a certificate, whose lines were broken for a terminal: how each begins, the rest, and a list.
+
+    Examples
+    --------
+    >>> letter("What happened. Over 2 people\\nnothing.\\n\\nIt rests on:\\n  [kept] one\\n    thing")
+    [('What happened.', 'Over 2 people nothing.', []), ('It rests on:', '', ['[kept] one thing'])]
+    """
+    found = []
+    for part in text.split("\n\n"):
+        said, *listed = re.split(r"\n +(?=\[)", part)
+        lead, rest = re.match(r"(?s)(.*?[.:])(?:\s+(.*))?$", said).groups(default="")  # type: ignore[union-attr]
+        found.append((_line(lead), _line(rest), [_line(one) for one in listed]))
+    return found
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def plural(count: float, one: str, many: str = "") -> str:

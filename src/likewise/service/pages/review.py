@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from datetime import UTC, datetime
 from typing import Any
 
@@ -78,12 +79,30 @@ def renew(stream: str, visit: Visitor) -> Response:
 
 @pages.post(REVIEW + "/release")
 def release(stream: str, visit: Visitor) -> Response:
-    """Give rounds back, said in a form: a page that is being left can send nothing else."""
+    """Give rounds back, said in a form: a page that is being left can send nothing else.
+
+    Each comes with the end of its lease: loaded anew, the page may have renewed it before this arrives.
+    """
     visit.service.engine.streams.get(stream)
-    for t in str(visit.sent.get("rounds", "")).split(",")[:100]:
+    for one in str(visit.sent.get("rounds", "")).split(",")[:100]:
+        t, _, until = one.partition("@")
         if t.isdecimal() and len(t) < 16:
-            visit.service.engine.leases.release(stream, int(t), visit.identity.name)
+            visit.service.engine.leases.release(stream, int(t), visit.identity.name, _time(until))
     return Response(status_code=204)
+
+
+def _time(text: str) -> float:
+    """Seconds of a time as the log writes it; infinite where there is none.
+
+    Examples
+    --------
+    >>> _time("1970-01-01T00:01:00+00:00"), _time("")
+    (60.0, inf)
+    """
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return math.inf
 
 
 @pages.post(REVIEW + "/verdict")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, insert, or_, select, update
@@ -36,10 +37,12 @@ class Leases:
         """Lease a round, or renew a lease; False if somebody else has it."""
         return self._store.write(lambda connection: _take(connection, stream, round, holder, now, until))
 
-    def release(self, stream: str, round: int, holder: str) -> None:
-        """Give a round back."""
+    def release(self, stream: str, round: int, holder: str, until: float = math.inf) -> None:
+        """Give a round back; if ``until`` is said, only a lease that runs no longer: not one that was renewed since."""
         kept = leases.c
         mine = delete(leases).where(kept.stream == stream, kept.round == round, kept.holder == holder)
+        if until < math.inf:
+            mine = mine.where(kept.until <= until + 1e-5)  # told to the microsecond
         self._store.write(lambda connection: connection.execute(mine) and None)
 
     def sweep(self, now: float) -> None:

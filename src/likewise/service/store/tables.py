@@ -132,6 +132,7 @@ summaries = Table(
     Column("learned", BigInteger),
     Column("delay", BigInteger),
     Column("waited", Double),
+    Index("summaries_of_verdict", "stream", "verdict", "learned"),
 )
 """One row for each round, told from the log, for the pictures: a cache, which may be lost at any time."""
 
@@ -140,8 +141,9 @@ followed = Table(
     metadata,
     Column("stream", Text, primary_key=True),
     Column("seq", BigInteger, nullable=False),
+    Column("learned", BigInteger, nullable=False, server_default="0"),
 )
-"""How far the summaries of a stream have read its log."""
+"""How far the summaries of a stream have read its log, and the last policy that reported pairs were held against."""
 
 samples = Table(
     "samples",
@@ -151,8 +153,13 @@ samples = Table(
     Column("regret", Double, nullable=False),
     Column("proved", Double),
     Column("promised", Double),
+    Column("violations", Double),
+    Column("pairs", BigInteger),
+    Column("closer", BigInteger),
+    Column("within", BigInteger),
 )
-"""Regret and its limits as they stood after some of the rounds."""
+"""How things stood after some of the rounds: regret and its limits, the limit of violations that follows, and how many
+reported pairs there were, how many of them were closer than when they were reported, and how many within α."""
 
 gaps = Table(
     "gaps",
@@ -162,4 +169,32 @@ gaps = Table(
     Column("round", BigInteger, primary_key=True, autoincrement=False),
     Column("gap", Double, nullable=False),
 )
-"""How far apart the reported pair of a round was under the policy after some of the rounds."""
+"""How far apart the reported pair of a round was under the policy after some of the rounds; of the newest pairs."""
+
+helped = Table(
+    "helped",
+    metadata,
+    Column("stream", Text, primary_key=True),
+    Column("age", BigInteger, primary_key=True, autoincrement=False),
+    Column("bin", BigInteger, primary_key=True, autoincrement=False),
+    Column("pairs", BigInteger, nullable=False),
+)
+"""How many of all reported pairs were so far apart (bin) so many rounds (age) after their report was learned."""
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("stream", Text, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("id", Text, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("begun_at", Double, nullable=False),
+    Column("heard_at", Double, nullable=False),
+    Column("share", Double, nullable=False),
+    Column("result", Text),
+    Column("result_seq", BigInteger),
+    Column("result_at", Double),
+    Column("took", Double),
+    Column("failed", Text),
+)
+"""Work that reads a whole log, done in the background: how far it is, and what the last one that finished found."""

@@ -333,6 +333,7 @@
   // A round stays with who is working on it, and goes back when the page is left or nobody has touched it for long.
   async function renew(article) {
     const answer = await post("/renew", { round: number(article) });
+    if (answer.ok) article.dataset.until = (await answer.json()).until;
     if (answer.status !== 409) return;
     ahead = ahead.filter((one) => one !== article);
     if (current === article) { complain(`Round ${number(article)} went to another auditor meanwhile.`); show(ahead.shift() || null); }
@@ -343,7 +344,7 @@
   }, Math.max(1000, lease / 3));
   setInterval(offer, 500);
   window.addEventListener("pagehide", () => {
-    const rounds = [current, ...ahead].filter(Boolean).map(number);
+    const rounds = [current, ...ahead].filter(Boolean).map((one) => `${number(one)}@${one.dataset.until}`);
     if (rounds.length) navigator.sendBeacon(`${base}/release`, new URLSearchParams({ csrf, rounds: rounds.join(",") }));
   });
   window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });

@@ -1,0 +1,167 @@
+"""Work in the background: one of a kind at a time, progress that is told, and an end that is clean."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import closing
+
+import pytest
+from serving import people, running
+from visitors import Browser
+
+from likewise.errors import InvalidParameter
+from likewise.service.pages import apart, jobs
+from likewise.service.pages.jobs import Jobs
+from likewise.service.settings import Settings
+
+LOANS = {
+    "name": "loans",
+    "features": [{"name": "score"}, {"name": "age", "shown": False}],
+    "cuts": {"score": [0.2, 0.4, 0.6, 0.8]},
+    "alpha": 0.1,
+    "largest_batch": 8,
+    "waits": {"grace": 0},
+}
+
+
+def until(ask, wanted):
+    """What is asked for again until it fits."""
+    deadline = time.monotonic() + 60
+    while not wanted(found := ask()):
+        assert time.monotonic() < deadline, found
+        time.sleep(0.05)
+    return found
+
+
+@pytest.fixture
+def made(store):
+    found = Jobs(store)
+    yield found
+    found.stop()
+
+
+def test_a_job_that_is_quick_is_done_when_it_was_begun(made):
+    found = made.begin("loans", "verify", 7, lambda progress: {"said": ["fine"]})
+    assert (found.runs, found.result, found.seq, found.failed) == (False, {"said": ["fine"]}, 7, None)
+    assert made.find("loans", "certificate") == jobs.NONE
+
+
+def test_a_long_one_tells_how_far_it_is_and_another_of_its_kind_has_to_wait(made, store, monkeypatch):
+    monkeypatch.setattr(jobs, "AT_ONCE", 0.0)
+    monkeypatch.setattr(jobs, "TOLD_EVERY", 0.0)
+    go_on = threading.Event()
+
+    def slowly(progress):
+        progress(0.25)
+        go_on.wait(30)
+        return "done"
+
+    made.begin("loans", "verify", 3, slowly)
+    found = until(lambda: made.find("loans", "verify"), lambda job: job.share > 0)
+    assert (found.runs, found.share) == (True, 0.25)
+    other = Jobs(store)  # of another process
+    assert other.begin("loans", "verify", 4, lambda progress: "too soon").runs
+    assert other.begin("loans", "certificate", 4, lambda progress: "another kind") is not None
+    go_on.set()
+    assert until(lambda: other.find("loans", "verify"), lambda job: not job.runs).result == "done"
+    other.stop()
+
+
+def test_one_that_fails_says_why_and_keeps_what_was_found_before(made, caplog):
+    made.begin("loans", "verify", 3, lambda progress: "fine")
+
+    def refuse(progress):
+        raise InvalidParameter("`stream` must have opened a round, got 0.")
+
+    found = made.begin("loans", "verify", 9, refuse)
+    assert (found.runs, found.result, found.seq) == (False, "fine", 3)
+    assert found.failed == "`stream` must have opened a round, got 0."
+    assert "own log says what" in made.begin("loans", "verify", 9, lambda progress: 1 / 0).failed
+    assert "ZeroDivisionError" in caplog.text
+    assert made.begin("loans", "verify", 9, lambda progress: "better").failed is None
+
+
+def test_one_whose_process_is_gone_can_be_begun_anew_and_can_t_speak_for_the_new_one(store, monkeypatch):
+    monkeypatch.setattr(jobs, "AT_ONCE", 0.0)
+    now, go_on = [1000.0], threading.Event()
+    made = Jobs(store, lambda: now[0])
+    made.begin("loans", "verify", 3, lambda progress: go_on.wait(30) and "old")
+    now[0] += jobs.SILENT + 1
+    assert not made.find("loans", "verify").runs
+    made.begin("loans", "verify", 5, lambda progress: "new")
+    until(lambda: made.find("loans", "verify"), lambda job: job.result == "new")
+    go_on.set()
+    made.stop()
+    assert made.find("loans", "verify").result == "new"
+
+
+def test_stopping_ends_what_runs(store, monkeypatch):
+    monkeypatch.setattr(jobs, "AT_ONCE", 0.0)
+    made, ended = Jobs(store), threading.Event()
+
+    def waits(progress):
+        progress.at_stop(ended.set)
+        ended.wait(30)
+        progress(0.5)
+
+    made.begin("loans", "verify", 3, waits)
+    until(lambda: made._running, lambda running: any(one.ends for one in running.values()))
+    made.stop()
+    assert made.find("loans", "verify").failed == "The service was stopped before this was done; ask again."
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_long_log_is_worked_on_in_another_process_and_pages_say_how_far_it_is(
+    kind, new_database, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(apart, "SHORT", 0)
+    beside = {"key": tmp_path / "service.key", "checkpoints": tmp_path / "service.checkpoints"}
+    with running(database=new_database(kind), **beside) as service:
+        service.engine.create(Settings.from_dict(LOANS), "root")
+        for t in range(1, 4):
+            service.engine.decide("loans", people(t), "decider")
+            service.engine.label("loans", t, {p["id"]: 1 for p in people(t)}, "decider")
+            service.engine.audit("loans", t, "none", "ann")
+        sessions = service.app.state.sessions
+        cookie = sessions.login(service.tokens["admin"])
+        with closing(Browser(service, cookie, sessions.csrf(sessions.find(cookie)))) as admin:
+            first = admin.get("/streams/loans/certificate").text
+            assert "data-busy" in first
+            assert "<progress" in first
+            assert admin.post("/streams/loans/verify").status_code == 303
+            letter = until(lambda: admin.get("/streams/loans/certificate").text, lambda text: "data-busy" not in text)
+            assert "What happened. Over 9 people" in letter
+            assert "from the first" in letter
+            checked = until(lambda: admin.get("/streams/loans/export").text, lambda text: "data-busy" not in text)
+            assert "Nothing is wrong." in checked
+            assert "3 rounds were learned again." in checked
+
+
+def test_a_service_that_is_stopped_ends_the_process_that_works_for_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(apart, "SHORT", 0)
+    children = []
+    popen = apart.subprocess.Popen
+    monkeypatch.setattr(apart.subprocess, "Popen", lambda *a, **k: children.append(popen(*a, **k)) or children[-1])
+    with running(database=str(tmp_path / "log.db")) as service:
+        service.engine.create(Settings.from_dict(LOANS), "root")
+        service.engine.decide("loans", people(1), "decider")
+        cookie = service.app.state.sessions.login(service.tokens["viewer"])
+        with closing(Browser(service, cookie)) as viewer:
+            assert "data-busy" in viewer.get("/streams/loans/certificate").text
+    assert len(children) == 1
+    assert children[0].returncode is not None
+
+
+def test_a_certificate_is_computed_anew_when_the_log_has_grown_and_before_the_first_round_refused(tmp_path):
+    with running(database=str(tmp_path / "log.db")) as service:
+        service.engine.create(Settings.from_dict(LOANS), "root")
+        cookie = service.app.state.sessions.login(service.tokens["viewer"])
+        with closing(Browser(service, cookie)) as viewer:
+            assert viewer.get("/streams/loans/certificate").status_code == 422
+            for t in (1, 2):
+                service.engine.decide("loans", people(t), "decider")
+                service.engine.label("loans", t, {p["id"]: 1 for p in people(t)}, "decider")
+                service.engine.audit("loans", t, "none", "ann")
+                wanted = f"Over {3 * t} people"
+                until(lambda: viewer.get("/streams/loans/certificate").text, lambda text, w=wanted: w in text)

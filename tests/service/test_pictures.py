@@ -1,0 +1,440 @@
+"""What the pictures are drawn from, and that they say what they show: counts, limits, and every reported pair."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from contextlib import closing
+
+import numpy as np
+import pytest
+from serving import running
+from sqlalchemy import event, insert, select
+from visitors import Browser
+
+from likewise import datasets
+from likewise.service import demo, standing
+from likewise.service.configuration import Configuration
+from likewise.service.engine import Engine
+from likewise.service.pages import figures, overview, pairs, summaries
+from likewise.service.pages.following import Follower
+from likewise.service.settings import Settings
+from likewise.service.store import tables
+
+ON_SCORES = {
+    "name": "loans",
+    "features": [{"name": "score"}],
+    "cuts": {"score": [i / 20 for i in range(1, 20)]},
+    "alpha": 0.1,
+    "largest_batch": 4,
+    "waits": {"grace": 0},
+}
+
+
+class Play:
+    """A stream that is played with an auditor who wants people with scores like each other treated alike.
+
+    Every policy is kept, and what is kept of the stream is brought up to date after every round.
+    """
+
+    def __init__(self, engine, at_once=1, seed=0, **changes):
+        self.engine, self.at_once = engine, at_once
+        self.follower, self.rng = Follower(engine), np.random.default_rng(seed)
+        self.policies, self.limits, self.t = {}, [], 0
+        engine.create(Settings.from_dict(ON_SCORES | changes), "root")
+
+    @property
+    def state(self):
+        return self.engine.streams.get("loans").current()
+
+    def rounds(self, count):
+        """Play so many rounds, several of them open at once if that was wanted."""
+        for _ in range(0, count, self.at_once):
+            opened = [self._open() for _ in range(self.at_once)]
+            for t, asked, chances in opened:
+                self._close(t, asked, chances)
+                self.policies[self.state.totals.learned] = self.state.policy
+                self.follower.follow("loans")
+                self.limits.append((self.state.totals, standing.violations_limit(self.state)))
+        return self
+
+    def _open(self):
+        self.t += 1
+        asked = [{"id": f"{self.t}-{i}", "features": {"score": float(x)}} for i, x in enumerate(self.rng.random(4))]
+        done = self.engine.decide("loans", asked, "decider")
+        return self.t, asked, np.array([one["probability"] for one in done["decisions"]])
+
+    def _close(self, t, asked, chances):
+        x = np.array([one["features"]["score"] for one in asked])
+        y = (x + 0.3 * self.rng.normal(size=4) > 0.5).astype(int)
+        self.engine.label("loans", t, {one["id"]: int(label) for one, label in zip(asked, y, strict=True)}, "decider")
+        excess = chances[:, None] - chances - np.abs(x[:, None] - x) / 2 - 0.1
+        a, b = np.unravel_index(excess.argmax(), excess.shape)
+        if excess[a, b] > 0:
+            self.engine.audit("loans", t, "pair", "ann", pair=[asked[a]["id"], asked[b]["id"]])
+        else:
+            self.engine.audit("loans", t, "none", "ann")
+
+    def reports(self):
+        """(number of the first policy that knew of it, favoured and disfavoured features) of every report learned."""
+        found = {}
+        for t in range(1, self.t + 1):
+            whole = self.engine.round("loans", t)
+            if whole["audit"] and whole["audit"]["verdict"] == "reported" and None not in whole["audit"]["pair"]:
+                features = {one["id"]: one["features"] for one in whole["people"]}
+                two = [features[name] for name in whole["audit"]["pair"]]
+                found[t] = (whole["learned"]["version"], two, whole["audit"]["gap"])
+        return found
+
+    def gap(self, two, version):
+        """How far apart two people are under the policy of some version."""
+        model = self.state.stream
+        chances = model.probabilities(self.policies[version], model.encode(two))
+        return chances[0] - chances[1]
+
+    def figures(self):
+        """The pictures by name."""
+        settings = self.state.stream.settings
+        bins = summaries.bins(self.engine.store, "loans", self.state.opened, settings.alpha)
+        return {one.name: one for one in figures.figures(self.engine.store, "loans", self.state, bins)}
+
+
+# Did the report help? ----------------------------------------------------------------------------------------------
+
+
+def test_every_reported_pair_is_held_against_later_policies_and_counted_once_at_each_age(engine):
+    play = Play(engine).rounds(60)
+    reports, last = play.reports(), play.state.totals.learned
+    assert len(reports) == play.state.totals.reported > 5
+    spreads = {one.age: one for one in pairs.spreads(engine.store, "loans")}
+    for age in pairs.AGES[pairs.AGES <= 60].tolist():
+        old = [(two, version, gap) for version, two, gap in reports.values() if last - version + 1 >= age]
+        seen = [gap if age == 0 else play.gap(two, version + age - 1) for two, version, gap in old]
+        assert spreads[age].pairs == len(old) if old else age not in spreads
+        if old:
+            wanted = np.quantile(seen, pairs.QUANTILES, method="inverted_cdf")
+            assert np.abs(np.array(spreads[age].gaps) - wanted).max() <= 1 / pairs.BINS + 1e-9
+    for t, path in pairs.paths(engine.store, "loans").items():
+        version, two, gap = reports[t]
+        assert path[0] == (0, gap)
+        assert [age for age, _ in path] == [age for age in pairs.AGES if age <= last - version + 1]
+        assert [gap for _, gap in path[1:]] == pytest.approx([play.gap(two, version + age - 1) for age, _ in path[1:]])
+
+
+def test_all_pairs_under_the_policy_of_now_are_told_in_the_caption(engine):
+    play = Play(engine).rounds(40)
+    now = [(abs(play.gap(two, 40)), gap) for _, two, gap in play.reports().values()]
+    closer, within = sum(a < b for a, b in now), sum(a <= 0.1 for a, _ in now)
+    told = play.figures()["helped"].caption
+    assert f"Each thin line is one of all {len(now)} reported pairs" in told
+    assert f"Under the policy after 40 rounds, {closer} of {len(now)} are closer" in told
+    assert f"and {within} are within α" in told
+    assert play.figures()["helped"].svg.count('class="faint"') == len(now)
+
+
+def test_looking_rarely_or_from_a_new_process_counts_no_pair_twice(engine):
+    play = Play(engine)
+    play.follower.follow = lambda stream: 0  # nobody looks meanwhile
+    play.rounds(30)
+    for _ in range(2):
+        Follower(engine).follow("loans")
+    found = pairs.spreads(engine.store, "loans")
+    reported = play.state.totals.reported
+    assert found[0].pairs == reported
+    assert sum(one.pairs for one in found[1:]) == reported
+    assert len(summaries.sampled(engine.store, "loans")) == 1
+
+
+def test_many_pairs_are_drawn_together_and_only_the_newest_are_kept_one_by_one(engine, monkeypatch):
+    monkeypatch.setattr(pairs, "LINES", 4)
+    monkeypatch.setattr(figures, "LINES", 4)
+    monkeypatch.setattr(pairs, "AT_ONCE", 3)
+    play = Play(engine).rounds(60)
+    reported = play.state.totals.reported
+    with engine.store.read() as connection:
+        rounds = set(connection.scalars(select(tables.gaps.c.round)))
+    assert rounds <= set(list(play.reports())[-5:])
+    drawn = play.figures()["helped"]
+    assert f"All {reported} reported pairs together" in drawn.caption
+    assert 'class="half"' in drawn.svg
+    assert 'class="most"' in drawn.svg
+    assert 'class="faint"' not in drawn.svg
+
+
+def test_a_pair_with_somebody_who_was_erased_is_left_out_and_that_is_said(engine):
+    play = Play(engine).rounds(30)
+    t = next(iter(play.reports()))
+    before = len(play.reports())
+    engine.erase("loans", engine.round("loans", t)["audit"]["pair"][0], "root")
+    play.rounds(10)
+    last = summaries.sampled(engine.store, "loans")[-1]
+    assert last.pairs == len(play.reports()) < pairs.spreads(engine.store, "loans")[0].pairs
+    assert "1 pair can't be followed any more: somebody was erased." in play.figures()["helped"].caption
+    assert len(play.reports()) >= before - 1
+
+
+# Limits ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"costs": [1.0, 3.0]}, {"learner": "hedge", "penalty": 20.0}, {"kind": "cells"}]
+)
+@pytest.mark.parametrize("at_once", [1, 4])
+def test_violations_stay_under_the_limit_that_follows_from_the_regret(start, tmp_path, at_once, changes):
+    play = Play(start(str(tmp_path / "log.db")), at_once, **changes).rounds(48)
+    assert (play.state.totals.delay_max > 0) == (at_once > 1)
+    for totals, limit in play.limits:
+        assert totals.reported <= limit + 1e-9
+    constant = _best_constant(play)
+    state = play.state
+    said = standing.regret(state)
+    regret = said["observed"] if said["proved"] is None else said["proved"]
+    weight = 0.1 * state.totals.penalties / state.totals.reported
+    assert play.limits[-1][1] == pytest.approx((regret + constant - state.totals.errors) / weight)
+
+
+def _best_constant(play):
+    """The errors of always saying 0, or always 1, by counting labels."""
+    labels = [p["label"] for t in range(1, play.t + 1) for p in play.engine.round("loans", t)["people"]]
+    false_positive, false_negative = play.state.stream.settings.costs
+    return min(false_negative * labels.count(1), false_positive * labels.count(0))
+
+
+def test_without_delay_the_promise_is_drawn_above_what_was_reported(engine):
+    play = Play(engine).rounds(60)
+    drawn = play.figures()
+    assert "promised limit" in drawn["violations"].svg
+    assert "the most that the learner's theorem allows" in drawn["violations"].caption
+    assert 'class="limit"' in drawn["violations"].svg
+    assert "void" not in drawn["violations"].caption + drawn["regret"].caption
+    assert "proved limit" in drawn["regret"].svg
+    assert "promised" in drawn["regret"].svg or "promised before the first round" in drawn["regret"].caption
+    promised = play.state.stream.learner.bound(0.1, T=60)
+    assert f"{promised.violations:,.0f} by now" in drawn["violations"].caption
+    assert heights(drawn["violations"].svg, "bound")[-1] < heights(drawn["violations"].svg, "main")[-1]  # y grows down
+
+
+def test_with_delay_the_promise_is_void_and_the_observed_regret_stands_in_its_place(engine):
+    play = Play(engine, at_once=4).rounds(60)
+    drawn, letter = play.figures(), engine.certificate("loans")["letter"]
+    assert "promised" not in drawn["violations"].svg + drawn["regret"].svg
+    assert (
+        "voids the limit that the learner promises: it is not drawn. In its place stands the dashed line"
+        in drawn["violations"].caption
+    )
+    assert "the observed regret stands in its place, under the dashed limit" in drawn["regret"].caption
+    assert "proved limit" in drawn["regret"].svg
+    assert heights(drawn["violations"].svg, "limit")[-1] < heights(drawn["violations"].svg, "main")[-1]
+    assert heights(drawn["regret"].svg, "limit")[-1] < heights(drawn["regret"].svg, "main")[-1]
+    said = " ".join(overview.in_words(play.state))
+    for text in (said, " ".join(letter.split())):
+        assert "doesn't hold here. The observed regret stands in its place" in text
+
+
+def test_with_delay_and_a_learner_whose_limits_all_fall_only_the_observed_regret_is_drawn(engine):
+    drawn = Play(engine, at_once=4, learner="hedge", penalty=20.0).rounds(60).figures()
+    assert 'class="limit"' not in drawn["regret"].svg
+    assert drawn["regret"].caption.count("the observed regret stands in its place.") == 1
+    assert "limit by regret" in drawn["violations"].svg
+    assert "the most that the observed regret and the errors leave room for" in drawn["violations"].caption
+
+
+def heights(svg, kind):
+    """Where the points of a curve are, from the top."""
+    path = re.search(rf'class="{kind}" d="([^"]*)"', svg)[1]
+    return [float(y) for _, y in re.findall(r"[ML]([\d.]+) ([\d.]+)", path)]
+
+
+# Catching up -------------------------------------------------------------------------------------------------------
+
+
+def test_a_log_that_was_never_read_is_caught_up_with_a_little_at_a_time_and_pages_say_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(summaries, "PAGE", 20)
+    monkeypatch.setattr(overview, "PATIENCE", 1e-6)
+    with running(database=str(tmp_path / "log.db")) as service:
+        service.service.each_tick.clear()
+        play = Play(service.engine)
+        play.follower.follow = lambda stream: 0
+        play.rounds(30)
+        sessions = service.app.state.sessions
+        with closing(Browser(service, sessions.login(service.tokens["viewer"]))) as viewer:
+            told = []
+            assert "catching up" in viewer.get("/streams/loans/rounds").text
+            while "catching up with the log" in (text := viewer.get("/streams/loans").text):
+                told.append(int(re.search(r"all but ([\d,]+) events?", text)[1].replace(",", "")))
+                assert "progress.js" in text
+            assert len(told) > 2
+            assert told == sorted(set(told), reverse=True)
+            assert "progress.js" not in text
+            assert text.count('<svg class="figure"') == 7
+
+
+def test_the_clock_reads_on_for_a_moment_only_and_finishes_in_the_end(engine, monkeypatch):
+    monkeypatch.setattr(summaries, "PAGE", 20)
+    play = Play(engine)
+    follower, play.follower.follow = Follower(engine), lambda stream: 0
+    play.rounds(20)
+    left = follower.follow("loans", seconds=0.0)
+    assert 0 < left <= engine.store.head("loans")[0] - 20
+    deadline = time.monotonic() + 30
+    while summaries.behind(engine.store, "loans") and time.monotonic() < deadline:
+        follower()
+    assert summaries.behind(engine.store, "loans") == 0
+    assert sum(one.rounds for one in summaries.bins(engine.store, "loans", 20, 0.1)) == 20
+
+
+# Pictures ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def past(tmp_path_factory):
+    """A small demo: forty rounds that are over, five that wait."""
+    with running(database=str(tmp_path_factory.mktemp("demo") / "log.db")) as service:
+        made = lambda clock: Engine(service.service.store, service.engine.signer, None, clock)  # noqa: E731
+        service.stream = demo.fill(made, rounds=40, waiting=5, data=datasets.synthetic(2000))
+        yield service
+
+
+def test_the_demo_has_a_past_and_rounds_that_wait(past):
+    found = past.engine.stream(past.stream)
+    assert (found["rounds"], found["learned"], found["outstanding"]) == (45, 40, 5)
+    assert found["audits"]["reported"] > 0
+    features = {one["name"]: one for one in found["settings"]["features"]}
+    assert features["group"]["sensitive"]
+    assert features["skill"]["compare"]
+    assert past.engine.claim(past.stream, "somebody")["round"] == 41
+
+
+def test_bins_add_up_to_what_the_log_says(past):
+    store, state = past.service.store, past.engine.streams.get(past.stream).current()
+    Follower(past.engine).follow(past.stream)
+    for count in (1, 7, 45):
+        bins = summaries.bins(store, past.stream, state.opened, state.stream.settings.alpha, count)
+        assert len(bins) <= count
+        assert sum(one.rounds for one in bins) == 45
+        assert sum(one.reports for one in bins) == state.totals.reported
+        assert sum(one.reviewed for one in bins) == state.totals.reported + state.totals.cleared
+        assert sum(one.labelled for one in bins) == state.totals.people
+        assert max(one.delay_max for one in bins if one.delay_max is not None) == state.totals.delay_max
+    rounds = [past.engine.round(past.stream, t) for t in range(1, 41)]
+    wrong = sum(abs(p["label"] - p["probability"]) for one in rounds for p in one["people"])
+    assert sum(one.error for one in bins) == pytest.approx(wrong)
+
+
+def test_summaries_are_the_same_read_at_once_or_bit_by_bit(past):
+    store = past.service.store
+    before = summaries.newest(store, past.stream, 100)
+    store.write(lambda c: c.execute(tables.summaries.delete()) and c.execute(tables.followed.delete()) and None)
+    summaries.read_on(store, past.stream)
+    assert summaries.newest(store, past.stream, 100) == before
+
+
+def test_samples_hold_the_regret_that_stands(past):
+    last = summaries.sampled(past.service.store, past.stream)[-1]
+    found = past.engine.stream(past.stream)["regret"]
+    assert last.learned == 40
+    assert last.regret == pytest.approx(found["observed"])
+    assert last.regret <= last.proved
+
+
+def test_a_retracted_report_leaves_the_summaries(past):
+    store, engine = past.service.store, past.engine
+    engine.audit(past.stream, 45, "none", "ann")
+    Follower(engine).follow(past.stream)
+    assert summaries.newest(store, past.stream, 1)[0].verdict == "cleared"
+    engine.retract(past.stream, 45, "ann")
+    Follower(engine).follow(past.stream)
+    assert summaries.newest(store, past.stream, 1)[0].verdict is None
+
+
+def test_the_overview_tells_counts_and_draws_seven_pictures_with_captions(past):
+    sessions = past.app.state.sessions
+    cookie = sessions.login(past.tokens["viewer"])
+    with closing(Browser(past, cookie)) as viewer:
+        text = viewer.get(f"/streams/{past.stream}").text
+    assert text.count('<svg class="figure"') == 7
+    assert text.count("<figcaption>") == 7
+    assert "There is nothing to draw yet" not in text
+    state = past.engine.streams.get(past.stream).current()
+    assert f"a reviewer looked at {state.totals.reported + state.totals.cleared:,}" in text
+
+
+def many(store, rounds, people=8):
+    """A summary of very many rounds, as the log of a large stream would leave it."""
+    chances = json.dumps([round(i / people, 6) for i in range(people)])
+    plain = {
+        "stream": "big", "opened_at": 0.0, "people": people, "chances": chances, "labels": json.dumps([1] * people),
+        "status": "learned", "labelled": people, "error": 2.0, "delay": 3, "waited": 60.0, "favoured": people - 1,
+        "disfavoured": 0,
+    }  # fmt: skip
+    rows = [
+        plain
+        | {
+            "round": t,
+            "learned": t,
+            "verdict": "reported" if t % 5 == 0 else "cleared",
+            "gap": 0.8 if t % 5 == 0 else None,
+        }
+        for t in range(1, rounds + 1)
+    ]
+    samples = [
+        {
+            "stream": "big",
+            "learned": t,
+            "regret": t**0.5,
+            "proved": 2 * t**0.5,
+            "promised": None,
+            "violations": 3e4,
+            "pairs": t // 5,
+            "closer": t // 5,
+            "within": t // 6,
+        }
+        for t in range(1, rounds, rounds // 900)
+    ]
+    helped = [
+        {"stream": "big", "age": age, "bin": bin, "pairs": 200}
+        for age in pairs.AGES[: np.searchsorted(pairs.AGES, rounds)].tolist()
+        for bin in range(60, 160)
+    ]
+
+    def write(connection):
+        for table, values in ((tables.summaries, rows), (tables.samples, samples), (tables.helped, helped)):
+            connection.execute(insert(table), values)
+
+    store.write(write)
+
+
+def test_a_hundred_thousand_rounds_need_few_queries_and_light_pictures(past):
+    store = past.service.store
+    many(store, 100_000)
+    state = past.engine.streams.get(past.stream).current()
+    queries = []
+    here = threading.get_ident()
+
+    def asked(connection, cursor, statement, *rest):
+        if threading.get_ident() == here and statement != "BEGIN":  # the service's clock asks for things, too
+            queries.append(statement)
+
+    event.listen(store._readers, "before_cursor_execute", asked)
+    bins = summaries.bins(store, "big", 100_000, 0.1)
+    drawn = figures.figures(store, "big", state, bins)
+    assert sum(one.violations for one in bins) == 20_000
+    assert len(bins) <= summaries.BINS
+    assert len(queries) <= 6
+    for figure in drawn:
+        assert 500 < len(figure.svg.encode()) <= 200_000, figure.name
+
+
+def test_the_demo_command_fills_once_and_hands_out_links_that_work_once(tmp_path):
+    configuration = Configuration(database=str(tmp_path / "demo.db"))
+    first = demo.prepare(configuration, rounds=4, waiting=2, data=datasets.synthetic(500))
+    again = demo.prepare(configuration, rounds=4, waiting=2, data=datasets.synthetic(500))
+    with running(database=configuration.database) as service:
+        assert service.engine.streams.names() == ["synthetic"]
+        for links in (first, again):
+            assert [service.app.state.sessions.known(code) for code in links] == ["reviewer", "administrator"]
+        with closing(Browser(service)) as browser:
+            browser.post("/login", code=first.reviewer)
+            assert browser.get("/").headers["location"] == "/streams/synthetic/review"
