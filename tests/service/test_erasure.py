@@ -198,7 +198,7 @@ def scrubbed(engine):
 
     def done():
         engine.tick()
-        return not engine._unscrubbed
+        return not engine.forgetting.unscrubbed
 
     until(done)
 
@@ -224,6 +224,16 @@ def test_whoever_is_erased_leaves_the_files_of_postgresql(zebulon):
     assert len(engine.person("loans", "zebulon2-1")["rounds"]) == 10
 
 
+def test_a_service_that_died_before_it_scrubbed_does_so_when_it_starts_again(zebulon, start):
+    database, engine = zebulon
+    engine.erase("loans", "zebulon1-1", "root")
+    engine.store.close()
+    again = start(database)
+    assert on_disk(database, "zebulon1-1")
+    scrubbed(again)
+    assert on_disk(database, "zebulon1-1") == []
+
+
 def test_nobody_is_scrubbed_away_under_a_reader_and_writers_do_not_wait_for_it(zebulon):
     """A backup, say, that began before the erasure."""
     database, engine = zebulon
@@ -233,7 +243,7 @@ def test_nobody_is_scrubbed_away_under_a_reader_and_writers_do_not_wait_for_it(z
         engine.erase("loans", "zebulon1-1", "root")
         for _ in range(3):
             engine.tick()
-            assert engine._unscrubbed
+            assert engine.forgetting.unscrubbed
             engine.decide("loans", people(X), "decider")
         assert connection.scalar(text("SELECT count(*) FROM asides WHERE person = 'zebulon1-1'")) == 10
     reading.dispose()

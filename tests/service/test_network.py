@@ -97,14 +97,14 @@ def test_behind_a_proxy_strangers_are_told_apart_by_their_own_addresses(behind):
     assert "Secure" in cookie(server)
 
 
-def test_without_the_flag_nobody_is_believed_who_says_where_they_come_from(behind):
-    server = behind()
-    assert [forwarded(server, f"10.0.0.{i}") for i in range(2)] == [401, 429]
-    assert "Secure" not in cookie(server), "a browser would never send it back over plain HTTP"
-
-
 def test_behind_a_proxy_nobody_else_is_believed(behind):
     """The proxy is somewhere else, and this comes from here."""
     server = behind(behind_proxy="true", proxies="192.0.2.1")
     assert [forwarded(server, f"10.0.0.{i}") for i in range(2)] == [401, 429]
     assert "Secure" not in cookie(server)
+
+
+def test_without_the_flag_nobody_is_believed_who_says_where_they_come_from(behind):
+    server = behind()
+    assert [forwarded(server, f"10.0.0.{i}") for i in range(2)] == [401, 429]
+    assert "Secure" not in cookie(server), "a browser would never send it back over plain HTTP"

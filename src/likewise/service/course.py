@@ -75,7 +75,7 @@ class Course:
         no, yes = self._decided.get(person, (-math.inf, math.inf))
         no, yes = (no, min(yes, chance)) if decision else (max(no, chance), yes)
         self._decided[person] = no, yes
-        return "" if no < yes else f"decides about {person!r} otherwise than before, at {no} and at {yes}"
+        return "" if no < yes else f"decides about somebody otherwise than before: no at {no}, yes at {yes}"
 
     # Labels -------------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,6 @@ import itertools
 import secrets
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +24,7 @@ from likewise.service.certificate import certificate
 from likewise.service.chain import CheckpointFile, ErasureFile, Signer
 from likewise.service.events import Aside, stamp
 from likewise.service.export import export
+from likewise.service.forgetting import Forgetting
 from likewise.service.problems import BrokenLog, Conflict, Unknown
 from likewise.service.settings import Settings, plain_text
 from likewise.service.standing import standing
@@ -70,7 +70,6 @@ class Engine:
         self.signer = signer
         store.keyed_hash = signer.keyed_hash
         self.checkpoints = checkpoints
-        self.erasures = erasures
         self.clock = clock
         self.ready = False
         """Whether every log was read up to its head."""
@@ -78,18 +77,14 @@ class Engine:
         self.leases = Leases(store)
         self._secrets: dict[str, bytes] = {}
         self._signed: dict[str, int] = {}
-        self._unscrubbed = False
-        self._unlisted: set[str] = set()
+        self.forgetting = Forgetting(store, erasures, clock)
 
     def start(self) -> None:
         """Read every log up to its head; refuse one that is not what was signed."""
         for name in self.streams.names():
             self.streams.get(name)
         self._require_signed()
-        if self.erasures is not None:
-            self.erasures.begin()
-        self._unlisted |= set(self.streams.names())  # we may have died between an erasure and its listing
-        self.list_erasures()
+        self.forgetting.begin(self.streams.names())
         self.ready = True
 
     def _require_signed(self) -> None:
@@ -350,22 +345,8 @@ class Engine:
             return {"erase": list(refs), "erase_rounds": list(rounds)}
 
         done = self._do(live, command, lambda outcome: {"stream": stream, "rounds": list(rounds)}, key, extra)
-        self._unscrubbed = not self.store.scrub(anew=True)
-        self._unlisted.add(stream)
-        with suppress(OSError):  # they are erased; the clock tries again to list them
-            self.list_erasures()
+        self.forgetting.erased(stream)
         return done
-
-    def list_erasures(self) -> None:
-        """Add the erasures of the logs to their file, as far as they aren't in it."""
-        if self.erasures is None:
-            return
-        for stream in list(self._unlisted):
-            known = {fact["hash"] for fact in self.erasures.read(stream)}
-            found = [one for one in self.store.events(stream, kind="person_erased") if one.hash not in known]
-            facts = [{"stream": stream, "hash": one.hash, "refs": one.event.data["refs"]} for one in found]
-            self.erasures.write(facts)
-            self._unlisted.discard(stream)
 
     # What anybody with the right to may read ----------------------------------------------------------------------
 
@@ -415,9 +396,7 @@ class Engine:
     def tick(self) -> int:
         """Do what time has made due in every stream, take snapshots, sign heads, tidy up; how many rounds it moved."""
         now, moved = self.clock(), 0
-        if self._unscrubbed:
-            self._unscrubbed = not self.store.scrub()
-        self.list_erasures()
+        self.forgetting.look()
         for name in self.streams.names():
             live = self.streams.get(name)
             live.current()
