@@ -133,7 +133,7 @@ def served(database: str, folder: Path) -> Iterator[tuple[str, str]]:
     """``likewise serve`` in a process of its own: its address and the administrator's token."""
     command = [sys.executable, "-m", "likewise", "serve", "--database", database, "--port", "0"]
     limits = {"LIKEWISE_MAX_RATE": "1e9", "PYTHONUNBUFFERED": "1"}
-    beside = {"LIKEWISE_KEY": str(folder / "key"), "LIKEWISE_CHECKPOINTS": str(folder / "checkpoints")}
+    beside = {f"LIKEWISE_{name.upper()}": str(folder / name) for name in ("key", "checkpoints", "erasures")}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **limits, **beside})
     assert process.stdout is not None
     said = ""

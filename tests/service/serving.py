@@ -98,6 +98,7 @@ class Running:
 @contextmanager
 def running(**configuration):
     """A service in a thread."""
+    configuration = _kept_together(configuration)
     app = create_app(Configuration(**{"max_rate": 1e9, "max_anonymous_rate": 1e9, "tick": 0.05} | configuration))
     settings = uvicorn.Config(app, port=0, log_config=None, access_log=False)
     bound = settings.bind_socket()
@@ -112,6 +113,11 @@ def running(**configuration):
         server.should_exit = True
         thread.join()
         bound.close()
+
+
+def _kept_together(settings):
+    """With the list of erasures beside the key, as a database on a server has no place for it."""
+    return {"erasures": f"{settings['key']}.erasures"} | settings if "key" in settings else settings
 
 
 def until(holds, seconds=20):
@@ -134,6 +140,7 @@ class Process:
 
     def __init__(self, database, *, before=(), port=0, said="Serving at", **environment):
         command = [*before, sys.executable, "-m", "likewise", "serve", "--database", str(database), "--port", str(port)]
+        environment = _kept_together(environment)
         variables = {f"LIKEWISE_{name.upper()}": str(value) for name, value in environment.items()}
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1", **variables}

@@ -12,6 +12,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 from likewise.service.discretion import told
 from likewise.service.engine import Engine
 from likewise.service.export import export
+from likewise.service.problems import Unavailable
 from likewise.service.store import Store
 
 LOANS = "/v1/streams/loans"
@@ -86,3 +87,12 @@ def test_no_error_of_a_database_quotes_what_was_written(database):
         with pytest.raises(DBAPIError) as missing, store.read() as connection:
             connection.execute(text("SELECT :content FROM nowhere"), row)
         assert SECRET not in str(missing.value)
+
+
+def test_a_write_that_the_database_could_not_take_names_nobody(database, caplog):
+    with Store(database) as store:
+        store.migrate()
+        with pytest.raises(Unavailable):
+            store.write(away)
+    assert "A write failed: OperationalError (RuntimeError): the disk is full" in caplog.text
+    assert SECRET not in caplog.text

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+import socket
 import ssl
+import time
 
 import httpx
 import pytest
@@ -16,6 +18,7 @@ from cryptography.x509.oid import NameOID
 from serving import STREAM, Process, people, until
 
 from likewise.client import Client, ServiceUnreachable
+from likewise.service.engine import Engine
 
 
 @pytest.fixture(scope="module")
@@ -67,9 +70,9 @@ def forwarded(server, address, scheme="https"):
     return httpx.get(f"{server.url}/v1/streams", headers=headers).status_code
 
 
-def cookie(server):
-    """What a browser gets at the login page when a header says that it came over TLS."""
-    headers = {"X-Forwarded-Proto": "https"}
+def cookie(server, scheme="https"):
+    """What a browser gets at the login page when a header says how it came."""
+    headers = {"X-Forwarded-Proto": scheme} if scheme else {}
     return httpx.post(f"{server.url}/login", data={"token": server.token}, headers=headers).headers["set-cookie"]
 
 
@@ -95,16 +98,46 @@ def test_behind_a_proxy_strangers_are_told_apart_by_their_own_addresses(behind):
     assert forwarded(server, "6.6.6.6, 10.0.0.1") == 429, "only the proxy's own word counts, which is the last one"
     assert forwarded(server, "10.0.0.2") == 401
     assert "Secure" in cookie(server)
+    assert "Secure" in cookie(server, scheme=""), "something in front does TLS, as the flag says"
 
 
 def test_behind_a_proxy_nobody_else_is_believed(behind):
     """The proxy is somewhere else, and this comes from here."""
     server = behind(behind_proxy="true", proxies="192.0.2.1")
     assert [forwarded(server, f"10.0.0.{i}") for i in range(2)] == [401, 429]
-    assert "Secure" not in cookie(server)
 
 
 def test_without_the_flag_nobody_is_believed_who_says_where_they_come_from(behind):
     server = behind()
     assert [forwarded(server, f"10.0.0.{i}") for i in range(2)] == [401, 429]
     assert "Secure" not in cookie(server), "a browser would never send it back over plain HTTP"
+
+
+def test_a_body_that_trickles_in_is_refused_and_one_that_is_worked_on_for_long_is_not(serve, tmp_path, monkeypatch):
+    service = serve(tmp_path / "log.db", max_seconds=0.5)
+    service.admin.post("/v1/streams", json=STREAM)
+    before = service.engine.store.head("loans")
+    lines = [
+        "POST /v1/streams/loans/rounds HTTP/1.1",
+        "Host: here",
+        f"Authorization: Bearer {service.tokens['decider']}",
+        "Content-Type: application/json",
+        "Content-Length: 1000",
+    ]
+    address = httpx.URL(service.url)
+    with socket.create_connection((address.host, address.port), timeout=0.1) as slow:
+        slow.sendall("\r\n".join([*lines, "", ""]).encode())
+        answer = b""
+        for _ in range(300):  # for as long as the server listens
+            try:
+                answer += slow.recv(4096)
+            except TimeoutError:
+                slow.sendall(b" ")
+            if b"within 0.5 seconds" in answer:
+                break
+        assert answer.startswith(b"HTTP/1.1 408")
+        assert b"application/problem+json" in answer
+    assert service.engine.store.head("loans") == before
+    stream = Engine.stream
+    monkeypatch.setattr(Engine, "stream", lambda *given: time.sleep(1) or stream(*given))
+    assert service.viewer.get("/v1/streams/loans").status_code == 200

@@ -97,7 +97,7 @@ def test_every_command_of_the_service_has_json(tmp_path):
 @pytest.mark.slow
 def test_several_workers_share_a_postgresql_log(new_database, tmp_path):
     beside = {"key": tmp_path / "k", "checkpoints": tmp_path / "c", "workers": 2, "max_rate": 1e9}
-    server = Process(new_database("postgresql"), port=free_port(), said="signed with", **beside)
+    server = Process(new_database("postgresql"), port=free_port(), **beside)
     try:
         server.wait()
         rounds = []
@@ -107,6 +107,8 @@ def test_several_workers_share_a_postgresql_log(new_database, tmp_path):
             with Client(server.url, server.token) as client:
                 rounds.append(client.decide("loans", people(t))["round"])
         assert rounds == list(range(1, 21))
+        counted = 'route="/v1/streams/{stream}/rounds",status="201"} 20.0'
+        assert all(counted in httpx.get(f"{server.url}/metrics").text for _ in range(10)), "whoever answers"
     finally:
         server.end()
 
@@ -154,6 +156,8 @@ def test_the_demo_has_a_few_hundred_rounds_and_twenty_that_wait():
 def test_what_would_lose_or_leak_is_refused():
     with pytest.raises(InvalidParameter, match="workers"):
         check(Configuration(workers=2))
+    with pytest.raises(InvalidParameter, match="port"):
+        check(Configuration(workers=2, database="postgresql://here", port=0))
     with pytest.raises(InvalidParameter, match="host"):
         check(Configuration(host="0.0.0.0"))
     with pytest.raises(InvalidParameter, match="together"):

@@ -103,20 +103,26 @@ def _serve(configuration: Configuration, demo: bool, kept: bool) -> None:
         _say(f"This is the first start. The administrator's token, shown only now:\n{token}")
     _say(f"Checkpoints are signed with the key {Signer.at(configuration.key_file).public_key}")
     if configuration.workers > 1:
-        uvicorn.run(**_uvicorn(configuration))
+        _say(f"Serving at {_address(configuration, configuration.host, configuration.port)}")
+        with tempfile.TemporaryDirectory(prefix="likewise-") as folder:
+            os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", folder)  # where the workers share their counts
+            uvicorn.run(**_uvicorn(configuration))
         return
     settings = uvicorn.Config(**_uvicorn(configuration))
     socket = settings.bind_socket()  # bound before the address is told, as 0 stands for any port
     # Headers and body are two packets: without this the second waits for the client's delayed ACK, 40 ms.
     socket.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
-    host, port = socket.getsockname()[:2]
-    scheme = "http" if configuration.tls_certificate is None else "https"
-    address = f"{scheme}://{f'[{host}]' if ':' in str(host) else host}:{port}"
+    address = _address(configuration, *socket.getsockname()[:2])
     if links is not None:
         _say(f"To review a round, open this link, which works once:\n{address}/login/{links.reviewer}")
         _say(f"To look at everything, this one:\n{address}/login/{links.administrator}")
     _say(f"Serving at {address}")
     uvicorn.Server(settings).run([socket])
+
+
+def _address(configuration: Configuration, host: str, port: int) -> str:
+    scheme = "http" if configuration.tls_certificate is None else "https"
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def _demo(configuration: Configuration, kept: bool) -> Links:
@@ -135,6 +141,8 @@ def check(configuration: Configuration) -> None:
     """Refuse what would lose or leak: several processes on SQLite, and tokens over an open network without TLS."""
     if configuration.workers > 1 and not configuration.database.startswith("postgres"):
         raise InvalidParameter(f"`workers` must be 1 on SQLite, got {configuration.workers}; PostgreSQL takes more.")
+    if configuration.workers > 1 and configuration.port == 0:
+        raise InvalidParameter("`port` must be a port of your choice for several workers, who share it, got 0.")
     if (configuration.tls_certificate is None) != (configuration.tls_key is None):
         raise InvalidParameter("`tls_certificate` and `tls_key` must be given together.")
     safe = configuration.behind_proxy or configuration.tls_certificate is not None or _loopback(configuration.host)

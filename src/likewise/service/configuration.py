@@ -44,6 +44,7 @@ class Configuration(BaseSettings):
     behind_proxy: bool = Field(default=False, description="Something in front does TLS.")
     proxies: str = Field(default="127.0.0.1", description="Whose word to take for a caller's address, behind a proxy.")
     max_body: int = Field(default=2_000_000, ge=1024, description="Bytes in a request.")
+    max_seconds: float = Field(default=30, gt=0, description="Seconds in which the body of a request must be here.")
     max_batch: int = Field(default=256, ge=1, description="People in a round.")
     max_features: int = Field(default=200, ge=1, description="Features of a stream.")
     max_sample: int = Field(default=5000, ge=1, description="People in the sample from which cuts are taken.")

@@ -24,6 +24,7 @@ from sqlalchemy.exc import IntegrityError
 from likewise.errors import LikewiseError
 from likewise.service import snapshot
 from likewise.service.commands import Command
+from likewise.service.discretion import kind
 from likewise.service.events import Sealed, seal
 from likewise.service.problems import BrokenLog, KeyReused, SequenceConflict, Unavailable, Unknown
 from likewise.service.rounds import decide, evolve
@@ -136,7 +137,7 @@ class Live:
             self.durable = self.latest = Position(snapshot.load(data), seq, hash)
             self._saved = seq
         except (KeyError, TypeError, ValueError, IndexError) as error:
-            log.warning("The snapshot of %r is unreadable (%r): its log is read from the start.", self.name, error)
+            log.warning("The snapshot of %r is unreadable (%s): its log is read anew.", self.name, kind(error))
 
     def catch_up(self) -> bool:
         """Read what other processes wrote; whether there was anything."""
@@ -350,7 +351,7 @@ class Live:
         try:
             Snapshots(self._store).save(self.name, seq, hash, snapshot.FORMAT, snapshot.dump(state))
         except (IntegrityError, Unavailable) as error:  # it is a cache, and another process may be saving its own
-            log.warning("No snapshot of %r was taken: %s", self.name, error)
+            log.warning("No snapshot of %r was taken: %s", self.name, kind(error))
             return False
         self._saved = seq
         return True

@@ -53,7 +53,8 @@ def create_app(configuration: Configuration | None = None) -> FastAPI:
     # Not `include_router`, which looks through the routes twice for every request.
     app.router.routes += [*router.routes, *health.routes]
     pages.install(app)
-    app.add_middleware(Limits, max_body=service.configuration.max_body)
+    limits = service.configuration
+    app.add_middleware(Limits, max_body=limits.max_body, max_seconds=limits.max_seconds)
     app.add_middleware(Measured, metrics=service.metrics)
     _document(app)
     return app

@@ -165,6 +165,7 @@ DOCUMENTED: dict[int | str, dict[str, Any]] = {
         401: "No token, or one that is nobody's, revoked or expired.",
         403: "The token's role or streams don't allow this.",
         404: "There is no such stream, round or person.",
+        408: "The body took too long to come.",
         409: "It contradicts what is already a fact.",
         413: "The request is too long.",
         415: "The body must be JSON.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import re
@@ -158,15 +159,16 @@ class StrictRoute(APIRoute):
 
 
 class Limits:
-    """Refuses bodies that are too long, also those that don't say so."""
+    """Refuses bodies that are too long, also those that don't say so, and those that never end."""
 
-    def __init__(self, app: ASGIApp, *, max_body: int) -> None:
+    def __init__(self, app: ASGIApp, *, max_body: int, max_seconds: float) -> None:
         self._app = app
-        self._max_body = max_body
+        self._max_body, self._max_seconds = max_body, max_seconds
         self._sentence = f"The body must have at most {max_body:,} bytes."
+        self._late = f"The body must be here within {max_seconds:g} seconds."
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on while it is short enough."""
+        """Pass a request on while it is short enough, and comes soon enough."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -174,11 +176,20 @@ class Limits:
         if said.isdecimal() and (len(said) > 18 or int(said) > self._max_body):
             await problem(scope, 413, self._sentence)(scope, receive, send)
             return
-        seen = 0
+        seen, whole = 0, False
+        deadline = asyncio.get_running_loop().time() + self._max_seconds
 
         async def counted() -> Message:
-            nonlocal seen
-            message = await receive()
+            nonlocal seen, whole
+            if whole:  # from here on it is only asked whether the caller is still there
+                return await receive()
+            try:
+                async with asyncio.timeout_at(deadline):
+                    message = await receive()
+            except TimeoutError:
+                # The rest may still come: nothing else can be understood on this connection.
+                raise HTTPException(408, self._late, headers={"Connection": "close"}) from None
+            whole = not message.get("more_body", False)
             seen += len(message.get("body", b""))
             if seen > self._max_body:
                 raise HTTPException(413, self._sentence)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, insert, select, update
 
 from likewise.errors import LikewiseError
+from likewise.service.discretion import told
 from likewise.service.events import dumps, loads
 from likewise.service.store import Store
 from likewise.service.store.tables import jobs
@@ -157,8 +158,8 @@ class Jobs:
             self._note(stream, kind, id, share=1.0, **result)
         except LikewiseError as error:
             self._note(stream, kind, id, failed=str(error))
-        except Exception:
-            log.exception("A %s of %r failed.", kind, stream)
+        except Exception as error:
+            log.error("A %s of %r failed: %s", kind, stream, told(error))
             self._note(stream, kind, id, failed="Something went wrong; the service's own log says what.")
         finally:
             with self._lock:

@@ -71,7 +71,8 @@ def login(
         wrong = "This link was used already." if code else "This is nobody's token, or it was revoked or has expired."
         return render("login.html", status=403, code="", name="", wrong=wrong)
     response = RedirectResponse("/", 303)
-    secure = request.url.scheme == "https"
+    # A proxy that does TLS need not say so in a header.
+    secure = request.url.scheme == "https" or request.app.state.service.configuration.behind_proxy
     response.set_cookie(COOKIE, cookie, max_age=int(SESSION), httponly=True, samesite="lax", secure=secure)
     return response
 

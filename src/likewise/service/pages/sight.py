@@ -1,7 +1,7 @@
 """A claimed round as an auditor looks at it: people by probability, on an axis, with hints where to look first.
 
-An auditor never sees sensitive features here, even those that the API would show: what must not justify a difference
-should not be in sight when differences are judged.
+An auditor never sees sensitive features, here or over HTTP: what must not justify a difference should not be in sight
+when differences are judged.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def sight(claimed: Mapping[str, Any], settings: Settings) -> Sight:
 
 def visible(settings: Settings) -> list[Feature]:
     """The features that auditors see, those to compare by first."""
-    shown = [feature for feature in settings.features if feature.shown and not feature.sensitive]
+    shown = [feature for feature in settings.features if feature.visible]
     return sorted(shown, key=lambda feature: not feature.compare)
 
 

@@ -18,6 +18,7 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
+from likewise.service.discretion import kind
 from likewise.service.problems import Unavailable
 
 log = logging.getLogger(__name__)
@@ -136,7 +137,7 @@ def _named(error: Exception) -> Exception:
 
 
 def _unavailable(error: DBAPIError) -> Unavailable:
-    log.error("A write failed: %s", error)
+    log.error("A write failed: %s", kind(error))
     unavailable = Unavailable(f"The database did not take the write: {type(error.orig).__name__}.")
     unavailable.__cause__ = error
     return unavailable
