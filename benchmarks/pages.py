@@ -123,13 +123,15 @@ def served(database: str) -> Iterator[tuple[httpx.Client, Any]]:
     server = uvicorn.Server(settings)
     thread = threading.Thread(target=server.run, args=([socket],))
     thread.start()
-    token, _ = app.state.service.tokens.add("root", "admin")
-    with httpx.Client(base_url=f"http://127.0.0.1:{socket.getsockname()[1]}", timeout=600) as client:
-        client.cookies.set("likewise", app.state.sessions.login(token))
-        yield client, app
-    server.should_exit = True
-    thread.join()
-    socket.close()
+    try:
+        token, _ = app.state.service.tokens.add("root", "admin")
+        with httpx.Client(base_url=f"http://127.0.0.1:{socket.getsockname()[1]}", timeout=600) as client:
+            client.cookies.set("likewise", app.state.sessions.login(token))
+            yield client, app
+    finally:
+        server.should_exit = True
+        thread.join()
+        socket.close()
 
 
 def measure(database: str) -> None:

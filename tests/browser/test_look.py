@@ -89,6 +89,7 @@ def test_every_page_fits_and_axe_finds_nothing_narrow_and_wide_light_and_dark(pa
     if name == "login":
         visited.context.clear_cookies()  # the last of the pages
     visited.goto(pages(past)[name])
+    visited.wait_for_function("() => !document.querySelector('[data-busy]')")
     if name == "review":
         visited.wait_for_selector("article.round")
         visited.keyboard.press("1")

@@ -18,7 +18,7 @@ from likewise import datasets
 from likewise.service import demo, standing
 from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
-from likewise.service.pages import figures, overview, pairs, summaries
+from likewise.service.pages import figures, history, overview, pairs, summaries
 from likewise.service.pages.following import Follower
 from likewise.service.settings import Settings
 from likewise.service.store import tables
@@ -245,6 +245,69 @@ def heights(svg, kind):
     """Where the points of a curve are, from the top."""
     path = re.search(rf'class="{kind}" d="([^"]*)"', svg)[1]
     return [float(y) for _, y in re.findall(r"[ML]([\d.]+) ([\d.]+)", path)]
+
+
+# What happened before anybody looked -------------------------------------------------------------------------------
+
+
+def kept(engine):
+    """Everything that the pictures of a stream know beside the rounds themselves."""
+    sampled = [dict(row._mapping) for row in summaries.sampled(engine.store, "loans")]
+    return pairs.spreads(engine.store, "loans"), pairs.paths(engine.store, "loans"), sampled
+
+
+@pytest.mark.parametrize("at_once", [1, 4])
+def test_running_the_learner_again_tells_what_looking_all_along_would_have_seen(start, tmp_path, at_once):
+    all_along = Play(start(str(tmp_path / "one.db")), at_once).rounds(60)
+    never = Play(start(str(tmp_path / "other.db")), at_once)
+    never.follower.follow = lambda stream: 0
+    never.rounds(60)
+    Follower(never.engine).follow("loans")
+    assert history.first_look(never.engine.store, "loans") == 60
+    shares = []
+    assert history.tell(never.engine.store, "loans", shares.append) == 59
+    assert shares[-1] == pytest.approx(59 / 60)
+    seen, wanted = kept(never.engine), kept(all_along.engine)
+    assert [one[:2] for one in seen[0]] == [one[:2] for one in wanted[0]]
+    assert seen[0][0] == wanted[0][0]
+    assert [row["learned"] for row in seen[2]] == [row["learned"] for row in wanted[2]]
+    for a, b in zip(seen[2], wanted[2], strict=True):
+        assert a == pytest.approx(b)
+    for t, path in seen[1].items():
+        # The last look was the first one, at whatever age; those before it are those of who looked all along.
+        assert np.array(path[:-1]) == pytest.approx(np.array(wanted[1][t][: len(path) - 1]))
+    assert max(len(path) for path in seen[1].values()) > 5
+    before = kept(never.engine)
+    history.tell(never.engine.store, "loans", shares.append)  # once is enough
+    assert kept(never.engine) == before
+
+
+def test_where_people_were_erased_the_past_is_told_as_far_as_it_can_be(engine):
+    play = Play(engine)
+    play.follower.follow = lambda stream: 0
+    play.rounds(20)
+    engine.erase("loans", engine.round("loans", next(iter(play.reports())))["audit"]["pair"][0], "root")
+    play.rounds(20)
+    Follower(engine).follow("loans")
+    assert history.tell(engine.store, "loans", lambda share: None) == 39
+    last = summaries.sampled(engine.store, "loans")
+    assert 20 < len(last) < 40
+    assert last[-1].learned == 40
+
+
+def test_the_overview_of_a_restored_log_fills_its_pictures_by_itself(tmp_path):
+    with running(database=str(tmp_path / "log.db")) as service:
+        service.service.each_tick.clear()
+        play = Play(service.engine)
+        play.follower.follow = lambda stream: 0
+        play.rounds(30)
+        cookie = service.app.state.sessions.login(service.tokens["viewer"])
+        deadline = time.monotonic() + 60
+        with closing(Browser(service, cookie)) as viewer:
+            while "Drawn from 30 moments" not in (text := viewer.get("/streams/loans").text):
+                assert time.monotonic() < deadline, text
+                time.sleep(0.1)
+        assert "data-busy" not in text
 
 
 # Catching up -------------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from likewise.errors import LikewiseError
 from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
 from likewise.service.events import dumps
+from likewise.service.pages import history
 from likewise.service.pages.jobs import Job, Jobs, Progress
 from likewise.service.problems import Unavailable
 from likewise.service.verify import sentences, verify
@@ -43,7 +44,7 @@ def begin(jobs: Jobs, kind: str, service: Service, stream: str) -> Job:
             return KINDS[kind](engine, stream, progress)
         return _elsewhere(kind, stream, configuration, progress)
 
-    return jobs.begin(stream, kind, head, work)
+    return jobs.begin(stream, kind, head, work, None if head <= SHORT else 0.0)
 
 
 def certificate(engine: Engine, stream: str, told: Told) -> str:
@@ -64,7 +65,12 @@ def check(engine: Engine, stream: str, told: Told) -> dict[str, Any]:
     return {"said": sentences(found), "wrong": found.first is not None}
 
 
-KINDS: dict[str, Callable[[Engine, str, Told], Any]] = {"certificate": certificate, "verify": check}
+def past(engine: Engine, stream: str, told: Told) -> int:
+    """Run the learner again over what happened before the service first looked."""
+    return history.tell(engine.store, stream, told)
+
+
+KINDS: dict[str, Callable[[Engine, str, Told], Any]] = {"certificate": certificate, "verify": check, "history": past}
 
 
 def _elsewhere(kind: str, stream: str, configuration: Configuration, progress: Progress) -> Any:

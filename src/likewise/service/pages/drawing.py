@@ -73,8 +73,11 @@ class Plot:
             y = self._up(value)
             self._add(f'<path class="grid" d="M{LEFT:.0f} {y:.1f}H{right:.0f}"/>')
             self._text(LEFT - 6, y + 4, short(value), "end")
-        for value in self._ticks(self._x, "x"):
-            self._text(self._across(value), bottom + 19, short(value), "middle")
+        places = self._ticks(self._x, "x")
+        for value in places:
+            # Neighbouring rounds of a long stream need all their digits.
+            near = len(places) > 1 and "x" not in self._tens and places[1] - places[0] < 1000 <= value
+            self._text(self._across(value), bottom + 19, f"{value:,.0f}" if near else short(value), "middle")
         self._add(f'<path class="axis-line" d="M{LEFT:.0f} {bottom:.0f}H{right:.0f}"/>')
         self._text((LEFT + right) / 2, HEIGHT - 6, across, "middle", "name")
         self._add(

@@ -133,7 +133,7 @@ def regret(sampled: Sequence[Any], state: State) -> Figure:
         said.append("The dotted line was promised before the first round.")
     elif promised:
         said.append(f"What was promised before the first round, {promised[-1][1]:,.0f}, lies above the picture.")
-    said.append(f"Looked at {plural(len(sampled), 'time')} while the service ran.")
+    said.append(f"Drawn from {plural(len(sampled), 'moment')} along the way.")
     return Figure("regret", title, plot.svg(), " ".join(said))
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from sqlalchemy import Connection, delete, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
+from likewise.protocol import Floats
 from likewise.service.engine import Engine
 from likewise.service.pages import pairs, summaries
 from likewise.service.pages.pairs import Pairs
@@ -87,9 +88,9 @@ class Follower:
         store, learned = self._engine.store, state.totals.learned
         with store.read() as connection:
             last = connection.scalar(select(func.max(samples.c.learned)).where(samples.c.stream == stream)) or 0
-        if learned < last + max(1, learned // 100):
+        if not due(learned, last):
             return
-        row = {"stream": stream, "learned": learned} | sample(state, mine)
+        row = {"stream": stream, "learned": learned} | sample(state, mine.under(state, np.arange(len(mine))), mine.then)
 
         def write(connection: Connection) -> None:
             connection.execute(delete(samples).where(samples.c.stream == stream, samples.c.learned == learned))
@@ -98,9 +99,14 @@ class Follower:
         store.write(write)
 
 
-def sample(state: State, mine: Pairs) -> dict[str, Any]:
-    """Regret and its limits, and all reported pairs under the policy of now."""
-    said, now = regret(state), mine.under(state, np.arange(len(mine)))
+def due(learned: int, last: int) -> bool:
+    """Whether it is time for a sample, so many rounds after the start, if the last one was taken then."""
+    return learned >= last + max(1, learned // 100)
+
+
+def sample(state: State, now: Floats, then: Floats) -> dict[str, Any]:
+    """Regret and its limits, and all reported pairs: how far apart they are now, and were then."""
+    said = regret(state)
     promised = said["promised"]
     return {
         "regret": said["observed"],
@@ -108,6 +114,6 @@ def sample(state: State, mine: Pairs) -> dict[str, Any]:
         "promised": None if promised is None else promised["lagrangian_regret"],
         "violations": violations_limit(state),
         "pairs": len(now),
-        "closer": int((np.abs(now) < mine.then).sum()),
+        "closer": int((np.abs(now) < then).sum()),
         "within": int((np.abs(now) <= state.stream.settings.alpha).sum()),
     }

@@ -111,8 +111,8 @@ class Jobs:
             self._runs(row), row.share, row.failed, result, row.result_seq, row.result_at, row.took
         )  # fmt: skip
 
-    def begin(self, stream: str, kind: str, seq: int, work: Work) -> Job:
-        """Begin a job about the log up to event ``seq``, unless one runs; how it stands a moment later."""
+    def begin(self, stream: str, kind: str, seq: int, work: Work, wait: float | None = None) -> Job:
+        """Begin a job about the log up to event ``seq``, unless one runs; how it stands a moment (``wait``) later."""
         id, now = secrets.token_hex(16), self._clock()
         began = {"id": id, "seq": seq, "begun_at": now, "heard_at": now, "share": 0.0, "failed": None}
 
@@ -133,7 +133,7 @@ class Jobs:
             with self._lock:
                 self._running[thread] = progress
             thread.start()
-            thread.join(AT_ONCE)
+            thread.join(AT_ONCE if wait is None else wait)
         return self.find(stream, kind)
 
     def stop(self) -> None:

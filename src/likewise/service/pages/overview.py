@@ -9,8 +9,8 @@ from fastapi import Path, Query, Request
 from starlette.responses import Response
 
 from likewise.errors import require
-from likewise.service.pages import summaries
-from likewise.service.pages.access import STREAM, Visitor
+from likewise.service.pages import history, summaries
+from likewise.service.pages.access import STREAM, Visit, Visitor
 from likewise.service.pages.apart import begin
 from likewise.service.pages.figures import figures
 from likewise.service.pages.following import Follower
@@ -21,7 +21,7 @@ from likewise.service.state import State
 
 pages = router()
 Number = Annotated[int, Path(ge=1, lt=2**53)]
-PATIENCE = 0.3
+PATIENCE = 0.2
 """Seconds that a page spends on bringing its pictures up to the log."""
 TIMES = 10
 """A certificate is computed anew after so many times what the last one took."""
@@ -34,6 +34,7 @@ def overview(stream: str, visit: Visitor, request: Request) -> Response:
     """Counts, a certificate in words, and the pictures."""
     engine = visit.service.engine
     behind = _follower(request).follow(stream, PATIENCE)
+    past = _past(visit, request, stream) if not behind else None
     state = engine.streams.get(stream).current()
     settings = state.stream.settings
     bins = summaries.bins(engine.store, stream, state.opened, settings.alpha)
@@ -42,6 +43,7 @@ def overview(stream: str, visit: Visitor, request: Request) -> Response:
         visit,
         stream=stream,
         behind=behind,
+        past=past,
         events=engine.store.head(stream)[0],
         here="overview",
         found=standing(state),
@@ -91,6 +93,14 @@ def certificate(stream: str, visit: Visitor, request: Request) -> Response:
 def _fresh(job: Job) -> bool:
     """Whether what was found is new enough, for what it would cost to find it again."""
     return job.at is not None and job.took is not None and time.time() - job.at < TIMES * job.took
+
+
+def _past(visit: Visit, request: Request, stream: str) -> Job | None:
+    """What happened before the service first looked is worked out once; how far that is."""
+    job: Job = request.app.state.jobs.find(stream, "history")
+    if job.result is None and not job.runs and history.first_look(visit.service.store, stream) > 1:
+        job = begin(request.app.state.jobs, "history", visit.service, stream)
+    return job if job.runs else None
 
 
 def _follower(request: Request) -> Follower:

@@ -28,7 +28,7 @@ AGES = np.array([0, *sorted({round(10 ** (i / 10)) for i in range(81)})])
 """Rounds learned since the report at which a pair is looked at, 0 for the report itself."""
 BINS = 200
 """Gaps from -1 to 1 are counted in so many bins."""
-AT_ONCE = 1000
+AT_ONCE = 150
 """Pairs read at once."""
 LINES = 60
 """Pairs that are drawn one by one; where there are more, all of them together."""
@@ -119,13 +119,13 @@ def look(store: Store, stream: str, pairs: Pairs, state: State) -> None:
     now = state.totals.learned
     with store.read() as connection:
         before = connection.scalar(select(followed.c.learned).where(followed.c.stream == stream)) or 0
-    due = np.flatnonzero(_step(now - pairs.learned + 1) > _step(before - pairs.learned + 1))
+    due = np.flatnonzero(step(now - pairs.learned + 1) > step(before - pairs.learned + 1))
     if not len(due) or state.policy is None:
         return
     found = pairs.under(state, due)
-    ages = AGES[_step(now - pairs.learned[due] + 1)]
+    ages = AGES[step(now - pairs.learned[due] + 1)]
     new = due[pairs.learned[due] > before]
-    counts = Counter([*zip(ages.tolist(), _bins(found), strict=True), *((0, bin) for bin in _bins(pairs.then[new]))])
+    counts = Counter([*zip(ages.tolist(), bins(found), strict=True), *((0, bin) for bin in bins(pairs.then[new]))])
     newest = due >= len(pairs) - LINES
     lines = [
         {"stream": stream, "learned": now, "round": t, "gap": gap}
@@ -146,18 +146,24 @@ def _count(connection: Connection, stream: str, before: int, now: int, counts: M
     mine = update(followed).where(followed.c.stream == stream, followed.c.learned == before)
     if connection.execute(mine.values(learned=now)).rowcount != 1:
         raise SequenceConflict("Another process has looked meanwhile.")
+    add(connection, stream, counts)
+
+
+def add(connection: Connection, stream: str, counts: Mapping[tuple[int, int], int]) -> None:
+    """Add to how many pairs were seen, by (age, bin)."""
     for (age, bin), more in counts.items():
         here = (helped.c.stream == stream, helped.c.age == age, helped.c.bin == bin)
         if connection.execute(update(helped).where(*here).values(pairs=helped.c.pairs + more)).rowcount == 0:
             connection.execute(insert(helped), [{"stream": stream, "age": age, "bin": bin, "pairs": more}])
 
 
-def _step(ages: Any) -> Any:
+def step(ages: Any) -> Any:
     """The place among the ages of the last one that was reached; 0 before the report was learned."""
     return np.searchsorted(AGES[1:], ages, side="right")
 
 
-def _bins(values: Floats) -> list[int]:
+def bins(values: Floats) -> list[int]:
+    """The bin of each gap."""
     return np.clip(np.floor((values + 1.0) * BINS / 2), 0, BINS - 1).astype(int).tolist()  # type: ignore[no-any-return]
 
 
