@@ -130,7 +130,8 @@ def test_a_demo_prints_links_that_work_and_leaves_nothing_behind_unless_it_was_g
     scratch.mkdir()
     environment = {**os.environ, "TMPDIR": str(scratch), "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, "-c", SMALL_DEMO.format(options=options)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    try:
         said = ""
         while "Serving at" not in said:
             line = server.stdout.readline()
@@ -142,6 +143,9 @@ def test_a_demo_prints_links_that_work_and_leaves_nothing_behind_unless_it_was_g
         assert [part in page for part, page in zip(("reviewer", "administrator"), pages, strict=True)] == [True, True]
         server.send_signal(how)
         server.communicate(timeout=60)
+    finally:
+        server.kill()
+        server.wait()
     assert list(scratch.glob("likewise-*")) == []
     assert (tmp_path / "mine.db").exists() == given
     assert ("removed when the service ends" in said) == (not given)

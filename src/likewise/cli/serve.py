@@ -112,6 +112,7 @@ def _serve(configuration: Configuration, demo: bool, kept: bool) -> None:
     socket = settings.bind_socket()  # bound before the address is told, as 0 stands for any port
     # Headers and body are two packets: without this the second waits for the client's delayed ACK, 40 ms.
     socket.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
+    socket.listen(settings.backlog)  # whoever reads the address and comes at once waits a moment, and isn't refused
     address = _address(configuration, *socket.getsockname()[:2])
     if links is not None:
         _say(f"To review a round, open this link, which works once:\n{address}/login/{links.reviewer}")
