@@ -18,7 +18,7 @@ from serving import STREAM, people, running
 from likewise.service.http.access import ACCESS
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
-QUICK, LONG = 60, 1500
+QUICK, LONG = 60, 2700
 """Requests for each operation: about a minute, and about twenty, in all."""
 
 
@@ -75,7 +75,7 @@ def holds(case, turn, service):
     if answer.status_code >= 400:
         assert answer.headers["content-type"] == ["application/problem+json"], case.as_curl_command()
         assert trace(service) == before, f"{answer.status_code} left an event: {case.as_curl_command()}"
-    elif case.path.endswith("/stop"):
+    elif case.path.endswith("/stop") and trace(service) > before:  # a key sent again only repeats its answer
         service.engine.resume(case.path_parameters["stream"], "the test")  # decisions are refused with 503 until then
 
 

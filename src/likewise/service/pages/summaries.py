@@ -20,7 +20,7 @@ from likewise.reduction import error
 from likewise.service.events import Event, dumps, loads
 from likewise.service.problems import SequenceConflict
 from likewise.service.store import Store
-from likewise.service.store.append import chunks
+from likewise.service.store.append import add, chunks
 from likewise.service.store.tables import events, followed, samples, summaries
 
 PAGE = 1000
@@ -52,28 +52,33 @@ def read_on(store: Store, stream: str, until: float = math.inf) -> bool:
         if not page:
             return True
         read = [Event(kind, loads(data), at) for _, kind, at, data in page]
-        rows = _rows(store, stream, {event.round for event in read if event.round is not None})
+        new = {event.round for event in read if event.kind == "round_opened"}
+        rows = _rows(store, stream, {event.round for event in read if event.round is not None} - new)
+        old = list(rows)
         for event in read:
             _fold(rows, event)
         try:
-            store.write(lambda connection: _keep(connection, stream, here, page[-1].seq, rows))  # noqa: B023
+            store.write(lambda connection: _keep(connection, stream, (here, page[-1].seq), old, rows))  # noqa: B023
         except (SequenceConflict, IntegrityError):
             return False  # another process reads on, too
         if time.monotonic() > until:
             return len(page) < PAGE
 
 
-def _keep(connection: Connection, stream: str, here: int, last: int, rows: dict[int, dict[str, Any]]) -> None:
+def _keep(
+    connection: Connection, stream: str, read: tuple[int, int], old: list[int], rows: dict[int, dict[str, Any]]
+) -> None:
+    """Put ``rows`` into the place of those of ``old`` rounds, the log having been ``read`` from there to there."""
+    here, last = read
     mine = update(followed).where(followed.c.stream == stream, followed.c.seq == here)
     if here == 0:
         connection.execute(delete(followed).where(followed.c.stream == stream, followed.c.seq == 0))
         connection.execute(insert(followed), [{"stream": stream, "seq": last}])
     elif connection.execute(mine.values(seq=last)).rowcount != 1:
         raise SequenceConflict("Another process has read on meanwhile.")
-    for some in chunks(list(rows)):
+    for some in chunks(old):
         connection.execute(delete(summaries).where(summaries.c.stream == stream, summaries.c.round.in_(some)))
-    if rows:
-        connection.execute(insert(summaries), [row | {"stream": stream} for row in rows.values()])
+    add(connection, summaries, [row | {"stream": stream} for row in rows.values()])
 
 
 def _rows(store: Store, stream: str, rounds: Iterable[int]) -> dict[int, dict[str, Any]]:

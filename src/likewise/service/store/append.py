@@ -83,24 +83,24 @@ def _append(connection: Connection, appends: Sequence[Append]) -> None:
     name = appends[0].sealed[0].stream
     answers = [_response_row(append, append.key) for append in appends if append.key is not None]
     try:
-        _add(connection, tables.responses, answers)
+        add(connection, tables.responses, answers)
     except IntegrityError as taken:
         raise KeyTaken(f"An idempotency key was used meanwhile in {name!r}.") from taken
     try:
         created = [(append.sealed[0].stream, append.secret) for append in appends if append.secret is not None]
-        _add(connection, tables.streams, [{"stream": stream, "secret": secret} for stream, secret in created])
-        _add(connection, tables.events, [_row(sealed) for append in appends for sealed in append.sealed])
+        add(connection, tables.streams, [{"stream": stream, "secret": secret} for stream, secret in created])
+        add(connection, tables.events, [_row(sealed) for append in appends for sealed in append.sealed])
     except IntegrityError as refused:
         seq = appends[0].sealed[0].seq
         raise SequenceConflict(f"Event {seq} of {name!r} does not follow the log's last one.") from refused
     events = [sealed for append in appends for sealed in append.sealed]
-    _add(connection, tables.asides, [_aside_row(one.stream, aside) for one in events for aside in one.event.asides])
+    add(connection, tables.asides, [_aside_row(one.stream, aside) for one in events for aside in one.event.asides])
     for append in appends:
         if append.erase:
             _erase(connection, append)
 
 
-def _add(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
+def add(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
     """Insert rows. The statement is spelt out once and handed to the driver: there are only texts and numbers in it,
     and looking at each of them again, as SQLAlchemy does, takes longer than the database itself."""
     if rows:
