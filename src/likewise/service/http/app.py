@@ -23,6 +23,8 @@ from likewise.service.http.service import Service
 
 TURN = 0.001
 """Seconds that a thread computes while another one waits; Python's 5 ms are longer than most requests take."""
+GARBAGE = (20_000, 20, 20)
+"""Objects made before garbage is looked for: Python's 700 are those of a few requests, which leave next to none."""
 TOKEN = {"type": "http", "scheme": "bearer", "description": "A token from `likewise user add`."}
 
 
@@ -66,6 +68,7 @@ def server_app(configuration: Configuration | None = None) -> FastAPI:
     sys.setswitchinterval(TURN)
     gc.collect()
     gc.freeze()  # what is there now stays, so that no request waits while it is looked through for garbage
+    gc.set_threshold(*GARBAGE)
     return app
 
 

@@ -61,8 +61,10 @@ def read_on(store: Store, stream: str, until: float = math.inf) -> bool:
             store.write(lambda connection: _keep(connection, stream, (here, page[-1].seq), old, rows))  # noqa: B023
         except (SequenceConflict, IntegrityError):
             return False  # another process reads on, too
+        if len(page) < PAGE:
+            return True  # what came in meanwhile is for the next time: small pages cost more than they tell
         if time.monotonic() > until:
-            return len(page) < PAGE
+            return False
 
 
 def _keep(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, Dialect, Table, delete, insert, update
+from sqlalchemy import Connection, Dialect, Table, delete, update
 from sqlalchemy.exc import IntegrityError
 
 from likewise.errors import LikewiseError
@@ -101,18 +101,31 @@ def _append(connection: Connection, appends: Sequence[Append]) -> None:
 
 
 def add(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
-    """Insert rows. The statement is spelt out once and handed to the driver: there are only texts and numbers in it,
-    and looking at each of them again, as SQLAlchemy does, takes longer than the database itself."""
-    if rows:
-        statement, order = _spelt(table, connection.dialect)
-        connection.exec_driver_sql(statement, rows if order is None else [tuple(map(row.get, order)) for row in rows])
+    """Insert rows, in their order.
+
+    The statement is spelt out once and handed to the driver: there are only texts and numbers in it, and looking at
+    each of them again, as SQLAlchemy does, takes longer than the database itself. PostgreSQL gets all rows as one
+    JSON value, as a message for each row would take longer still.
+    """
+    if not rows:
+        return
+    statement = _spelt(table, connection.dialect)
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(statement, (dumps(rows),))
+    else:
+        names = table.columns.keys()
+        connection.exec_driver_sql(statement, [tuple(map(row.get, names)) for row in rows])
 
 
 @functools.cache
-def _spelt(table: Table, dialect: Dialect) -> tuple[str, tuple[str, ...] | None]:
-    """An INSERT as a driver reads it, and the order of its values; None if it takes them by name."""
-    compiled = insert(table).compile(dialect=dialect)
-    return str(compiled), tuple(compiled.positiontup) if compiled.positiontup is not None else None
+def _spelt(table: Table, dialect: Dialect) -> str:
+    """An INSERT of all columns, as a driver reads it."""
+    quoted = dialect.identifier_preparer.format_column
+    named = ", ".join(map(quoted, table.columns))
+    if dialect.name == "postgresql":
+        typed = ", ".join(f"{quoted(column)} {column.type.compile(dialect)}" for column in table.columns)
+        return f"INSERT INTO {table.name} ({named}) SELECT * FROM json_to_recordset(%s::json) AS row ({typed})"
+    return f"INSERT INTO {table.name} ({named}) VALUES ({', '.join('?' * len(table.columns))})"
 
 
 def _erase(connection: Connection, append: Append) -> None:
