@@ -120,6 +120,23 @@ def test_rounds_that_are_pending_or_erased_count_as_not_reviewed_in_the_certific
     assert "whose rounds count as not reviewed: 1." in found["letter"]
 
 
+def test_labels_that_came_count_in_the_certificate_while_their_round_waits_for_its_audit(new_database, start):
+    F, (X, y) = classes()["thresholds"], population()
+    play = lw.play(lw.AdaHedge(F, k=4, alpha=0.1), lw.IID(X, y, k=4), lw.MetricAuditor(near, 0.1), T=20)
+    engine = start(new_database("sqlite"))
+    engine.create(from_class(F, COLUMNS), "root")
+    feed(engine, play)
+    chances = [one["probability"] for one in engine.decide("loans", people(X[:3], COLUMNS), "decider")["decisions"]]
+    before = engine.certificate("loans")
+    engine.label("loans", 21, {"0": 1, "1": 0, "2": 1}, "decider")
+    after = engine.certificate("loans")
+    assert before["error_on_new_people"] is None
+    assert after["error_on_new_people"] is not None
+    assert after["unseen"] == before["unseen"] == 1
+    wrong = 1 - chances[0] + chances[1] + 1 - chances[2]
+    assert after["error"] == pytest.approx(before["error"] + wrong)
+
+
 @pytest.fixture(scope="module")
 def long_stream():
     """Five thousand rounds, up to four of them open at a time, closed in any order."""

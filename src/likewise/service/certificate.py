@@ -1,8 +1,8 @@
 """The certificate of a stream: what ``likewise.certify`` proves of its rounds, with the delay beside it.
 
-The transcript holds every round that was opened, by its number. A round that is not learned yet, that was discarded, or
-that holds somebody who was erased since, stands there as not reviewed and without labels: for fairness to new people
-it counts as a violation.
+The transcript holds every round that was opened, by its number. A round that is not learned yet, or was discarded, stands
+there with the labels that came, which are facts whatever becomes of it, but as not reviewed: for fairness to new people
+it counts as a violation. Of a round that holds somebody who was erased since, nothing counts but that.
 """
 
 from __future__ import annotations
@@ -134,9 +134,10 @@ def _rounds(
 
 
 def _unseen(one: OpenRound) -> Round:
-    """A round of which nothing is counted but that it was opened."""
+    """A round that was opened and is not known to be fair: labels count, unless a person of theirs is gone."""
     nothing: Report | None = None
-    return Round(Batch(one.rows, np.full(len(one.labels), np.nan), None), one.probabilities, nothing, reviewed=False)
+    labels = np.full(len(one.labels), np.nan) if one.lost else np.asarray(one.known, dtype=float)
+    return Round(Batch(one.rows, labels, None), one.probabilities, nothing, reviewed=False)
 
 
 def _view(event: Event, settings: Settings) -> Any:
