@@ -1,8 +1,8 @@
 """The certificate of a stream: what ``likewise.certify`` proves of its rounds, with the delay beside it.
 
-The transcript holds every round that was opened, by its number. A round that is not learned yet, or was discarded, stands
-there with the labels that came, which are facts whatever becomes of it, but as not reviewed: for fairness to new people
-it counts as a violation. Of a round that holds somebody who was erased since, nothing counts but that.
+The transcript holds every round that was opened, by its number. A round that is not learned yet, or was discarded,
+stands there with the labels that came, which are facts whatever becomes of it, but as not reviewed: for fairness to new
+people it counts as a violation. Of a round that holds somebody who was erased since, nothing counts but that.
 """
 
 from __future__ import annotations
