@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import threading
-from concurrent.futures import Future
+import weakref
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -52,6 +54,12 @@ def together(work, count):
     for thread in threads:
         thread.join()
     return results
+
+
+def on_a_loop(coroutine):
+    """Run it in a thread of its own, as a browser's tests leave a running loop in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
 
 
 def whole_round(engine, batch=X, labels=(0, 1, 0)):
@@ -269,13 +277,13 @@ class TestOnAnEventLoop:
     def test_it_is_the_same_as_in_a_thread(self, loans_engine, monkeypatch):
         loans_engine.decide("loans", people(X), "decider")
         monkeypatch.setattr(Live, "do", None)  # the long way is not taken
-        soon = asyncio.run(loans_engine.decide_soon("loans", people(X), "decider", key()))
+        soon = on_a_loop(loans_engine.decide_soon("loans", people(X), "decider", key()))
         monkeypatch.undo()
         assert soon == loans_engine.decide("loans", people(X), "decider", key())
         assert loans_engine.stream("loans")["rounds"] == 2
 
     def test_many_at_once_are_many_rounds_and_one_key_is_one(self, loans_engine):
-        replies = asyncio.run(self.many(loans_engine, [None, key(), None, key(), None, key()]))
+        replies = on_a_loop(self.many(loans_engine, [None, key(), None, key(), None, key()]))
         assert replies[1] == replies[3] == replies[5]
         assert sorted({reply["round"] for reply in replies}) == [2, 3, 4, 5]
         assert len(loans_engine.events("loans")) == 1 + 5
@@ -283,12 +291,12 @@ class TestOnAnEventLoop:
     def test_a_key_answered_before_is_answered_again(self, database, start):
         engine = start(database)
         engine.create(loans(), "root")
-        (first,) = asyncio.run(self.many(engine, [key()]))
-        assert asyncio.run(engine.decide_soon("loans", people(X), "decider", key())) == first
+        (first,) = on_a_loop(self.many(engine, [key()]))
+        assert on_a_loop(engine.decide_soon("loans", people(X), "decider", key())) == first
         with pytest.raises(KeyReused):
-            asyncio.run(engine.decide_soon("loans", people(X), "decider", key(request="other")))
+            on_a_loop(engine.decide_soon("loans", people(X), "decider", key(request="other")))
         fresh = start(database)
-        assert asyncio.run(self.many(fresh, [key()])) == [first]
+        assert on_a_loop(self.many(fresh, [key()])) == [first]
 
     def test_a_stream_that_somebody_holds_does_not_hold_up_the_loop(self, loans_engine):
         held, release = threading.Event(), threading.Event()
@@ -309,14 +317,14 @@ class TestOnAnEventLoop:
         holder = threading.Thread(target=hold)
         holder.start()
         held.wait()
-        assert asyncio.run(ask())["round"] == 2
+        assert on_a_loop(ask())["round"] == 2
         holder.join()
 
     def test_what_another_process_wrote_first_is_decided_again(self, database, start):
         one, two = start(database), start(database)
         one.create(loans(), "root")
         for engine in (one, two, one):
-            asyncio.run(self.many(engine, [None, None]))
+            on_a_loop(self.many(engine, [None, None]))
         assert [event["data"]["round"] for event in one.events("loans")[1:]] == list(range(1, 10))
 
     def test_who_stops_waiting_leaves_nothing_behind(self, loans_engine):
@@ -326,7 +334,7 @@ class TestOnAnEventLoop:
             task.cancel()
 
         loans_engine.decide("loans", people(X), "decider")
-        asyncio.run(leave())
+        on_a_loop(leave())
         live = loans_engine.streams.get("loans")
         live.settle()
         assert loans_engine.decide("loans", people(X), "decider", key())["round"] == 2
@@ -335,14 +343,36 @@ class TestOnAnEventLoop:
     def test_refusals_and_large_batches_go_the_long_way(self, engine):
         engine.create(loans(largest_batch=60), "root")
         with pytest.raises(Unknown):
-            asyncio.run(engine.decide_soon("nowhere", people(X), "decider"))
-        found = asyncio.run(self.many(engine, [None]))
+            on_a_loop(engine.decide_soon("nowhere", people(X), "decider"))
+        found = on_a_loop(self.many(engine, [None]))
         assert found[0]["round"] == 2
         crowd = people(np.full((60, 2), 0.5))
-        assert len(asyncio.run(engine.decide_soon("loans", crowd, "decider"))["decisions"]) == 60
+        assert len(on_a_loop(engine.decide_soon("loans", crowd, "decider"))["decisions"]) == 60
         engine.stop("loans", "lunch", "root")
         with pytest.raises(Stopped, match="lunch"):
-            asyncio.run(engine.decide_soon("loans", people(X), "decider"))
+            on_a_loop(engine.decide_soon("loans", people(X), "decider"))
+
+    def test_a_key_of_an_earlier_process_fills_no_log_and_is_remembered(self, database, start, caplog):
+        start(database).create(loans(), "root")
+        before = start(database)
+        first = before.decide("loans", people(X), "decider", key())
+        after = start(database)
+        after.decide("loans", people(X), "decider")
+        assert on_a_loop(after.decide_soon("loans", people(X), "decider", key())) == first
+        gc.collect()
+        assert "never retrieved" not in caplog.text
+        assert key()[:2] in after.streams.get("loans")._recent
+
+    def test_nothing_keeps_the_states_of_the_past(self, loans_engine):
+        loans_engine.decide("loans", people(X), "decider")
+        gc.collect()
+        gc.disable()
+        try:
+            old = weakref.ref(loans_engine.streams.get("loans").durable.state)
+            on_a_loop(self.many(loans_engine, [None, key()]))
+            assert old() is None
+        finally:
+            gc.enable()
 
 
 class TestLeases:

@@ -121,6 +121,7 @@ class TestPeople:
             ({"score": float("nan"), "job": "cook"}, "`score` must be a finite number"),
             ({"score": float("-inf"), "job": "cook"}, "`score` must be a finite number"),
             ({"score": 10**400, "job": "cook"}, "`score` must be a finite number"),
+            ({"score": 2**53 + 1, "job": "cook"}, "`score` must be a number that a 64-bit float holds exactly"),
             ({"score": [1], "job": "cook"}, "`score` must be a finite number"),
             ({"score": 1, "job": "pilot"}, "`job` must be one of"),
             ({"score": 1, "job": 0}, "`job` must be one of"),

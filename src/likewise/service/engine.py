@@ -35,6 +35,8 @@ from likewise.service.streams import Live, Outcome, Streams, Task
 
 SMALL_BATCH = 50
 """People who are decided about in a moment; more would hold up an event loop."""
+TOGETHER = 50
+"""Rounds that the clock moves on in one go."""
 KEYS_KEPT = 86_400.0
 """Seconds for which an idempotency key is remembered, at least."""
 CHECKPOINTS_READ = 1_000_000
@@ -73,7 +75,7 @@ class Engine:
         self.clock = clock
         self.ready = False
         """Whether every log was read up to its head."""
-        self.streams = Streams(store)
+        self.streams = Streams(store, self._require_signed)
         self.leases = Leases(store)
         self._secrets: dict[str, bytes] = {}
         self._signed: dict[str, int] = {}
@@ -83,22 +85,19 @@ class Engine:
         """Read every log up to its head; refuse one that is not what was signed."""
         for name in self.streams.names():
             self.streams.get(name)
-        self._require_signed()
         self.forgetting.begin(self.streams.names())
         self.ready = True
 
-    def _require_signed(self) -> None:
-        """Hold the logs against the newest checkpoints: from here on we sign what follows from them."""
-        points = () if self.checkpoints is None else self.checkpoints.read(last=CHECKPOINTS_READ)
-        here = {point["stream"]: point for point in points if point["key"] == self.signer.public_key}
-        for name in self.streams.names():
-            point = here.get(name)
-            found = [] if point is None else self.store.events(name, point["seq"] - 1, 1)
-            if point is not None and (not found or found[0].hash != point["hash"]):
-                raise BrokenLog(
-                    f"Event {point['seq']} of {name!r} is not the one that was signed: the log was changed, cut or put "
-                    f"back from an old copy. If that was meant, move {self.checkpoints and self.checkpoints.path} away."
-                )
+    def _require_signed(self, name: str) -> None:
+        """Hold a log against its newest checkpoint: from here on we sign what follows from it."""
+        points = () if self.checkpoints is None else self.checkpoints.read(name, last=CHECKPOINTS_READ)
+        point = next(reversed([one for one in points if one["key"] == self.signer.public_key]), None)
+        found = [] if point is None else self.store.events(name, point["seq"] - 1, 1)
+        if point is not None and (not found or found[0].hash != point["hash"]):
+            raise BrokenLog(
+                f"Event {point['seq']} of {name!r} is not the one that was signed: the log was changed, cut or put "
+                f"back from an old copy. If that was meant, move {self.checkpoints and self.checkpoints.path} away."
+            )
 
     def close(self) -> None:
         """Sign and save where every stream stands, and let go of the store."""
@@ -400,9 +399,14 @@ class Engine:
         for name in self.streams.names():
             live = self.streams.get(name)
             live.current()
-            for t in live.due(now):
-                self._do(live, lambda state, t=t: commands.Advance(t), lambda outcome: {})  # type: ignore[misc]
-                moved += 1
+            due = live.due(now)
+            try:
+                for start in range(0, len(due), TOGETHER):
+                    live.do_all([_advance(t) for t in due[start : start + TOGETHER]], now)
+            except Exception:
+                live.look_again()  # the rounds that were not reached are due as before
+                raise
+            moved += len(due)
             live.save()
         self.sign_heads()
         self.store.tidy()
@@ -466,6 +470,10 @@ class Engine:
             return None
         live.settle()
         return views.past_round(self.store.events(live.name, round=t, asides=True), state)
+
+
+def _advance(t: int) -> Task:
+    return Task(lambda state: commands.Advance(t), lambda outcome: {})
 
 
 def _id(person: Any) -> str:

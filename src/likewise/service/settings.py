@@ -89,6 +89,8 @@ class Feature:
             number = abs(given) <= 2**1023
         if not (number and math.isfinite(given)):
             require(False, self.name, "be a finite number", _short(given))
+        if float(given) != given:
+            require(False, self.name, "be a number that a 64-bit float holds exactly", _short(given))
         return float(given)
 
 

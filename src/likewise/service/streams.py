@@ -9,6 +9,7 @@ database refuses; then the state goes back to what is durable, reads on, and the
 from __future__ import annotations
 
 import asyncio
+import functools
 import heapq
 import logging
 import math
@@ -99,8 +100,9 @@ class Task:
 class Live:
     """One stream in memory. ``latest`` may be ahead of the disk by what is on its way there; ``durable`` is not."""
 
-    def __init__(self, name: str, store: Store) -> None:
+    def __init__(self, name: str, store: Store, check: Callable[[str], None]) -> None:
         self.name = name
+        self._check = check
         self.lock = threading.RLock()
         self.latest = START
         self.durable = START
@@ -110,11 +112,17 @@ class Live:
         self._recent: dict[tuple[str, str], None] = {}
         self._last: Future[None] | None = None
         self._due: list[tuple[float, int]] = []
+        self._look_again = False
         self._marking = threading.Lock()
         self._saved = 0
         self._loaded = False
 
     # Reading ------------------------------------------------------------------------------------------------------
+
+    @property
+    def loaded(self) -> bool:
+        """Whether its log was read, and is what was signed."""
+        return self._loaded
 
     def load(self) -> None:
         """Read the log, once: from the newest snapshot on, or from the start."""
@@ -125,6 +133,8 @@ class Live:
                 return
             self._from_snapshot()
             self.catch_up()
+            if self.latest.seq > 0:
+                self._check(self.name)
             self._loaded = True
             self._schedule_all(self.latest.state)
 
@@ -157,8 +167,12 @@ class Live:
         """Wait until everything on its way is durable, or has failed."""
         with self.lock:
             last = self._last
-        if last is not None:
-            last.exception()
+        if last is not None and last.exception() is not None:
+            with self.lock:
+                # Whoever waited for it may not have come to it yet, or be gone.
+                if self._last is last and self.latest.seq > self.durable.seq:
+                    self._go_back()
+                    self.catch_up()
 
     def current(self) -> State:
         """The durable state, with what other processes wrote."""
@@ -192,10 +206,23 @@ class Live:
             if attempt is None:
                 continue
             if attempt.future is None:
-                return self._answered(task.key) or attempt.reply
+                # It changes nothing, which may rest on events that are not durable yet.
+                self.settle()
+                if (known := self._answered(task.key)) is not None:
+                    return known
+                if generation == self._generation:
+                    return attempt.reply
+                continue
             if self._became_durable(attempt):
                 return attempt.reply
         raise Unavailable(f"Too many others are writing to the stream {self.name!r}; try again.")
+
+    def do_all(self, tasks: Sequence[Task], now: float) -> None:
+        """Some commands that nobody refuses, sharing the syncs of few transactions."""
+        begun = [(task, self._decided(task, now)) for task in tasks]
+        for task, attempt in begun:
+            if attempt is not None and attempt.future is not None and not self._became_durable(attempt):
+                self.do(task, now)
 
     async def do_soon(self, task: Task, now: float) -> dict[str, Any]:
         """The same on an event loop, where a thread of its own would cost a command more than deciding it.
@@ -206,8 +233,10 @@ class Live:
         attempt = self._begun(task, now)
         if attempt is None or attempt.future is None:
             return await anyio.to_thread.run_sync(self.do, task, now)
-        await asyncio.wait([asyncio.wrap_future(attempt.future)])
-        if attempt.future.exception() is None:
+        waiting = asyncio.wrap_future(attempt.future)
+        waiting.add_done_callback(_heard)  # else asyncio would log an error with its words, which may name somebody
+        await asyncio.wait([waiting])
+        if waiting.exception() is None:
             return attempt.reply
         return await anyio.to_thread.run_sync(self._done_again, attempt, task, now)
 
@@ -215,7 +244,8 @@ class Live:
         if not self.lock.acquire(blocking=False):
             return None
         try:
-            known = task.key is not None and task.key[:2] in self._recent
+            # In this order: a key is put among the recent ones before it stops being under way.
+            known = task.key is not None and (task.key[:2] in self._under_way or task.key[:2] in self._recent)
             return None if known else self._decided(task, now)
         except LikewiseError:
             return None  # whether the refusal stands is found out the long way
@@ -236,6 +266,8 @@ class Live:
         if found is None:
             return None
         request, response = found
+        with self._marking:
+            self._remember(key)
         if response is None:
             raise Unknown(f"What was answered under the key {key.key!r} has been erased.")
         if request != key.request:
@@ -258,22 +290,25 @@ class Live:
             attempt = Attempt(sealed, reply, after, self._generation, task.key, future)
             if task.key is not None:
                 self._under_way[task.key[:2]] = future
-            future.add_done_callback(lambda _: self._landed(attempt))
+            future.add_done_callback(functools.partial(self._landed, after, task.key))
             return attempt
 
-    def _landed(self, attempt: Attempt) -> None:
+    def _landed(self, after: Position, key: Idempotency | None, future: Future[None]) -> None:
         """Note what has become of an attempt, even if nobody waits for it any more; a second time changes nothing."""
-        assert attempt.future is not None
+        # Not handed the attempt: a future that knows itself would stay, with its state, until garbage is looked for.
         with self._marking:
-            if attempt.future.exception() is None:
-                if attempt.after.seq > self.durable.seq:
-                    self.durable = attempt.after
-                if attempt.key is not None:
-                    self._recent[attempt.key[:2]] = None
-                    if len(self._recent) > RECENT:
-                        del self._recent[next(iter(self._recent))]
-            if attempt.key is not None and self._under_way.get(attempt.key[:2]) is attempt.future:
-                del self._under_way[attempt.key[:2]]
+            if future.exception() is None:
+                if after.seq > self.durable.seq:
+                    self.durable = after
+                if key is not None:
+                    self._remember(key)
+            if key is not None and self._under_way.get(key[:2]) is future:
+                del self._under_way[key[:2]]
+
+    def _remember(self, key: Idempotency) -> None:
+        self._recent[key[:2]] = None
+        if len(self._recent) > RECENT:
+            del self._recent[next(iter(self._recent))]
 
     def _became_durable(self, attempt: Attempt) -> bool:
         """Wait for the disk; False if the events were refused and the command has to be decided again."""
@@ -283,10 +318,12 @@ class Live:
         except (SequenceConflict, KeyTaken):
             self._failed(attempt)
             return False
-        except LikewiseError:
+        except Exception:
+            self.look_again()
             self._failed(attempt)
             raise
-        self._landed(attempt)  # the writer says so too, but only after it has woken us
+        # The writer says so too, but only after it has woken us.
+        self._landed(attempt.after, attempt.key, attempt.future)
         return True
 
     def _failed(self, attempt: Attempt) -> None:
@@ -328,9 +365,16 @@ class Live:
         for t in state.rounds:
             self._push(state, t)
 
+    def look_again(self) -> None:
+        """Something that was due, or taken for done, did not become durable: time has to change it once more."""
+        self._look_again = True
+
     def due(self, now: float) -> list[int]:
         """The rounds that time has changed something about, those due first in front."""
         with self.lock:
+            if self._look_again:
+                self._look_again = False
+                self._schedule_all(self.latest.state)
             found: list[int] = []
             while self._due and self._due[0][0] <= now:
                 _, t = heapq.heappop(self._due)
@@ -357,6 +401,12 @@ class Live:
         return True
 
 
+def _heard(future: asyncio.Future[None]) -> None:
+    """Look at an error, so that it isn't taken for one that nobody saw."""
+    if not future.cancelled():
+        future.exception()
+
+
 def _require_chain(position: Position, page: Sequence[Sealed]) -> None:
     """Refuse to go on from a log that somebody has been at."""
     hash = position.hash
@@ -372,8 +422,9 @@ def _require_chain(position: Position, page: Sequence[Sealed]) -> None:
 class Streams:
     """The live streams of a store, each read when it is first asked for."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, check: Callable[[str], None] = lambda name: None) -> None:
         self._store = store
+        self._check = check
         self._lock = threading.Lock()
         self._live: dict[str, Live] = {}
 
@@ -384,17 +435,17 @@ class Streams:
     def loaded(self) -> list[Live]:
         """The streams that were asked for so far."""
         with self._lock:
-            return list(self._live.values())
+            return [live for live in self._live.values() if live.loaded]
 
     def known(self, name: str) -> Live | None:
         """A stream that was read before; None says nothing about whether there is one."""
         live = self._live.get(name)
-        return live if live is not None and live.latest.seq > 0 else None
+        return live if live is not None and live.loaded and live.latest.seq > 0 else None
 
     def get(self, name: str, *, create: bool = False) -> Live:
         """A stream, read up to the head of its log; a new one only if ``create``."""
         with self._lock:
-            live = self._live.setdefault(name, Live(name, self._store))
+            live = self._live.setdefault(name, Live(name, self._store, self._check))
         live.load()
         if not create and live.latest.seq == 0 and not live.catch_up():
             with self._lock:

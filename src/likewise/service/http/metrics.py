@@ -60,7 +60,7 @@ class Measured:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began, status = time.perf_counter(), 500
+        began, status = time.perf_counter(), 499  # as if the caller had gone, until there is an answer
 
         async def noted(message: Message) -> None:
             nonlocal status

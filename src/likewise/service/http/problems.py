@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -136,6 +137,8 @@ class Caught:
 
         try:
             await self._app(scope, receive, noted)
+        except ClientDisconnect:
+            return  # nobody is there to be answered, and nothing of ours failed
         except Exception as error:
             answer = failed(scope, error)
             if not began:

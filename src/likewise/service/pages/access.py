@@ -85,7 +85,7 @@ async def _sent(request: Request) -> dict[str, Any]:
     if request.headers.get("content-type", "").startswith("application/json"):
         try:
             found = await request.json()
-        except ValueError:
+        except (ValueError, RecursionError):
             raise HTTPException(400, "The body must be JSON.") from None
         if not isinstance(found, dict):
             raise HTTPException(400, "The body must be a JSON object.")

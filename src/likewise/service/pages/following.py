@@ -57,7 +57,8 @@ class Follower:
         try:
             # The state first: what is read then reaches at least as far.
             live = self._engine.streams.get(stream)
-            state, head = live.current(), live.durable.seq
+            live.current()
+            state, head, _ = live.durable
             if not summaries.read_on(self._engine.store, stream, until):
                 return summaries.behind(self._engine.store, stream)
             while not (done := self._look(stream, state)) and time.monotonic() < until:

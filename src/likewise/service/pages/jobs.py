@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
 from likewise.errors import LikewiseError
 from likewise.service.discretion import told
@@ -68,6 +69,8 @@ class Progress:
     def at_stop(self, end: Callable[[], None]) -> None:
         """What ends the job at once, if it is waiting for something."""
         self.ends.append(end)
+        if self._stopping.is_set():  # whoever stops may have looked before
+            end()
 
     def __call__(self, share: float) -> None:
         """So much is done."""
@@ -120,13 +123,17 @@ class Jobs:
             row = connection.execute(_of(stream, kind)).first()
             if row is None:
                 connection.execute(insert(jobs), [{"stream": stream, "kind": kind} | began])
-            elif self._runs(row):
+                return True
+            if self._runs(row):
                 return False
-            else:
-                connection.execute(update(jobs).where(*_named(stream, kind)).values(**began))
-            return True
+            mine = update(jobs).where(*_named(stream, kind), jobs.c.id == row.id)  # unless another process was faster
+            return connection.execute(mine.values(**began)).rowcount == 1
 
-        if self._store.write(write):
+        try:
+            first = self._store.write(write)
+        except IntegrityError:
+            first = False
+        if first:
             progress = Progress(lambda share: self._note(stream, kind, id, share=share), self._stopping)
             arguments = (stream, kind, id, seq, work, progress)
             thread = threading.Thread(target=self._run, args=arguments, name=f"likewise-{kind}")

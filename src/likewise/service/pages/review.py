@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from datetime import UTC, datetime
@@ -151,7 +150,7 @@ def _key(visit: Visit, request: Request) -> Idempotency:
     if not 16 <= len(key) <= 200:
         raise HTTPException(400, "A verdict needs an Idempotency-Key.")
     asked = f"{request.url.path}\n{json.dumps(visit.sent, sort_keys=True)}"
-    return Idempotency(f"page {visit.identity.name}", key, hashlib.sha256(asked.encode()).hexdigest())
+    return Idempotency(f"page {visit.identity.name}", key, visit.service.engine.signer.keyed_hash(asked.encode()))
 
 
 def _waiting(visit: Visit, stream: str) -> dict[str, str]:

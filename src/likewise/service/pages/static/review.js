@@ -59,12 +59,12 @@
         // No connection: it stays in the queue.
       }
       sending = null;
-      if (!answer || answer.status >= 500 || answer.status === 429) {
+      if (!answer || answer.status >= 500 || answer.status === 429 || answer.status === 408) {
         complain(`No connection. ${queue.length === 1 ? "Your verdict is" : `Your ${queue.length} verdicts are`} kept here and will be sent once it is back.`);
         setTimeout(send, 1000);
         return;
       }
-      if (answer.status === 401) {
+      if (answer.status === 401 || answer.status === 403) { // 403: of a session that another one has taken the place of
         complain("Your session has ended. Your verdict is kept here: log in again in another tab, then reload this page.");
         return;
       }
