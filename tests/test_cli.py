@@ -283,6 +283,7 @@ BAD = {
     "a label of four values": ("play people.csv --label région --compare-by debt", "with two values"),
     "a label of numbers": ("play people.csv --label debt --compare-by income", "with two values"),
     "nothing to compare by": ("play people.csv --label approved", "`compare-by` must name the columns"),
+    "no such label, nothing to compare by": ("play people.csv --label nope", "`label` must be a column of people.csv"),
     "nearly a column": ("play people.csv --label approved --compare-by Income,dept", "did you mean 'income'?"),
     "ids to compare by": ("play people.csv --label approved --compare-by application_id", "free text or an id"),
     "the label to compare by": ("play people.csv --label approved --compare-by approved", "not hold the label"),

@@ -6,6 +6,7 @@ twice happens once.
 
 from __future__ import annotations
 
+import os
 import random
 import secrets
 import time
@@ -182,12 +183,12 @@ class Client:
         return self._ask("GET", _at(stream, "certificate"), params={"delta": delta})
 
     def export(self, stream: str, path: str | Path, *, people: bool = True) -> None:
-        """Write the whole log to a file, for ``likewise verify``."""
+        """Write the whole log to a file, for ``likewise verify``; a new file is for its owner only."""
         with self._http.stream("GET", _at(stream, "export"), params={"people": people}) as answer:
             if answer.is_error:
                 answer.read()
                 raise _refusal(answer)
-            with open(path, "wb") as file:
+            with open(path, "wb", opener=_for_its_owner) as file:
                 for piece in answer.iter_bytes():
                     file.write(piece)
 
@@ -231,6 +232,11 @@ class Client:
 
 def _at(stream: str, *parts: str | int) -> str:
     return "/".join(["/v1/streams", *(quote(str(part), safe="") for part in (stream, *parts))])
+
+
+def _for_its_owner(path: str, flags: int) -> int:
+    """Open a file that, if it is new, only its owner can read: an export holds people's features."""
+    return os.open(path, flags, 0o600)
 
 
 def _backoff(tried: int) -> float:

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,10 +15,11 @@ import time
 import httpx
 import pytest
 import typer
-from serving import STREAM, Process, free_port, people
+from serving import STREAM, Process, free_port, people, running
+from sqlalchemy import make_url
 from typer.testing import CliRunner
 
-from likewise.cli import app
+from likewise.cli import app, main
 from likewise.cli.serve import check
 from likewise.client import Client, ServiceRefused
 from likewise.errors import InvalidParameter
@@ -68,9 +70,11 @@ def test_from_the_first_start_to_a_backup(tmp_path):
 
 
 def test_what_serve_prints_has_a_shape_that_a_program_can_wait_for(tmp_path):
-    for first in (r"This is the first start\. The administrator's token, shown only now:\nlw_[0-9a-f]{64}\n", ""):
+    token = r"This is the first start\. The administrator's token, shown only now:\nlw_[0-9a-f]{64}\n"
+    for first in (token + r"Log in with it at http://127\.0\.0\.1:\d+\n", ""):
         server = Process(tmp_path / "loans.db")
-        said = first + r"Checkpoints are signed with the key [0-9a-f]{64}\nServing at http://127\.0\.0\.1:\d+\n"
+        key = r"Checkpoints are signed; the public key that checks them: [0-9a-f]{64}\n"
+        said = first + key + r"Serving at http://127\.0\.0\.1:\d+\n"
         assert re.fullmatch(said, server.said), server.said
         server.end()
 
@@ -92,6 +96,117 @@ def test_every_command_of_the_service_has_json(tmp_path):
         and not any("--json" in one.opts for one in command.params)
     ]
     assert missing == []
+
+
+@pytest.fixture
+def refused(tmp_path, monkeypatch, capsys):
+    """Run a command that must fail: its one sentence. Nothing else may be said, and no file made."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_text("age,income\n30,20000\n")
+
+    def command(*words):
+        before = sorted(tmp_path.rglob("*"))
+        with pytest.raises(SystemExit) as stopped:
+            main([str(word) for word in words])
+        said = capsys.readouterr()
+        assert stopped.value.code == 2
+        assert (said.out, said.err.count("\n"), said.err[-2:]) == ("", 1, ".\n"), said
+        assert sorted(tmp_path.rglob("*")) == before
+        return said.err.strip()
+
+    return command
+
+
+@pytest.mark.parametrize("demo", [[], ["--demo"]])
+def test_a_database_in_no_folder_is_one_sentence(refused, demo):
+    said = "`database` must be in a folder that exists, got 'no/folder/x.db'; make the folder first."
+    assert refused("serve", "--port", "0", "--database", "no/folder/x.db", *demo) == said
+
+
+@pytest.mark.parametrize(
+    "words", [["serve", "--port", "0"], ["backup", "to"], ["user", "list"], ["user", "add", "ann", "--role", "auditor"]]
+)
+def test_a_server_that_is_away_is_one_sentence_without_the_password(refused, words):
+    where = f"127.0.0.1:{free_port()}/none"
+    said = refused(*words, "--database", f"postgresql://me:hush@{where}?password=hush")
+    assert said == f"No PostgreSQL answers at postgresql://me:***@{where}; start it or correct --database."
+    said = refused(*words, "--database", "postgresql://me:hush@localhost:port/none")
+    assert "an address like postgresql://localhost/loans" in said
+    assert "hush" not in said
+
+
+def test_a_server_that_refuses_is_one_sentence_with_its_reason(refused, new_database):
+    other = make_url(new_database("postgresql")).set(database="nowhere", drivername="postgresql")
+    said = refused("user", "list", "--database", other.render_as_string(hide_password=False))
+    assert said.startswith("PostgreSQL refuses at postgresql://")
+    assert said.endswith(': database "nowhere" does not exist.')
+
+
+@pytest.mark.parametrize("words", [["serve", "--port", "0"], ["backup", "to"], ["user", "list"]])
+def test_a_table_of_people_is_no_database(refused, words):
+    said = "`database` must be a SQLite file or an address of PostgreSQL, got 'people.csv'."
+    assert refused(*words, "--database", "people.csv") == said
+
+
+@pytest.mark.parametrize("words", [["backup", "to"], ["user", "list"], ["user", "revoke", "ann"]])
+def test_a_database_that_is_not_there_is_not_made_by_who_only_reads(refused, words):
+    said = "There is no database nope.db; give the one that the service uses."
+    assert refused(*words, "--database", "nope.db") == said
+
+
+def test_what_is_no_backup_is_not_restored(refused, tmp_path):
+    said = "people.csv is not a backup made by `likewise backup`."
+    assert refused("restore", "people.csv", "--database", "new.db") == said
+    likewise("user", "add", "ann", "--role", "auditor", "--database", "loans.db")
+    whole = (tmp_path / "loans.db").read_bytes()
+    (tmp_path / "torn").write_bytes(whole[: len(whole) // 2])
+    for name in ("loans.db", "torn"):
+        said = f"{name} is not a backup made by `likewise backup`."
+        assert refused("restore", name, "--database", "new.db") == said
+
+
+@pytest.mark.parametrize("content", [b"age,income\n30,20000\n", b"SQLite format 3\0", b"", b'{"age": 30}\n'])
+def test_what_is_no_export_is_not_checked(refused, tmp_path, content):
+    (tmp_path / "other").write_bytes(content)
+    said = "other is not an export of a stream; make one on the page Export, or with client.export."
+    assert refused("verify", "other") == said
+    assert refused("verify", "README.md") == "There is no file README.md here."
+
+
+@pytest.mark.parametrize("demo", [[], ["--demo"]])
+def test_a_port_in_use_is_said_before_anything_is_made_or_told(refused, demo):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        said = refused("serve", "--database", "loans.db", "--port", port, *demo)
+        assert said.startswith(f"Port {port} is in use; stop what uses it, or give another: --port ")
+        many = ["--database", f"postgresql://127.0.0.1:{free_port()}/none", "--workers", "2"]
+        assert f"Port {port} is in use" in refused("serve", *many, "--port", port, *demo)
+
+
+def test_what_holds_people_is_for_its_owner_only(tmp_path):
+    server = Process(tmp_path / "loans.db")
+    server.wait()
+    with Client(server.url, server.token) as client:
+        client.create_stream(**STREAM)
+        client.decide("loans", people(1))
+        client.export("loans", tmp_path / "loans.jsonl")
+        found = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.glob("loans.*")}
+    server.end()
+    secret = ("loans.db", "loans.db-wal", "loans.db-shm", "loans.key", "loans.jsonl")
+    assert {name: oct(found[name]) for name in secret} == dict.fromkeys(secret, "0o600")
+
+
+def test_a_token_for_a_stream_to_come_says_so(tmp_path):
+    database = ["--database", tmp_path / "loans.db"]
+    said = likewise("user", "add", "ann", "--role", "auditor", "--stream", "nope", *database)
+    assert said.endswith("There is no stream 'nope' yet; the token will work once there is.\n")
+    said = json.loads(likewise("user", "add", "ann", "--role", "auditor", "--stream", "nope", "--json", *database))
+    assert said["streams_to_come"] == ["nope"]
+    with running(database=str(tmp_path / "loans.db")) as service:
+        service.admin.post("/v1/streams", json=STREAM)
+    assert "There is no stream" not in likewise("user", "add", "b", "--role", "viewer", "--stream", "loans", *database)
 
 
 @pytest.mark.slow

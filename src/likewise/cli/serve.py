@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import logging
 import os
@@ -11,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from socket import IPPROTO_TCP, TCP_NODELAY
+from socket import AF_INET, AF_INET6, IPPROTO_TCP, SO_REUSEADDR, SOL_SOCKET, TCP_NODELAY, socket
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -37,6 +38,8 @@ Examples:
 """
 PATIENCE = 30
 """Seconds that requests have to finish when the service is told to stop."""
+BACKLOG = 2048
+"""Connections that may wait to be taken up."""
 
 
 def serve(
@@ -90,35 +93,74 @@ def _folder(wanted: bool) -> Iterator[Path | None]:
 
 
 def _serve(configuration: Configuration, demo: bool, kept: bool) -> None:
-    import uvicorn
-
-    from likewise.service.chain import Signer
-
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
-    links = _demo(configuration, kept) if demo else None
-    with open_tokens(configuration.database, None) as tokens:
-        token = tokens.first()
-    if token is not None:
-        _say(f"This is the first start. The administrator's token, shown only now:\n{token}")
-    _say(f"Checkpoints are signed with the key {Signer.at(configuration.key_file).public_key}")
-    if configuration.workers > 1:
-        _say(f"Serving at {_address(configuration, configuration.host, configuration.port)}")
-        with tempfile.TemporaryDirectory(prefix="likewise-") as folder:
-            os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", folder)  # where the workers share their counts
-            uvicorn.run(**_uvicorn(configuration))
-        return
+    # Before anything is begun or told: a token that is shown once must not be lost to a port that is taken.
+    with _listening(configuration) as bound:
+        if configuration.workers == 1:
+            _serve_alone(configuration, bound, _demo(configuration, kept) if demo else None)
+            return
+    _serve_together(configuration, demo)
+
+
+def _serve_alone(configuration: Configuration, bound: socket, links: Links | None) -> None:
+    import uvicorn
+
+    address = _address(configuration, *bound.getsockname()[:2])
+    _introduce(configuration, address)
     settings = uvicorn.Config(**_uvicorn(configuration))
-    socket = settings.bind_socket()  # bound before the address is told, as 0 stands for any port
-    # Headers and body are two packets: without this the second waits for the client's delayed ACK, 40 ms.
-    socket.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
-    socket.listen(settings.backlog)  # whoever reads the address and comes at once waits a moment, and isn't refused
-    address = _address(configuration, *socket.getsockname()[:2])
     if links is not None:
         _say(f"To review a round, open this link, which works once:\n{address}/login/{links.reviewer}")
         _say(f"To look at everything, this one:\n{address}/login/{links.administrator}")
     _say(f"Serving at {address}")
-    uvicorn.Server(settings).run([socket])
+    uvicorn.Server(settings).run([bound])
+
+
+def _serve_together(configuration: Configuration, demo: bool) -> None:
+    import uvicorn
+
+    if demo:
+        raise InvalidParameter(f"`workers` must be 1 for the demo, got {configuration.workers}.")
+    address = _address(configuration, configuration.host, configuration.port)
+    _introduce(configuration, address)
+    _say(f"Serving at {address}")
+    with tempfile.TemporaryDirectory(prefix="likewise-") as folder:
+        os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", folder)  # where the workers share their counts
+        uvicorn.run(**_uvicorn(configuration))
+
+
+def _introduce(configuration: Configuration, address: str) -> None:
+    """Say what the first start alone says, and by which key the service is known."""
+    from likewise.service.chain import Signer
+
+    with open_tokens(configuration.database, None, new=True) as tokens:
+        token = tokens.first()
+    if token is not None:
+        _say(f"This is the first start. The administrator's token, shown only now:\n{token}")
+        if not configuration.behind_proxy:  # only the operator knows the proxy's address
+            _say(f"Log in with it at {address}")
+    _say(f"Checkpoints are signed; the public key that checks them: {Signer.at(configuration.key_file).public_key}")
+
+
+def _listening(configuration: Configuration) -> socket:
+    """A socket at the address of the service; whoever comes before it serves waits, and isn't refused."""
+    host, port = configuration.host, configuration.port
+    bound = socket(AF_INET6 if ":" in host else AF_INET)
+    bound.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
+    # Headers and body are two packets: without this the second waits for the client's delayed ACK, 40 ms.
+    bound.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
+    try:
+        bound.bind((host, port))
+        bound.listen(BACKLOG)
+    except OSError as error:
+        bound.close()
+        if error.errno == errno.EADDRINUSE:
+            other = port + 1 if port < 65535 else port - 1
+            raise InvalidParameter(
+                f"Port {port} is in use; stop what uses it, or give another: --port {other}."
+            ) from None
+        raise InvalidParameter(f"Nobody can listen at {host}, port {port}: {error.strerror}.") from None
+    return bound
 
 
 def _address(configuration: Configuration, host: str, port: int) -> str:
@@ -129,9 +171,9 @@ def _address(configuration: Configuration, host: str, port: int) -> str:
 def _demo(configuration: Configuration, kept: bool) -> Links:
     from likewise.service.demo import prepare
 
-    if configuration.workers > 1:
-        raise InvalidParameter(f"`workers` must be 1 for the demo, got {configuration.workers}.")
-    _say(f"Filling {configuration.database} with a few hundred rounds, which takes a while …")
+    with open_tokens(configuration.database, None, new=True):
+        pass  # a database that can't be used is said before anything else
+    _say(f"Filling {configuration.database} with a few hundred rounds, which takes about 15 seconds …")
     links = prepare(configuration)
     if not kept:
         _say("It is removed when the service ends; give a --database to keep it.")

@@ -33,12 +33,16 @@ def service_part() -> Iterator[None]:
 
 
 @contextmanager
-def open_tokens(database: str | None, config: Path | None) -> Iterator[Tokens]:
-    """The tokens of a service, whether it runs or not."""
+def open_tokens(database: str | None, config: Path | None, *, new: bool = False) -> Iterator[Tokens]:
+    """The tokens of a service, whether it runs or not; ``new`` if its database may be made for them."""
     with service_part():
         from likewise.service.configuration import configured
         from likewise.service.store import Store
+        from likewise.service.store.connections import require_there
         from likewise.service.tokens import Tokens
-    with Store(configured(config, database=database).database) as store:
+    given = configured(config, database=database).database
+    if not new:
+        require_there(given)
+    with Store(given) as store:
         store.migrate()
         yield Tokens(store)

@@ -38,14 +38,19 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Make a token, which is shown once and never again."""
-    with open_tokens(database, config) as tokens:
+    with open_tokens(database, config, new=True) as tokens:
         token, expires = tokens.add(name, role, stream or None, days)
+        to_come = tokens.unknown(stream or [])
     if as_json:
-        print_json({"token": token, "name": name, "role": role, "streams": stream or None, "expires_at": expires})
+        about = {"name": name, "role": role, "streams": stream or None, "streams_to_come": to_come}
+        print_json({"token": token} | about | {"expires_at": expires})
         return
     until = "" if expires is None else f", until {_time(expires)}"
     console.print(f"The token of {name} ({role}{until}), shown only now:", markup=False, highlight=False)
     console.print(token, markup=False, highlight=False, soft_wrap=True)
+    for one in to_come:
+        said = f"There is no stream {one!r} yet; the token will work once there is."
+        console.print(said, markup=False, highlight=False, soft_wrap=True)
 
 
 @user.command("list")

@@ -11,6 +11,8 @@ from likewise.cli.output import AsJson, console, print_json
 from likewise.errors import InvalidParameter
 
 EXAMPLES = "Example: `likewise verify export.jsonl --key 7f3a… --checkpoints checkpoints.jsonl`"
+FIRST = 10_000_000
+"""Bytes of a file's first line that are looked at; no event is longer."""
 
 
 def verify(
@@ -35,6 +37,7 @@ def verify(
         return
     if export is None:
         raise InvalidParameter("`export` must be the file to check, got None.")
+    _refuse_other_files(export)
     from likewise.service import verify as checking
 
     found = checking.verify(export, key=key, checkpoints=checkpoints, replay=replay)
@@ -44,3 +47,15 @@ def verify(
         for sentence in checking.sentences(found):
             console.print(sentence, markup=False, highlight=False, soft_wrap=True)
     raise typer.Exit(1 if found.first else 0)
+
+
+def _refuse_other_files(path: Path) -> None:
+    """A file that never was an export gets one sentence; one that was changed gets all that is wrong with it."""
+    if not path.is_file():
+        raise InvalidParameter(f"There is no file {path} here.")
+    with path.open("rb") as file:
+        first = file.readline(FIRST)
+    if not (first.startswith(b"{") and b'"line"' in first):
+        raise InvalidParameter(
+            f"{path} is not an export of a stream; make one on the page Export, or with client.export."
+        )

@@ -19,12 +19,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sqlalchemy import Column, Connection, LargeBinary, MetaData, Table, Text, func, insert, inspect, select
+from sqlalchemy.exc import DBAPIError
 
 from likewise.errors import InvalidParameter, require
 from likewise.service.chain import ErasureFile, Signer
 from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
 from likewise.service.store import Store, tables
+from likewise.service.store.connections import require_there
 
 ROWS = 1000
 """Copied at once."""
@@ -42,6 +44,7 @@ def backup(configuration: Configuration, path: str | Path) -> dict[str, int]:
     """
     path = Path(path)
     require(not path.exists(), "file", "be a file that isn't there yet", str(path))
+    require_there(configuration.database)
     # Checkpoints are read before the log: it holds every event that they speak of.
     beside = {"key": _content(configuration.key_file), "checkpoints": _whole_lines(configuration.checkpoint_file)}
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".backup") as folder:
@@ -87,8 +90,11 @@ def restore(configuration: Configuration, path: str | Path) -> Restored:
     with tempfile.TemporaryDirectory() as folder:
         copied = Path(folder) / "backup"  # a backup of an older version gets today's tables, and stays as it is
         shutil.copyfile(path, copied)
-        with _store(copied) as source:
-            beside, newest = _beside(source, path), _newest(source)
+        try:
+            with _store(copied) as source:
+                beside, newest = _beside(source), _newest(source)
+        except (InvalidParameter, DBAPIError):
+            raise InvalidParameter(f"{path} is not a backup made by `likewise backup`.") from None
         erased = _erased(copied, beside["key"], erasures, Path(folder) / "key")
         with _store(copied) as source, _store(configuration.database) as target:
             places = {"key": configuration.key_file, "checkpoints": configuration.checkpoint_file}
@@ -162,10 +168,9 @@ def _copied(source: Store, target: Connection) -> dict[str, int]:
     return counts
 
 
-def _beside(source: Store, path: Path) -> dict[str, bytes]:
+def _beside(source: Store) -> dict[str, bytes]:
     with source.read() as connection:
-        if not inspect(connection).has_table(files.name):
-            raise InvalidParameter(f"`path` must be a file that `likewise backup` wrote, got {str(path)!r}.")
+        require(inspect(connection).has_table(files.name), "file", "have the files of a backup", "none")
         found: dict[str, Any] = {row.name: row.content for row in connection.execute(select(files))}
     return {name: bytes(content) for name, content in found.items()}
 

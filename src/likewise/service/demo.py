@@ -125,9 +125,9 @@ def fill(
 
 def prepare(configuration: Configuration, rounds: int = 300, waiting: int = 20, data: Dataset | None = None) -> Links:
     """Fill the database of a service, unless it has a stream already, and make a login link for each part to play."""
-    signer = Signer.at(configuration.key_file)
     with Store(configuration.database) as store:
         store.migrate()
+        signer = Signer.at(configuration.key_file)
         if not store.streams():
             fill(lambda clock: Engine(store, signer, None, clock), rounds, waiting, data=data)
         tokens, sessions = Tokens(store), Sessions(store, signer)

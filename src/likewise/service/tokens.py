@@ -67,6 +67,11 @@ class Tokens:
         self._store.write(lambda connection: connection.execute(insert(tokens), [row]) and None)
         return token, expires
 
+    def unknown(self, streams: Sequence[str]) -> Sequence[str]:
+        """Of some names of streams: those of which there is no stream yet."""
+        known = self._store.streams()
+        return [stream for stream in streams if stream not in known]
+
     def first(self) -> str | None:
         """An admin's token if there never was one; None otherwise."""
         with self._store.read() as connection:

@@ -66,7 +66,6 @@ def _named(s: Settings, columns: Sequence[str]) -> Settings:
         raise InvalidParameter(
             f"`label` must name the column that holds the right answer, got none; the columns are {_some(columns)}."
         )
-    require(len(s.compare_by) > 0, "compare-by", "name the columns that may justify a difference", "none")
     exact = {column.strip(): column for column in columns} | {column: column for column in columns}
 
     def found(role: str, name: str) -> str:
@@ -77,10 +76,12 @@ def _named(s: Settings, columns: Sequence[str]) -> Settings:
             )
         return exact[name]
 
+    label = found("label", s.label)
+    require(len(s.compare_by) > 0, "compare-by", "name the columns that may justify a difference", "none")
     lists = ("compare_by", "sensitive", "drop", "categories", "features", "show")
     changes: dict[str, Any] = {role: tuple(found(role, name) for name in getattr(s, role)) for role in lists}
     changes["units"] = {found("units", name): unit for name, unit in s.units.items()}
-    return dataclasses.replace(s, label=found("label", s.label), **changes)
+    return dataclasses.replace(s, label=label, **changes)
 
 
 def _suggestion(name: str, columns: Sequence[str]) -> str:

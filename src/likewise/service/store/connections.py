@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event, make_url
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from likewise.errors import InvalidParameter
 
@@ -34,7 +38,12 @@ def address(database: str | Path) -> URL:
     ('sqlite', 'postgresql+psycopg')
     """
     text = str(database)
-    url = make_url(text) if "://" in text else URL.create("sqlite", database=text)
+    try:
+        url = make_url(text) if "://" in text else URL.create("sqlite", database=text)
+    except (ArgumentError, ValueError):  # what was given isn't quoted: it may hold a password
+        raise InvalidParameter(
+            "`database` must be a file, or an address like postgresql://localhost/loans, got another form."
+        ) from None
     if url.drivername in ("postgresql", "postgres"):
         url = url.set(drivername="postgresql+psycopg")
     if url.get_backend_name() not in ("sqlite", "postgresql"):
@@ -42,6 +51,53 @@ def address(database: str | Path) -> URL:
     if url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:"):
         raise InvalidParameter("`database` must be a file: a log in memory is lost with the process, got ':memory:'.")
     return url
+
+
+def require_there(database: str | Path) -> None:
+    """Refuse a SQLite file that isn't there: whoever only reads shouldn't make one."""
+    file = _file(address(database))
+    if file is not None and not file.exists():
+        raise InvalidParameter(f"There is no database {file}; give the one that the service uses.")
+
+
+def make_private(url: URL) -> None:
+    """Make the file of a new SQLite database for its owner only; the files beside it get the same mode."""
+    file = _file(url)
+    if file is None:
+        return
+    if not file.parent.is_dir():
+        raise InvalidParameter(f"`database` must be in a folder that exists, got {str(file)!r}; make the folder first.")
+    # Never one that is there: closing it would drop the locks that SQLite holds in this process.
+    with suppress(FileExistsError):
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+@contextmanager
+def explained(url: URL) -> Iterator[None]:
+    """Around the first use of a database: what it says becomes one sentence, never with a password."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise InvalidParameter(_sentence(url, str(error.orig))) from None
+
+
+def _sentence(url: URL, said: str) -> str:
+    if url.get_backend_name() == "sqlite":
+        if "not a database" in said:
+            return f"`database` must be a SQLite file or an address of PostgreSQL, got {url.database!r}."
+        return f"SQLite can't use {url.database}: {said.splitlines()[0]}."
+    where = url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
+    if "connection" in said and "FATAL" not in said:
+        return f"No PostgreSQL answers at {where}; start it or correct --database."
+    why = said.strip().splitlines()[0].rpartition("FATAL: ")[2].strip()
+    return f"PostgreSQL refuses at {where}: {why}."
+
+
+def _file(url: URL) -> Path | None:
+    """Where a SQLite database is; None for PostgreSQL, and for SQLite's own form of addresses."""
+    if url.get_backend_name() != "sqlite" or url.database is None or url.database.startswith("file:"):
+        return None
+    return Path(url.database)
 
 
 def readers(url: URL) -> Engine:

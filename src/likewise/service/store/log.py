@@ -15,7 +15,7 @@ from likewise.service.events import Aside, Sealed, loads, unsealed
 from likewise.service.problems import BrokenLog
 from likewise.service.store import scrub, tables
 from likewise.service.store.append import Append, Work, carry_out, chunks
-from likewise.service.store.connections import address, lock_migrations, readers, writers
+from likewise.service.store.connections import address, explained, lock_migrations, make_private, readers, writers
 from likewise.service.store.writer import Writer
 from likewise.service.verify_standalone import GENESIS
 
@@ -54,7 +54,8 @@ class Store:
         """Bring the tables up to date; several processes may ask at once."""
         from likewise.service.migrations import upgrade
 
-        with self._writers.begin() as connection:
+        make_private(self.url)
+        with explained(self.url), self._writers.begin() as connection:
             lock_migrations(connection)
             upgrade(connection)
 
