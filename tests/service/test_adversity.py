@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import httpx
 import pytest
-from serving import STREAM, Process, people, until
+from serving import STREAM, Process, people, running, until
 
 from likewise.client import Client
 from likewise.service.backup import backup, restore
@@ -144,3 +146,22 @@ def test_two_servers_on_one_log_answer_a_key_once(new_database, tmp_path):
     finally:
         for server in servers:
             server.end()
+
+
+def test_a_log_that_was_cut_behind_the_service_s_back_is_neither_added_to_nor_signed(tmp_path):
+    beside = {"database": str(tmp_path / "log.db"), "key": tmp_path / "key", "checkpoints": tmp_path / "checkpoints"}
+    with running(**beside) as service:
+        service.admin.post("/v1/streams", json=STREAM)
+        for t in range(3):
+            service.admin.post("/v1/streams/loans/rounds", json={"people": people(t)})
+    signed = beside["checkpoints"].read_bytes()
+    with closing(sqlite3.connect(beside["database"])) as database, database:
+        for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            database.execute(f"DROP TRIGGER {name}")
+        database.execute("DELETE FROM snapshots")
+        database.execute("DELETE FROM events WHERE seq = 4")
+    with running(**beside) as service:
+        answer = service.admin.post("/v1/streams/loans/rounds", json={"people": people(9)})
+        assert answer.status_code == 500
+        assert service.anybody.get("/readyz").status_code == 503
+    assert beside["checkpoints"].read_bytes() == signed

@@ -8,6 +8,7 @@ import re
 import time
 from contextlib import ExitStack, closing
 
+import httpx
 import pytest
 from payloads import PAYLOADS, allowed
 from serving import running
@@ -542,3 +543,10 @@ def test_users_are_added_linked_and_revoked(service, enter):
     assert service.service.tokens.find(token, time.time()) is None
     assert service.app.state.sessions.known(code) is None
     assert "must be" in admin.post("/users", name="", role="auditor").text
+
+
+def test_a_body_that_is_nested_deeply_is_refused_without_failing(service):
+    for path in ("/logout", "/users", "/streams/loans/review/claim"):
+        for body in (b"[" * 200_000, b'{"a":' * 100_000, b"[]", b"\xff"):
+            answer = httpx.post(service.url + path, content=body, headers={"Content-Type": "application/json"})
+            assert 400 <= answer.status_code < 500, (path, body[:5])
