@@ -563,9 +563,17 @@ def test_an_export_is_downloaded_and_verifies(service, enter, tmp_path):
     assert "aside" not in admin.get("/streams/loans/export/log-without-people.jsonl").text
 
 
+def test_a_link_at_the_top_leads_those_who_may_to_the_form_that_stops(service, enter):
+    page = enter("decider").get("/streams/loans").text
+    assert 'href="#stop"' in page
+    assert 'id="stop"' in page
+    assert "#stop" not in enter("viewer").get("/streams/loans").text
+
+
 def test_stopping_says_why_and_only_an_administrator_lets_decisions_go_on(service, enter):
     enter("decider").post("/streams/loans/stop", reason="something is odd")
     assert "something is odd" in enter("viewer").get("/streams/loans").text
+    assert "Resume decisions" in enter("admin").get("/streams/loans").text
     assert service.engine.stream("loans")["stopped"] == "something is odd"
     assert enter("decider").post("/streams/loans/resume").status_code == 403
     enter("admin").post("/streams/loans/resume")
@@ -582,10 +590,8 @@ def test_waits_are_changed_and_bad_ones_are_refused_in_a_sentence(service, enter
     wrong = admin.post("/streams/loans/settings", **fields | {"grace": "soon"})
     assert wrong.status_code == 422
     assert "“Time to take a verdict back (seconds)” must be a number" in wrong.text
-    assert (
-        "“Wait for a review (seconds)” must be"
-        in admin.post("/streams/loans/settings", **fields | {"audit": "-1"}).text
-    )
+    negative = admin.post("/streams/loans/settings", **fields | {"audit": "-1"})
+    assert "“Wait for a review (seconds)” must be" in negative.text
 
 
 def test_the_settings_say_whether_something_was_changed_and_their_labels_are_words(service, enter):
@@ -600,7 +606,7 @@ def test_the_settings_say_whether_something_was_changed_and_their_labels_are_wor
     again = admin.get(admin.post("/streams/loans/settings", **fields).headers["location"]).text
     assert "Nothing was changed" in again
     assert said not in again
-    assert [one["kind"] for one in service.engine.events("loans")].count("waits_changed") == 1
+    assert [one["kind"] for one in service.engine.events("loans")].count("settings_changed") == 1
 
 
 @on_both
@@ -616,6 +622,28 @@ def test_users_are_added_linked_and_revoked(service, enter):
     assert service.service.tokens.find(token, time.time()) is None
     assert service.app.state.sessions.known(code) is None
     assert "must be" in admin.post("/users", name="", role="auditor").text
+
+
+def test_the_users_keep_the_tabs_of_the_stream_that_one_comes_from(service, enter):
+    admin, tab = enter("admin"), '<a href="/streams/loans/rounds">'
+    assert 'href="/users?stream=loans"' in admin.get("/streams/loans").text
+    assert tab in admin.get("/users?stream=loans").text
+    assert tab in admin.post("/users", name="cleo", role="auditor", stream="loans").text
+    assert admin.post("/users/logout", name="cleo", stream="loans").headers["location"] == "/users?stream=loans"
+    for address in ("/users", "/users?stream=elsewhere"):
+        assert tab not in admin.get(address).text
+
+
+def test_an_address_where_nothing_is_answers_browsers_with_a_page_and_programs_as_ever(service, browse):
+    client = browse(service).client
+    page = client.get("/nonsense", headers={"Accept": "text/html,*/*;q=0.8"})
+    assert page.status_code == 404
+    assert "There is nothing at this address." in page.text
+    assert page.headers["content-security-policy"] == POLICY
+    for accept in ("application/json", "*/*"):
+        assert client.get("/nonsense", headers={"Accept": accept}).headers["content-type"] == "application/problem+json"
+    there = client.get("/v1/streams", headers={"Accept": "text/html"})
+    assert (there.status_code, there.headers["content-type"]) == (401, "application/problem+json")
 
 
 @on_both

@@ -147,15 +147,26 @@ def _written(lines: Iterable[dict[str, Any]]) -> Iterator[str]:
 
 
 @pages.get("/users")
-def users_page(visit: Visitor) -> Response:
-    """Every token there is."""
+def users_page(visit: Visitor, stream: Annotated[str, Query(max_length=64)] = "") -> Response:
+    """Every token there is; the tabs stay those of the stream that one comes from."""
+    visit.sent["stream"] = stream
     return _users(visit)
+
+
+def _stream(visit: Visit) -> str | None:
+    """The stream that somebody came from to the users, if there is one."""
+    return next((name for name in visit.service.engine.streams.names() if name == visit.sent.get("stream")), None)
+
+
+def _back(visit: Visit) -> str:
+    stream = _stream(visit)
+    return "/users" if stream is None else f"/users?stream={stream}"
 
 
 def _users(visit: Visit, said: str = "", secret: str = "", wrong: str = "") -> Response:
     return render(
-        "users.html", visit, 422 if wrong else 200, here="users", tokens=visit.service.tokens.list(), roles=ROLES,
-        said=said, secret=secret, wrong=wrong, now=visit.service.engine.clock(),
+        "users.html", visit, 422 if wrong else 200, stream=_stream(visit), here="users",
+        tokens=visit.service.tokens.list(), roles=ROLES, said=said, secret=secret, wrong=wrong, now=visit.service.engine.clock(),
     )  # fmt: skip
 
 
@@ -192,14 +203,14 @@ def revoke(visit: Visitor) -> Response:
             "Whoever logged in with it is logged out at once, and can't come back.",
         ]
         return render(
-            "confirm.html", visit, here="users", title="Revoke your own token?", said=said, action="/users/revoke",
-            fields={"token": token}, button="Revoke it", back="/users",
+            "confirm.html", visit, stream=_stream(visit), here="users", title="Revoke your own token?", said=said,
+            action="/users/revoke",    fields={"token": token, "stream": _stream(visit) or ""}, button="Revoke it", back=_back(visit),
         )  # fmt: skip
     try:
         tokens.revoke(token)
     except Conflict as error:
         return _users(visit, wrong=str(error))
-    return RedirectResponse("/users", 303)
+    return RedirectResponse(_back(visit), 303)
 
 
 @pages.post("/users/logout")
@@ -207,4 +218,4 @@ def logout(visit: Visitor, request: Request) -> Response:
     """End every session of a name."""
     sessions: Sessions = request.app.state.sessions
     sessions.end_all(str(visit.sent.get("name", "")))
-    return RedirectResponse("/users", 303)
+    return RedirectResponse(_back(visit), 303)
