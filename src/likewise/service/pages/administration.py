@@ -166,7 +166,8 @@ def _back(visit: Visit) -> str:
 def _users(visit: Visit, said: str = "", secret: str = "", wrong: str = "") -> Response:
     return render(
         "users.html", visit, 422 if wrong else 200, stream=_stream(visit), here="users",
-        tokens=visit.service.tokens.list(), roles=ROLES, said=said, secret=secret, wrong=wrong, now=visit.service.engine.clock(),
+        tokens=visit.service.tokens.list(), roles=ROLES, said=said, secret=secret, wrong=wrong,
+        now=visit.service.engine.clock(),
     )  # fmt: skip
 
 
@@ -204,7 +205,8 @@ def revoke(visit: Visitor) -> Response:
         ]
         return render(
             "confirm.html", visit, stream=_stream(visit), here="users", title="Revoke your own token?", said=said,
-            action="/users/revoke",    fields={"token": token, "stream": _stream(visit) or ""}, button="Revoke it", back=_back(visit),
+            action="/users/revoke", fields={"token": token, "stream": _stream(visit) or ""}, button="Revoke it",
+            back=_back(visit),
         )  # fmt: skip
     try:
         tokens.revoke(token)

@@ -205,8 +205,8 @@ def nowhere(app: FastAPI) -> None:
         lost = isinstance(error, StarletteException) and error.status_code == 404 and "route" not in request.scope
         if not lost or "text/html" not in request.headers.get("accept", ""):
             return await before(request, error)  # type: ignore[no-any-return]
-        said = {"code": 404, "title": "Not Found", "detail": "There is nothing at this address."}
-        response = render("problem.html", status=404, **said)
+        detail = "There is nothing at this address."
+        response = render("problem.html", status=404, code=404, title="Not Found", detail=detail)
         response.headers.update(HEADERS | {"Cache-Control": "no-store"})
         return response
 
