@@ -117,6 +117,15 @@ def test_help_and_a_refused_pair_are_accessible_too(past):
     page.context.close()
 
 
+def test_on_a_phone_the_open_tab_is_in_sight(past):
+    page = past.page("root", "admin", viewport=NARROW)
+    page.goto(pages(past)["settings"])
+    ends = "el => { const it = el.getBoundingClientRect(); return [it.left, it.right]; }"
+    left, right = page.locator(".top nav [aria-current]").evaluate(ends)
+    page.context.close()
+    assert 0 <= left < right <= NARROW["width"]
+
+
 def test_everything_is_reached_with_the_tab_key_and_shows_its_focus(past):
     page = past.page("root", "admin")
     page.goto(pages(past)["review"])

@@ -134,7 +134,7 @@ def test_a_long_log_is_worked_on_in_another_process_and_pages_say_how_far_it_is(
             assert "Over 9 people" in letter
             assert "from the first" in letter
             checked = until(lambda: admin.get("/streams/loans/export").text, lambda text: "data-busy" not in text)
-            assert "Nothing is wrong." in checked
+            assert "Nothing wrong was found." in checked
             assert "3 rounds were learned again." in checked
 
 

@@ -18,6 +18,7 @@ from likewise.service.pages.access import PAGES, PUBLIC_PAGES
 from likewise.service.pages.rendering import POLICY
 from likewise.service.pages.sessions import SESSION, Sessions
 from likewise.service.pages.sight import sight
+from likewise.service.problems import Conflict
 from likewise.service.settings import Settings
 
 LOANS = {
@@ -453,6 +454,7 @@ def test_a_person_s_record_tells_what_was_known_decided_audited_and_corrected(se
         "1-0",
         f"{whole['people'][0]['probability']:.4f}",
         whole["policy"],
+        "yes (1)",
         "cleared",
         "looked at the wrong round",
         "North",
@@ -460,6 +462,59 @@ def test_a_person_s_record_tells_what_was_known_decided_audited_and_corrected(se
         assert html.escape(told) in text, told
     assert ("<strong>yes</strong>" in text) == bool(whole["people"][0]["decision"])
     assert "1-1" not in text  # nothing about anybody else
+
+
+def test_a_person_s_record_says_what_the_policy_used_how_it_was_drawn_and_how_it_turned_out(service, enter):
+    open_rounds(service.engine, 1)
+    service.engine.label("loans", 1, {"1-0": 0}, "decider")
+    text = enter("decider").post("/streams/loans/people", id="1-0").text
+    used, _, kept = text.partition("What the policy used")[2].partition("Kept, but not used for the decision")
+    assert re.findall("<dt>([^<]*)</dt>", used) == ["score"]
+    assert re.findall("<dt>([^<]*)</dt>", kept) == ["town", "group", "hidden"]
+    whole = service.engine.round("loans", 1)
+    p = whole["people"][0]["probability"]
+    assert f"with {p:.2f}, about {100 * p:.0f} of 100 such people get a yes" in text
+    assert "<dd>no (0)</dd>" in text
+    assert kept.count(whole["policy"]) == text.count(whole["policy"]) == 1  # at the end
+
+
+# Erasing -----------------------------------------------------------------------------------------------------------
+
+
+@on_both
+def test_a_person_is_erased_in_two_steps_and_only_by_an_administrator(service, enter):
+    open_rounds(service.engine, 2)
+    admin, before = enter("admin"), service.service.store.head("loans")
+    assert "Erase this person…" in admin.post("/streams/loans/people", id="1-0").text
+    assert "Erase this person…" not in enter("decider").post("/streams/loans/people", id="1-0").text
+    asked = admin.post("/streams/loans/people/erase", id="1-0").text
+    assert "can no longer be replayed" in asked
+    assert 'name="sure"' in asked
+    assert service.service.store.head("loans") == before
+    assert enter("decider").post("/streams/loans/people/erase", id="1-0", sure="yes").status_code == 403
+    assert "1-0 is erased, from 1 round." in admin.post("/streams/loans/people/erase", id="1-0", sure="yes").text
+    assert [one["id"] for one in service.engine.round("loans", 1)["people"]] == [None, "1-1", "1-2", "1-3"]
+    erased = [one for one in service.engine.events("loans") if one["kind"] == "person_erased"]
+    assert [one["data"]["by"] for one in erased] == ["the admin"]
+
+
+def test_somebody_who_isn_t_there_is_said_above_the_form(service, enter):
+    open_rounds(service.engine, 1)
+    admin = enter("admin")
+    for path, fields in (("", {}), ("/erase", {}), ("/erase", {"sure": "yes"})):
+        answer = admin.post(f"/streams/loans/people{path}", id="nobody", **fields)
+        assert answer.status_code == 404
+        assert 'role="alert"' in answer.text
+        assert 'id="id" name="id"' in answer.text
+    assert admin.post("/streams/loans/people", id="").status_code == 422
+
+
+def test_the_record_has_a_button_that_prints_from_a_script_of_its_own(service, enter):
+    open_rounds(service.engine, 1)
+    text = enter("decider").post("/streams/loans/people", id="1-0").text
+    assert re.search(r'<button class="no-print" data-print hidden>', text)
+    script = re.search(r'<script src="(/static/print\.js[^"]*)"', text)[1]
+    assert "window.print()" in enter("decider").get(script).text
 
 
 def test_a_round_s_page_says_whether_the_report_helped(service, enter):
@@ -503,15 +558,23 @@ def test_an_export_is_downloaded_and_verifies(service, enter, tmp_path):
     lines = admin.get("/streams/loans/export/log.jsonl").text.splitlines()
     assert json.loads(lines[0])["events"] == 3
     assert admin.post("/streams/loans/verify").headers["location"] == "/streams/loans/export"
-    found = until(lambda: admin.get("/streams/loans/export").text, "Nothing is wrong.")
+    found = until(lambda: admin.get("/streams/loans/export").text, "Nothing wrong was found.")
     assert "Checked" in found
     assert "data-busy" not in found
     assert "aside" not in admin.get("/streams/loans/export/log-without-people.jsonl").text
 
 
+def test_a_link_at_the_top_leads_those_who_may_to_the_form_that_stops(service, enter):
+    page = enter("decider").get("/streams/loans").text
+    assert 'href="#stop"' in page
+    assert 'id="stop"' in page
+    assert "#stop" not in enter("viewer").get("/streams/loans").text
+
+
 def test_stopping_says_why_and_only_an_administrator_lets_decisions_go_on(service, enter):
     enter("decider").post("/streams/loans/stop", reason="something is odd")
     assert "something is odd" in enter("viewer").get("/streams/loans").text
+    assert "Resume decisions" in enter("admin").get("/streams/loans").text
     assert service.engine.stream("loans")["stopped"] == "something is odd"
     assert enter("decider").post("/streams/loans/resume").status_code == 403
     enter("admin").post("/streams/loans/resume")
@@ -527,7 +590,24 @@ def test_waits_are_changed_and_bad_ones_are_refused_in_a_sentence(service, enter
     assert (waits["audit"], waits["label"], waits["grace"], waits["audit_end"]) == (60, None, 5, "discard")
     wrong = admin.post("/streams/loans/settings", **fields | {"grace": "soon"})
     assert wrong.status_code == 422
-    assert "must be a number of seconds" in wrong.text
+    assert "“Time to take a verdict back (seconds)” must be a number" in wrong.text
+    negative = admin.post("/streams/loans/settings", **fields | {"audit": "-1"})
+    assert "“Wait for a review (seconds)” must be" in negative.text
+
+
+def test_the_settings_say_whether_something_was_changed_and_their_labels_are_words(service, enter):
+    admin = enter("admin")
+    fields = {"audit": "60", "label": "", "grace": "5", "audit_end": "discard", "label_end": "learn"}
+    said = "Changed; recorded in the log."
+    page = html.unescape(admin.get("/streams/loans/settings").text)
+    assert said not in page
+    for label in ("Wait for a review (seconds)", "Wait for labels (seconds)", "When labels don't come"):
+        assert f">{label}</label>" in page
+    assert said in admin.get(admin.post("/streams/loans/settings", **fields).headers["location"]).text
+    again = admin.get(admin.post("/streams/loans/settings", **fields).headers["location"]).text
+    assert "Nothing was changed" in again
+    assert said not in again
+    assert [one["kind"] for one in service.engine.events("loans")].count("settings_changed") == 1
 
 
 @on_both
@@ -550,3 +630,54 @@ def test_a_body_that_is_nested_deeply_is_refused_without_failing(service):
         for body in (b"[" * 200_000, b'{"a":' * 100_000, b"[]", b"\xff"):
             answer = httpx.post(service.url + path, content=body, headers={"Content-Type": "application/json"})
             assert 400 <= answer.status_code < 500, (path, body[:5])
+
+
+def test_the_users_keep_the_tabs_of_the_stream_that_one_comes_from(service, enter):
+    admin, tab = enter("admin"), '<a href="/streams/loans/rounds">'
+    assert 'href="/users?stream=loans"' in admin.get("/streams/loans").text
+    assert tab in admin.get("/users?stream=loans").text
+    assert tab in admin.post("/users", name="cleo", role="auditor", stream="loans").text
+    assert admin.post("/users/logout", name="cleo", stream="loans").headers["location"] == "/users?stream=loans"
+    for address in ("/users", "/users?stream=elsewhere"):
+        assert tab not in admin.get(address).text
+
+
+def test_an_address_where_nothing_is_answers_browsers_with_a_page_and_programs_as_ever(service, browse):
+    client = browse(service).client
+    page = client.get("/nonsense", headers={"Accept": "text/html,*/*;q=0.8"})
+    assert page.status_code == 404
+    assert "There is nothing at this address." in page.text
+    assert page.headers["content-security-policy"] == POLICY
+    for accept in ("application/json", "*/*"):
+        assert client.get("/nonsense", headers={"Accept": accept}).headers["content-type"] == "application/problem+json"
+    there = client.get("/v1/streams", headers={"Accept": "text/html"})
+    assert (there.status_code, there.headers["content-type"]) == (401, "application/problem+json")
+
+
+@on_both
+def test_the_last_administrator_can_t_be_revoked(service, enter):
+    admin, tokens = enter("admin"), service.service.tokens
+    start = next(one["token"] for one in tokens.list() if one["role"] == "admin")
+    tokens.add("gone", "admin", days=1e-9)  # has expired: no administrator any more
+    refused = admin.post("/users/revoke", token=start, sure="yes")
+    assert refused.status_code == 422
+    assert "This is the last administrator; add another first." in refused.text
+    for who in (start, "the admin"):
+        with pytest.raises(Conflict, match="last administrator"):
+            tokens.revoke(who)
+    assert admin.get("/users").status_code == 200
+    tokens.add("root", "admin")
+    assert admin.post("/users/revoke", token=start, sure="yes").status_code == 303
+    assert admin.get("/users").headers["location"] == "/login"
+
+
+def test_revoking_one_s_own_token_is_asked_about_once_more(service, enter):
+    admin, tokens = enter("admin"), service.service.tokens
+    tokens.add("root", "admin")
+    start = next(one["token"] for one in tokens.list() if one["name"] == "the admin")
+    asked = admin.post("/users/revoke", token=start)
+    assert "Revoke your own token?" in asked.text
+    assert f'name="token" value="{start}"' in asked.text
+    assert admin.get("/users").status_code == 200
+    assert admin.post("/users/revoke", token=start, sure="yes").status_code == 303
+    assert tokens.find(service.tokens["admin"], time.time()) is None

@@ -96,9 +96,11 @@ class Play:
 
     def figures(self):
         """The pictures by name."""
-        settings = self.state.stream.settings
-        bins = summaries.bins(self.engine.store, "loans", self.state.opened, settings.alpha)
-        return {one.name: one for one in figures.figures(self.engine.store, "loans", self.state, bins)}
+        return {one.name: one for one in figures.figures(self.engine.store, "loans", self.state, self.bins())}
+
+    def bins(self):
+        """What the pictures are drawn from."""
+        return summaries.bins(self.engine.store, "loans", self.state.opened, self.state.stream.settings.alpha)
 
 
 # Did the report help? ----------------------------------------------------------------------------------------------
@@ -129,8 +131,8 @@ def test_all_pairs_under_the_policy_of_now_are_told_in_the_caption(engine):
     closer, within = sum(a < b for a, b in now), sum(a <= 0.1 for a, _ in now)
     told = play.figures()["helped"].caption
     assert f"Each thin line is one of all {len(now)} reported pairs" in told
-    assert f"Under the policy after 40 rounds, {closer} of {len(now)} are closer" in told
-    assert f"and {within} are within α" in told
+    assert f"Under the policy after 40 rounds, {closer} of {len(now)} {'is' if closer == 1 else 'are'} closer" in told
+    assert f"and {within} {'is' if within == 1 else 'are'} within α" in told
     assert play.figures()["helped"].svg.count('class="faint"') == len(now)
 
 
@@ -228,7 +230,7 @@ def test_with_delay_the_promise_is_void_and_the_observed_regret_stands_in_its_pl
     assert "proved limit" in drawn["regret"].svg
     assert heights(drawn["violations"].svg, "limit")[-1] < heights(drawn["violations"].svg, "main")[-1]
     assert heights(drawn["regret"].svg, "limit")[-1] < heights(drawn["regret"].svg, "main")[-1]
-    said = " ".join(overview.in_words(play.state))
+    said = " ".join(overview.in_words(play.state, play.bins()))
     for text in (said, " ".join(letter.split())):
         assert "doesn't hold here. The observed regret stands in its place" in text
 
@@ -245,6 +247,28 @@ def heights(svg, kind):
     """Where the points of a curve are, from the top."""
     path = re.search(rf'class="{kind}" d="([^"]*)"', svg)[1]
     return [float(y) for _, y in re.findall(r"[ML]([\d.]+) ([\d.]+)", path)]
+
+
+@pytest.mark.parametrize("costs", [[1.0, 1.0], [1.0, 3.0]])
+def test_the_yardstick_of_errors_is_the_better_one_of_two_constant_answers(engine, costs):
+    play = Play(engine, costs=costs).rounds(30)
+    labels = [p["label"] for t in range(1, 31) for p in engine.round("loans", t)["people"]]
+    ones = np.mean(labels)
+    assert overview.constant_error(play.state) == pytest.approx(min(ones, 1 - ones))
+
+
+def test_what_is_said_of_reviews_counts_the_rounds_that_the_tiles_count(engine):
+    play = Play(engine).rounds(6)
+    engine.decide("loans", [{"id": "new", "features": {"score": 0.5}}], "decider")  # nobody has looked at it yet
+    play.follower.follow("loans")
+    reviewed = sum(one.reviewed for one in play.bins())
+    assert f"Of 7 rounds, a reviewer looked at {reviewed} " in overview.in_words(play.state, play.bins())[0]
+
+
+def test_one_round_is_not_told_as_many_and_has_no_halves(engine):
+    drawn = Play(engine).rounds(1).figures()
+    assert "in the newest round." in drawn["ranked"].caption
+    assert not re.search(r'text-anchor="middle">\d+\.\d', drawn["ranked"].svg + drawn["coverage"].svg)
 
 
 # What happened before anybody looked -------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ class TestHonest:
         assert found.findings.checkpoints > 5
         assert found.replay.rounds >= 10
         assert (found.replay.lost, found.replay.inexact) == ([], 0)
-        assert sentences(found)[-1] == "Nothing is wrong."
+        assert sentences(found)[-1] == "Nothing wrong was found."
 
     def test_the_log_has_every_part_that_could_be_forged(self, exported):
         kinds = {line.get("kind") for line in exported[0]}
@@ -246,6 +246,8 @@ class TestErasure:
         learned = sum(line.get("kind") == "learned" for line in lines)
         assert found.replay.rounds + len(found.replay.lost) == learned
         assert any("can't be, since people were erased: " in sentence for sentence in sentences(found))
+        lost = f"{len(found.replay.lost)} of {learned} rounds could not be replayed"
+        assert sentences(found)[-1] == f"Nothing wrong was found; {lost}."
 
     def test_a_false_checkpoint_of_the_learner_is_found(self, tmp_path):
         engine = lived(tmp_path)
@@ -300,7 +302,7 @@ class TestCommand:
         path = write(tmp_path / "export.jsonl", exported[0])
         said = self.run(path, "--key", SIGNER.public_key, "--checkpoints", exported[1])
         assert said.exit_code == 0
-        assert "Nothing is wrong." in said.output
+        assert "Nothing wrong was found." in said.output
 
     def test_it_names_the_first_event_that_differs(self, exported, tmp_path):
         lines = exported[0]

@@ -9,9 +9,10 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
 from likewise.errors import InvalidParameter, require, require_number
+from likewise.service.problems import Conflict
 from likewise.service.settings import NAME, plain_text
 from likewise.service.store import Store
 from likewise.service.store.tables import tokens
@@ -106,10 +107,24 @@ class Tokens:
         ]
 
     def revoke(self, who: str) -> int:
-        """Revoke every token of a name, or the one whose digest starts so; how many there were."""
+        """Revoke every token of a name, or the one whose digest starts so; how many there were.
+
+        The last administrator's is refused: nobody could add another from afar.
+        """
+        now = time.time()
         mine = (tokens.c.name == who) | (tokens.c.digest.startswith(who, autoescape=True) if _starts(who) else False)
-        change = update(tokens).where(mine, tokens.c.revoked_at.is_(None)).values(revoked_at=time.time())
-        return int(self._store.write(lambda connection: connection.execute(change).rowcount))
+        valid = tokens.c.revoked_at.is_(None), (tokens.c.expires_at.is_(None) | (tokens.c.expires_at > now))
+        admins = select(func.count()).select_from(tokens).where(tokens.c.role == "admin", *valid)
+        change = update(tokens).where(mine, tokens.c.revoked_at.is_(None)).values(revoked_at=now)
+
+        def write(connection: Connection) -> int:
+            before = connection.scalar(admins)
+            count = connection.execute(change).rowcount
+            if before and not connection.scalar(admins):
+                raise Conflict("This is the last administrator; add another first.")
+            return int(count)
+
+        return self._store.write(write)
 
 
 def _starts(who: str) -> bool:

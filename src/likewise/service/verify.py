@@ -98,8 +98,17 @@ def sentences(found: Verification) -> list[str]:
             said.append(f"{len(replay.lost)} rounds can't be, since people were erased: {ranges(replay.lost)}.")
         if replay.inexact:
             said.append(f"{replay.inexact} policies agree within {TOLERANCE:g} but not bit by bit: another machine.")
-    wrong = found.first
-    return [*said, "Nothing is wrong." if wrong is None else f"The first event that differs: {wrong[1]}"]
+    return [*said, _verdict(found)]
+
+
+def _verdict(found: Verification) -> str:
+    """What is wrong, or that nothing was found, and of how much nothing could be found."""
+    if found.first is not None:
+        return f"The first event that differs: {found.first[1]}"
+    lost = len(found.replay.lost) if found.replay is not None else 0
+    if found.replay is None or not lost:
+        return "Nothing wrong was found."
+    return f"Nothing wrong was found; {lost} of {found.replay.rounds + lost} rounds could not be replayed."
 
 
 def ranges(numbers: Iterable[int]) -> str:

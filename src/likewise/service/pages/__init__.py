@@ -18,6 +18,7 @@ def install(app: FastAPI) -> None:
     from likewise.service.pages import administration, login, overview, records, review
     from likewise.service.pages.following import Follower
     from likewise.service.pages.jobs import Jobs
+    from likewise.service.pages.rendering import nowhere
     from likewise.service.pages.sessions import Sessions
 
     service = app.state.service
@@ -29,3 +30,4 @@ def install(app: FastAPI) -> None:
     service.before_stop.append(app.state.jobs.stop)
     for part in (login, review, overview, records, administration):
         app.include_router(part.pages)
+    nowhere(app)

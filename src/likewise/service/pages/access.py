@@ -41,6 +41,7 @@ PAGES: dict[tuple[str, str], tuple[str, ...]] = {
     ("GET", STREAM + "/rounds/{t}/people/{position}"): (ADMIN, DECIDER),
     ("GET", STREAM + "/people"): (ADMIN, DECIDER),
     ("POST", STREAM + "/people"): (ADMIN, DECIDER),
+    ("POST", STREAM + "/people/erase"): (ADMIN,),
     ("GET", STREAM + "/log"): (ADMIN, VIEWER),
     ("GET", STREAM + "/settings"): TEAM,
     ("POST", STREAM + "/settings"): (ADMIN,),

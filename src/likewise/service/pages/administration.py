@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import HTTPException, Request
+from fastapi import HTTPException, Query, Request
 from fastapi.responses import RedirectResponse, StreamingResponse
 from starlette.responses import Response
 
@@ -15,18 +15,21 @@ from likewise.service.pages.access import STREAM, Visit, Visitor
 from likewise.service.pages.apart import begin
 from likewise.service.pages.rendering import render, router
 from likewise.service.pages.sessions import LINK, Sessions
+from likewise.service.problems import Conflict
 from likewise.service.tokens import ROLES
 
 pages = router()
 WAITS = (
-    ("audit", "Seconds until an audit that nobody made counts as expired; empty waits for ever."),
-    ("label", "Seconds until labels that didn't come count as expired; empty waits for ever."),
-    ("grace", "Seconds in which a verdict can be taken back before its round is learned."),
+    ("audit", "Wait for a review (seconds)", "An audit that nobody made by then counts as expired; empty: for ever."),
+    ("label", "Wait for labels (seconds)", "Labels that didn't come by then count as expired; empty: for ever."),
+    ("grace", "Time to take a verdict back (seconds)", "A round is learned only when this is over."),
 )
 ENDS = (
-    ("audit_end", "What becomes of a round whose audit expired: learned without a verdict, or discarded."),
-    ("label_end", "What becomes of a round whose labels expired: learned from those that came, or discarded."),
+    ("audit_end", "When a review doesn't come", "Learn from the round without a verdict, or discard it."),
+    ("label_end", "When labels don't come", "Learn from those that came, or discard the round."),
 )
+SAID = {"yes": "Changed; recorded in the log.", "no": "Nothing was changed: all values are as they were."}
+"""What the settings say after somebody pressed the button."""
 FIXED = (
     ("kind", "The class of hypotheses that policies mix: thresholds on single features, or cells of a grid."),
     ("learner", "How the mixture learns."),
@@ -41,16 +44,16 @@ FIXED = (
 
 
 @pages.get(STREAM + "/settings")
-def settings_page(stream: str, visit: Visitor) -> Response:
+def settings_page(stream: str, visit: Visitor, changed: Annotated[str, Query(max_length=8)] = "") -> Response:
     """Every setting with what it does."""
-    return _settings(visit, stream)
+    return _settings(visit, stream, said=SAID.get(changed, ""))
 
 
-def _settings(visit: Visit, stream: str, wrong: str = "", status: int = 200) -> Response:
+def _settings(visit: Visit, stream: str, said: str = "", wrong: str = "", status: int = 200) -> Response:
     state = visit.service.engine.streams.get(stream).current()
     return render(
         "settings.html", visit, status, stream=stream, here="settings", settings=state.stream.settings,
-        stopped=state.stopped, waits=WAITS, ends=ENDS, fixed=FIXED, wrong=wrong,
+        stopped=state.stopped, waits=WAITS, ends=ENDS, fixed=FIXED, said=said, wrong=wrong,
     )  # fmt: skip
 
 
@@ -59,14 +62,27 @@ def change(stream: str, visit: Visitor) -> Response:
     """Change the waits; an event records it."""
     here = visit.service.engine.streams.get(stream).current().waits
     try:
-        asked: dict[str, Any] = {name: _seconds(visit.sent.get(name, ""), name) for name, _ in WAITS}
-        asked |= {name: visit.sent.get(name) for name, _ in ENDS}
+        asked: dict[str, Any] = {name: _seconds(visit.sent.get(name, ""), name) for name, _, _ in WAITS}
+        asked |= {name: visit.sent.get(name) for name, _, _ in ENDS}
         changes = {name: value for name, value in asked.items() if value != getattr(here, name)}
         if changes:
             visit.service.engine.change_waits(stream, changes, visit.identity.name)
     except InvalidParameter as error:
-        return _settings(visit, stream, str(error), 422)
-    return RedirectResponse(f"/streams/{stream}/settings", 303)
+        return _settings(visit, stream, wrong=_labelled(str(error)), status=422)
+    return RedirectResponse(f"/streams/{stream}/settings?changed={'yes' if changes else 'no'}", 303)
+
+
+def _labelled(error: str) -> str:
+    """An error in the words of the form.
+
+    Examples
+    --------
+    >>> _labelled("`grace` must be in [0, ∞), got -1.")
+    '“Time to take a verdict back (seconds)” must be in [0, ∞), got -1.'
+    """
+    for name, label, _ in WAITS + ENDS:
+        error = error.replace(f"`{name}`", f"“{label}”")
+    return error
 
 
 def _seconds(text: Any, name: str) -> float | None:
@@ -75,7 +91,7 @@ def _seconds(text: Any, name: str) -> float | None:
     try:
         return float(text)
     except ValueError:
-        raise InvalidParameter(f"`{name}` must be a number of seconds, got {str(text)[:40]!r}.") from None
+        raise InvalidParameter(f"`{name}` must be a number, got {str(text)[:40]!r}.") from None
 
 
 @pages.post(STREAM + "/stop")
@@ -131,15 +147,27 @@ def _written(lines: Iterable[dict[str, Any]]) -> Iterator[str]:
 
 
 @pages.get("/users")
-def users_page(visit: Visitor) -> Response:
-    """Every token there is."""
+def users_page(visit: Visitor, stream: Annotated[str, Query(max_length=64)] = "") -> Response:
+    """Every token there is; the tabs stay those of the stream that one comes from."""
+    visit.sent["stream"] = stream
     return _users(visit)
+
+
+def _stream(visit: Visit) -> str | None:
+    """The stream that somebody came from to the users, if there is one."""
+    return next((name for name in visit.service.engine.streams.names() if name == visit.sent.get("stream")), None)
+
+
+def _back(visit: Visit) -> str:
+    stream = _stream(visit)
+    return "/users" if stream is None else f"/users?stream={stream}"
 
 
 def _users(visit: Visit, said: str = "", secret: str = "", wrong: str = "") -> Response:
     return render(
-        "users.html", visit, 422 if wrong else 200, here="users", tokens=visit.service.tokens.list(), roles=ROLES,
-        said=said, secret=secret, wrong=wrong, now=visit.service.engine.clock(),
+        "users.html", visit, 422 if wrong else 200, stream=_stream(visit), here="users",
+        tokens=visit.service.tokens.list(), roles=ROLES, said=said, secret=secret, wrong=wrong,
+        now=visit.service.engine.clock(),
     )  # fmt: skip
 
 
@@ -167,9 +195,24 @@ def link(visit: Visitor, request: Request) -> Response:
 
 @pages.post("/users/revoke")
 def revoke(visit: Visitor) -> Response:
-    """Revoke a token; its sessions end."""
-    visit.service.tokens.revoke(str(visit.sent.get("token", "")))
-    return RedirectResponse("/users", 303)
+    """Revoke a token; its sessions end. One's own is asked about once more, and the last administrator's is refused."""
+    tokens, token = visit.service.tokens, str(visit.sent.get("token", ""))
+    mine = any(one["token"] == token and one["name"] == visit.identity.name for one in tokens.list())
+    if mine and visit.sent.get("sure") != "yes":
+        said = [
+            "This token bears your own name.",
+            "Whoever logged in with it is logged out at once, and can't come back.",
+        ]
+        return render(
+            "confirm.html", visit, stream=_stream(visit), here="users", title="Revoke your own token?", said=said,
+            action="/users/revoke", fields={"token": token, "stream": _stream(visit) or ""}, button="Revoke it",
+            back=_back(visit),
+        )  # fmt: skip
+    try:
+        tokens.revoke(token)
+    except Conflict as error:
+        return _users(visit, wrong=str(error))
+    return RedirectResponse(_back(visit), 303)
 
 
 @pages.post("/users/logout")
@@ -177,4 +220,4 @@ def logout(visit: Visitor, request: Request) -> Response:
     """End every session of a name."""
     sessions: Sessions = request.app.state.sessions
     sessions.end_all(str(visit.sent.get("name", "")))
-    return RedirectResponse("/users", 303)
+    return RedirectResponse(_back(visit), 303)

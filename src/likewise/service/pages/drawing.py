@@ -65,7 +65,8 @@ class Plot:
         return (here - low) / (high - low)
 
     def _ticks(self, ends: tuple[float, float], axis: str) -> list[float]:
-        return powers(ends[1]) if axis in self._tens else ticks(*ends)
+        # What goes across is rounds, of which there is no half.
+        return powers(ends[1]) if axis in self._tens else ticks(*ends, whole=axis == "x")
 
     def _axes(self, across: str, up: str) -> None:
         bottom, right = HEIGHT - BOTTOM, self._width - RIGHT
@@ -140,17 +141,20 @@ class Plot:
         self._add(f'<text{names} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>')
 
 
-def ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Round numbers from ``low`` to ``high``.
+def ticks(low: float, high: float, about: int = 5, *, whole: bool = False) -> list[float]:
+    """Round numbers from ``low`` to ``high``; only ``whole`` ones if wanted.
 
     Examples
     --------
     >>> ticks(0, 312)
     [0.0, 100.0, 200.0, 300.0]
+    >>> ticks(0, 2), ticks(0, 2, whole=True)
+    ([0.0, 0.5, 1.0, 1.5, 2.0], [0.0, 1.0, 2.0])
     """
-    rough = (high - low) / about
+    rough = max(1.0, (high - low) / about) if whole else (high - low) / about
     power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * many for many in (1, 2, 2.5, 5, 10) if power * many >= rough)
+    steps = [power * many for many in (1, 2, 2.5, 5, 10) if not whole or (power * many).is_integer()]
+    step = next(one for one in steps if one >= rough)
     first = math.ceil(low / step - 1e-9)
     return [round(i * step, 10) for i in range(first, math.floor(high / step + 1e-9) + 1)]
 

@@ -205,11 +205,15 @@ def _now(sampled: Sequence[Any], total: int) -> list[str]:
     if last is None or not last.pairs:
         return []
     said = (
-        f"Under the policy after {plural(last.learned, 'round')}, {last.closer:,} of {last.pairs:,} are closer than "
-        f"when they were reported, and {last.within:,} are within α."
+        f"Under the policy after {plural(last.learned, 'round')}, {last.closer:,} of {last.pairs:,} "
+        f"{_are(last.closer)} closer than when reported, and {last.within:,} {_are(last.within)} within α."
     )
     gone = total - last.pairs
     return [said, f"{plural(gone, 'pair')} can't be followed any more: somebody was erased."] if gone > 0 else [said]
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def ranked(rows: Sequence[Any], settings: Settings) -> Figure:
@@ -227,8 +231,9 @@ def ranked(rows: Sequence[Any], settings: Settings) -> Figure:
     plot.segments(joined, "joint")
     plot.dots(((t, p) for t, ps in chances.items() for p in ps), "dots")
     plot.dots((end for pair in joined for end in pair), "dots-joined")
+    newest = "the newest round" if len(rows) == 1 else f"the newest {len(rows)} rounds"
     caption = (
-        f"Every dot is a person, at the probability given to them, in the newest {len(rows)} rounds. A line joins the "
+        f"Every dot is a person, at the probability given to them, in {newest}. A line joins the "
         f"two people of a reported pair; reports need a gap above {settings.level:g}."
     )
     return Figure("ranked", title, plot.svg(), caption)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import Path, Query, Request
@@ -53,23 +54,39 @@ def overview(stream: str, visit: Visitor, request: Request) -> Response:
         reviewed=sum(one.reviewed for one in bins),
         labelled=sum(one.labelled for one in bins),
         errors=sum(one.error for one in bins),
-        words=in_words(state),
+        constant=constant_error(state),
+        words=in_words(state, bins),
         figures=figures(engine.store, stream, state, bins),
     )
 
 
-def in_words(state: State) -> list[str]:
+def constant_error(state: State) -> float | None:
+    """The share of people with a label whom the better one of two constant answers gets wrong: a yardstick.
+
+    None where no label came, or the class can't tell.
+    """
+    totals, F, costs = state.totals, state.stream.hypotheses, state.stream.settings.costs
+    labelled = totals.people - totals.missing
+    if not labelled or state.learner is None or set(F.constants) != {0, 1} or sum(costs) <= 0:
+        return None
+    # Penalties cancel on a constant: what always saying 1 lost is a false positive for each 0, less a miss for each 1.
+    ones = (costs[0] * labelled - float(state.learner.losses @ F.constant(1))) / sum(costs)
+    return min(ones, labelled - ones) / labelled
+
+
+def in_words(state: State, bins: Sequence[summaries.Bin]) -> list[str]:
     """What can be said of a stream at any moment, without reading its log again."""
     found = standing(state)
     totals, regret = state.totals, found["regret"]
     if not totals.learned:
         return [regret["said"]]
-    seen = totals.reported + totals.cleared
+    seen, reports = sum(one.reviewed for one in bins), sum(one.reports for one in bins)
     said = [
-        f"Of {plural(totals.learned, 'round')} learned, a reviewer looked at {seen:,} and reported a pair in "
-        f"{totals.reported:,}; what nobody looked at is not known to be free of violations.",
-        f"The observed Lagrangian regret is {regret['observed']:,.1f}"
-        + (f", and at most {regret['proved']:,.1f} is proved." if regret["proved"] is not None else "."),
+        f"Of {plural(state.opened, 'round')}, a reviewer looked at {seen:,} and reported a pair in {reports:,}; what "
+        "nobody looked at is not known to be free of violations.",
+        f"The observed Lagrangian regret is {regret['observed']:,.1f}: what the policies cost, in errors and penalised "
+        "reports, beyond the best single hypothesis looking back."
+        + (f" At most {regret['proved']:,.1f} is proved." if regret["proved"] is not None else ""),
         regret["said"],
     ]
     if totals.missing:

@@ -9,10 +9,11 @@ from fastapi import Path, Query
 from sqlalchemy import select
 from starlette.responses import Response
 
+from likewise.errors import InvalidParameter
 from likewise.service.events import dumps, loads
 from likewise.service.pages.access import STREAM, Visit, Visitor
-from likewise.service.pages.rendering import number, render, router, words
-from likewise.service.problems import Unknown
+from likewise.service.pages.rendering import number, plural, render, router, words
+from likewise.service.problems import Unknown, status_of
 from likewise.service.rounds import KINDS
 from likewise.service.settings import plain_text
 from likewise.service.state import State
@@ -61,13 +62,51 @@ def person_in_round(
 @pages.get(STREAM + "/people")
 def people(stream: str, visit: Visitor) -> Response:
     """A form for somebody's id."""
-    return render("people.html", visit, stream=stream, here="people")
+    return _people(visit, stream)
+
+
+def _people(visit: Visit, stream: str, said: str = "", wrong: str = "", status: int = 200) -> Response:
+    visit.service.engine.streams.get(stream)
+    return render("people.html", visit, status, stream=stream, here="people", said=said, wrong=wrong)
 
 
 @pages.post(STREAM + "/people")
 def person(stream: str, visit: Visitor) -> Response:
     """One person's decision record; the id comes in the form, so that it stands in no address."""
-    return _record(visit, stream, plain_text(str(visit.sent.get("id", "")).strip(), "id"))
+    try:
+        return _record(visit, stream, _id(visit))
+    except (Unknown, InvalidParameter) as error:
+        return _people(visit, stream, wrong=str(error), status=status_of(error)[0])
+
+
+@pages.post(STREAM + "/people/erase")
+def erase(stream: str, visit: Visitor) -> Response:
+    """Erase a person, once somebody has said twice that it shall be."""
+    engine = visit.service.engine
+    try:
+        id = _id(visit)
+        if visit.sent.get("sure") == "yes":
+            gone = engine.erase(stream, id, visit.identity.name)["rounds"]
+            return _people(visit, stream, f"{id} is erased, from {plural(len(gone), 'round')}.")
+        found = engine.person(stream, id)["rounds"]
+    except (Unknown, InvalidParameter) as error:
+        return _people(visit, stream, wrong=str(error), status=status_of(error)[0])
+    said = [
+        f"The id and the features of {id} in {plural(len(found), 'round')}, and every remark about "
+        f"{'it' if len(found) == 1 else 'them'}, are deleted. Nobody can bring them back.",
+        "What was learned stays learned, and the log still verifies. But the rounds from this person's first one up to "
+        "now can no longer be replayed.",
+        "Backups and exports that were made before still hold this person.",
+    ]
+    return render(
+        "confirm.html", visit, stream=stream, here="people", title=f"Erase {id}?", said=said,
+        action=f"/streams/{stream}/people/erase", fields={"id": id}, button="Erase for ever",
+        back=f"/streams/{stream}/people",
+    )  # fmt: skip
+
+
+def _id(visit: Visit) -> str:
+    return plain_text(str(visit.sent.get("id", "")).strip(), "id")
 
 
 def _record(visit: Visit, stream: str, id: str) -> Response:
@@ -79,8 +118,10 @@ def _record(visit: Visit, stream: str, id: str) -> Response:
         one["learned"] = whole["learned"]
         one["reported_by"] = _reported(whole, id)
     settings = engine.streams.get(stream).latest.state.stream.settings
+    used = [one for one in settings.features if one.name in settings.cuts]
+    kept = [one for one in settings.features if one.name not in settings.cuts]
     return render(
-        "person.html", visit, stream=stream, here="people", found=found, settings=settings, now=engine.clock()
+        "person.html", visit, stream=stream, here="people", found=found, used=used, kept=kept, now=engine.clock()
     )
 
 

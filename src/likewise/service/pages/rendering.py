@@ -12,11 +12,12 @@ from http import HTTPStatus
 from importlib.resources import files
 from typing import Any
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.exceptions import HTTPException as StarletteException
 from starlette.responses import Response
 
 from likewise.errors import LikewiseError
@@ -194,6 +195,22 @@ class PageRoute(APIRoute):
             return response
 
         return handle
+
+
+def nowhere(app: FastAPI) -> None:
+    """Answer browsers that ask for an address where nothing is with a page; everybody else as before."""
+    before: Any = app.exception_handlers[StarletteException]
+
+    async def answer(request: Request, error: Exception) -> Response:
+        lost = isinstance(error, StarletteException) and error.status_code == 404 and "route" not in request.scope
+        if not lost or "text/html" not in request.headers.get("accept", ""):
+            return await before(request, error)  # type: ignore[no-any-return]
+        detail = "There is nothing at this address."
+        response = render("problem.html", status=404, code=404, title="Not Found", detail=detail)
+        response.headers.update(HEADERS | {"Cache-Control": "no-store"})
+        return response
+
+    app.add_exception_handler(StarletteException, answer)
 
 
 def router() -> APIRouter:
