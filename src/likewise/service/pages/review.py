@@ -126,12 +126,11 @@ def verdict(stream: str, visit: Visitor, request: Request) -> Response:
             note=sent.get("note", ""),
             key=_key(visit, request),
         )
-    except Conflict:
+    except Conflict as refused:
         if not _answered(visit, stream, t):
             raise
-        # The script must tell this from a verdict that is lost.
-        said = f"Round {t} has a verdict already; yours was not needed."
-        return JSONResponse({"detail": said, "needless": True}, 409)
+        # The script tells this from a verdict that is lost.
+        return JSONResponse({"detail": str(refused), "needless": True}, 409)
     return _recorded(done)
 
 

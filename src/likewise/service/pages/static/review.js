@@ -84,7 +84,8 @@
     if (!answer.ok) {
       if (last && last.id === item.id) last = null;
       if (status.textContent === sendingOf(item.body.round)) say("");
-      complain(said.needless ? said.detail : `Round ${item.body.round} was not recorded: ${said.detail || "the service refused it."}`);
+      complain(`Round ${item.body.round} ${said.needless ? "has a verdict already; yours was not needed."
+        : `was not recorded: ${said.detail || "the service refused it."}`}`);
     } else {
       complain("");
       if (item.path === "/verdict") {
