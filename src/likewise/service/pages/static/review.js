@@ -365,7 +365,10 @@
   $("undo").addEventListener("click", undo);
   $("help-open").addEventListener("click", help);
   $("help").addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && !event.target.closest("button")) { event.preventDefault(); $("help").close(); }
+    if (event.key !== "Enter" || event.target.closest("button")) return;
+    event.preventDefault();
+    event.stopPropagation(); // once help is closed, the same Enter would report the pair
+    $("help").close();
   });
   $("hints-switch").addEventListener("click", () => hints(root.classList.contains("no-hints")));
 
