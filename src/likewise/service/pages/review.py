@@ -17,6 +17,7 @@ from likewise.service.events import dumps
 from likewise.service.pages.access import REVIEW, Visit, Visitor
 from likewise.service.pages.rendering import render, router
 from likewise.service.pages.sight import sight
+from likewise.service.problems import Conflict
 from likewise.service.store import Idempotency
 from likewise.service.store.tables import events
 
@@ -112,17 +113,30 @@ def verdict(stream: str, visit: Visitor, request: Request) -> Response:
     require(
         isinstance(pair, list) and all(isinstance(i, str) for i in pair), "pair", "be ids of people", str(pair)[:60]
     )
-    done = engine.audit(
-        stream,
-        _round(visit),
-        str(sent.get("verdict")),
-        visit.identity.name,
-        pair=pair,
-        reason=sent.get("reason", ""),
-        note=sent.get("note", ""),
-        key=_key(visit, request),
-    )
+    t = _round(visit)
+    try:
+        done = engine.audit(
+            stream,
+            t,
+            str(sent.get("verdict")),
+            visit.identity.name,
+            pair=pair,
+            reason=sent.get("reason", ""),
+            note=sent.get("note", ""),
+            key=_key(visit, request),
+        )
+    except Conflict as refused:
+        if not _answered(visit, stream, t):
+            raise
+        # The script tells this from a verdict that is lost.
+        return JSONResponse({"detail": str(refused), "needless": True}, 409)
     return _recorded(done)
+
+
+def _answered(visit: Visit, stream: str, t: int) -> bool:
+    """Whether an open round has somebody's verdict."""
+    one = visit.service.engine.streams.get(stream).current().rounds.get(t)
+    return one is not None and one.verdict is not None and one.verdict.outcome != "expired"
 
 
 @pages.post(REVIEW + "/retract")

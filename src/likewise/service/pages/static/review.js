@@ -8,6 +8,7 @@
   const level = Number(root.dataset.level);
   const $ = (id) => document.getElementById(id);
   const desk = $("round"), empty = $("empty"), status = $("status"), trouble = $("trouble");
+  const touch = matchMedia("(hover: none) and (pointer: coarse)").matches; // no keys to speak of
 
   let current = null; // the round in front, an <article>
   let ahead = []; // rounds fetched in advance
@@ -16,6 +17,7 @@
   let fetching = false;
   let sending = null; // the id of what is being sent
   let touched = Date.now();
+  const left = new WeakMap(); // what was selected and written on a round that may come back
 
   // Verdicts wait here until the server has them, also over a reload. The key makes each count once.
   const shelf = `likewise ${base} ${name}`;
@@ -26,6 +28,7 @@
   const chance = (row) => Number(row.dataset.probability);
   const rows = () => (current ? [...current.querySelectorAll("tbody tr")] : []);
   const say = (text) => { status.textContent = text; };
+  const several = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
   const complain = (text) => { trouble.textContent = text; trouble.hidden = !text; };
   const key = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
 
@@ -80,13 +83,15 @@
     try { said = await answer.json(); } catch { /* a proxy's page, not ours */ }
     if (!answer.ok) {
       if (last && last.id === item.id) last = null;
-      complain(`Round ${item.body.round} was not recorded: ${said.detail || "the service refused it."}`);
+      if (status.textContent === sendingOf(item.body.round)) say("");
+      complain(`Round ${item.body.round} ${said.needless ? "has a verdict already; yours was not needed."
+        : `was not recorded: ${said.detail || "the service refused it."}`}`);
     } else {
       complain("");
       if (item.path === "/verdict") {
-        say(`Round ${said.round}: recorded as #${said.event}.`);
+        say(`Round ${said.round}: ${item.told ? `${item.told}; ` : ""}recorded as #${said.event}.`);
         count("today", 1); count("waiting", -1);
-        if (last && last.id === item.id) last.until = Date.now() + grace;
+        if (last && last.id === item.id) { last.until = Date.now() + grace; offerInWords(); }
       } else {
         say(`Round ${said.round}: taken back, as #${said.event}.`);
         count("today", -1); count("waiting", 1);
@@ -96,10 +101,20 @@
     offer();
   }
 
+  const sendingOf = (round) => `Round ${round}: sending …`;
+
+  // Said apart, so that it can go when the time is over without the rest being read out again.
+  function offerInWords() {
+    if (!grace) return;
+    const more = document.createElement("span");
+    more.textContent = ` Undo${touch ? "" : " (u)"} for ${grace / 1000} s.`;
+    status.append(more);
+  }
+
   function count(id, by) { $(id).textContent = Math.max(0, Number($(id).textContent) + by); }
 
-  function enqueue(path, body, article) {
-    const item = { id: key(), path, body };
+  function enqueue(path, body, { told, article } = {}) {
+    const item = { id: key(), path, body, told };
     // An article is for this page only: it isn't kept over a reload.
     Object.defineProperty(item, "article", { value: article, enumerable: false });
     queue.push(item);
@@ -138,21 +153,37 @@
       fillLater(3000);
       if (answer.status === 401) complain("Your session has ended. Log in again to go on.");
       else if (answer.status !== 204) complain((await answer.json()).detail);
-      if (!current) empty.textContent = "Nothing waits for a review. New rounds appear here by themselves.";
+      if (!current) empty.textContent = `Nothing waits for a review. ${rest()}`;
     }
     const waiting = answer.headers.get("X-Waiting");
     if (waiting !== null) $("waiting").textContent = Math.max(0, waiting - unsent());
   }
 
+  function rest() {
+    const n = Number($("today").textContent);
+    if (queue.length) return "Keep this page open until everything is sent.";
+    if (!n) return "New rounds appear here by themselves.";
+    return `You answered ${several(n, "round")} today. Thank you; you can close this page.`;
+  }
+
   const unsent = () => queue.filter((item) => item.path === "/verdict").length;
 
+  function written() {
+    const reason = document.querySelector("#reasons input:checked");
+    return { chosen, reason: reason ? reason.value : "", note: $("note").value };
+  }
+
   function show(article) {
+    const before = left.get(article) || { chosen: [], reason: "", note: "" };
     current = article;
-    chosen = [];
+    chosen = before.chosen;
     for (const old of desk.querySelectorAll("article")) old.remove();
     empty.hidden = Boolean(article);
-    $("verdict").hidden = !article;
+    $("verdict").classList.toggle("idle", !article);
     if (article) {
+      const possible = "possible" in article.dataset;
+      $("report").classList.toggle("primary", possible);
+      $("none").classList.toggle("primary", !possible);
       for (const row of rows()) {
         row.classList.remove("chosen", "near");
         row.querySelectorAll(".differs").forEach((cell) => cell.classList.remove("differs"));
@@ -161,14 +192,15 @@
     } else {
       empty.textContent = "Fetching a round …";
     }
-    $("note").value = "";
-    for (const radio of document.querySelectorAll("#reasons input")) radio.checked = false;
+    $("note").value = before.note;
+    for (const radio of document.querySelectorAll("#reasons input")) radio.checked = radio.value === before.reason;
     paint();
+    window.scrollTo({ top: 0, behavior: "instant" });
     fill();
   }
 
   function again(article) {
-    if (current) ahead.unshift(current);
+    if (current) { left.set(current, written()); ahead.unshift(current); }
     show(article);
   }
 
@@ -181,6 +213,9 @@
 
   const gap = () => Math.abs(chance(chosen[0]) - chance(chosen[1]));
   const reportable = () => chosen.length === 2 && gap() > level;
+  const selected = () => [...chosen].sort((x, y) => Number(x.dataset.number) - Number(y.dataset.number));
+  // One digit more where two wouldn't tell the gap from what is allowed.
+  const apart = () => `${gap().toFixed(Math.abs(gap() - level) < 0.005 ? 3 : 2)} apart`;
 
   function paint() {
     for (const row of rows()) {
@@ -214,17 +249,21 @@
     list.replaceChildren();
     for (const cell of desk.querySelectorAll("td.differs")) cell.classList.remove("differs");
     if (chosen.length < 2) {
-      said.textContent = chosen.length
-        ? `Person ${chosen[0].dataset.number} is selected. Select another to make a pair.`
-        : "Select two people who are alike but were treated too differently.";
+      if (current && !("possible" in current.dataset)) {
+        said.textContent = `No pair here can be a violation: all are within ${level} of each other. ${touch ? "Tap No violation" : "Press n"} to go on.`;
+      } else {
+        said.textContent = chosen.length
+          ? `Person ${chosen[0].dataset.number} is selected. Select another to make a pair.`
+          : "Select two people who are alike but were treated too differently.";
+      }
       return;
     }
-    const [a, b] = [...chosen].sort((x, y) => Number(x.dataset.number) - Number(y.dataset.number));
+    const [a, b] = selected();
     const strong = document.createElement("strong");
     strong.textContent = `${a.dataset.number} and ${b.dataset.number}`;
     said.replaceChildren(strong, reportable()
-      ? `: ${gap().toFixed(2)} apart.`
-      : `: ${gap().toFixed(2)} apart, too close to be a violation. Up to ${level} is allowed to everybody.`);
+      ? `: ${apart()}.`
+      : `: ${apart()}, too close to be a violation. Up to ${level} is allowed to everybody.`);
     const theirs = b.querySelectorAll("td[data-value]");
     a.querySelectorAll("td[data-value]").forEach((cell, i) => {
       const other = theirs[i], differs = cell.dataset.value !== other.dataset.value;
@@ -243,17 +282,28 @@
 
   function give(verdict) {
     if (!current || (verdict === "pair" && !reportable())) return;
-    const reason = document.querySelector("#reasons input:checked");
-    const body = { round: number(current), verdict, reason: reason ? reason.value : "", note: $("note").value };
-    if (verdict === "pair") body.pair = chosen.map((row) => row.dataset.id);
+    const now = written();
+    const body = { round: number(current), verdict, reason: now.reason, note: now.note };
+    let told = verdict === "none" ? "no violation" : "skipped";
+    if (verdict === "pair") {
+      body.pair = chosen.map((row) => row.dataset.id);
+      told = `you reported ${selected().map((row) => row.dataset.number).join(" and ")}`;
+    }
     const article = current;
-    say(`Round ${body.round}: sending …`);
-    const id = enqueue("/verdict", body);
+    left.set(article, now);
+    say(sendingOf(body.round));
+    const id = enqueue("/verdict", body, { told });
     last = { id, article, until: Infinity };
     show(ahead.shift() || null);
   }
 
-  function offer() { $("undo").disabled = !last || grace === 0 || Date.now() > last.until; }
+  // Undo stays within reach also when no round is left.
+  function offer() {
+    const over = !last || grace === 0 || Date.now() > last.until;
+    $("undo").disabled = over;
+    $("verdict").hidden = !current && over;
+    if (over) status.querySelector("span")?.remove();
+  }
 
   function undo() {
     if (!last || Date.now() > last.until) { say("There is nothing left to take back."); offer(); return; }
@@ -266,14 +316,21 @@
       say(`Round ${number(article)}: taken back before it was sent.`);
       again(article);
     } else {
-      enqueue("/retract", { round: number(article) }, article);
+      enqueue("/retract", { round: number(article) }, { article });
     }
     offer();
   }
 
   // Hands -----------------------------------------------------------------------------------------------------------
 
-  function help() { if (!$("help").open) $("help").showModal(); }
+  function help() {
+    if ($("help").open) return;
+    $("help-close").textContent = localStorage.getItem("likewise help seen") ? "Back to the round" : "Begin";
+    localStorage.setItem("likewise help seen", "yes");
+    $("help").showModal();
+    $("help-title").focus(); // a small screen begins at the top, not at the button
+    $("help").scrollTop = 0;
+  }
 
   function hints(on) {
     root.classList.toggle("no-hints", !on);
@@ -295,6 +352,11 @@
     else if (dot) toggle(find(dot.dataset.number));
     else if (row) toggle(row);
   });
+  // Whoever clicked a button goes on with keys for the round, not for that button.
+  root.addEventListener("click", (event) => {
+    const button = event.target.closest("button");
+    if (button && event.detail && !button.closest("dialog")) button.blur();
+  }, true);
   // A click on a row selects a person; it shouldn't move the focus to the table around it.
   desk.addEventListener("mousedown", (event) => { if (event.target.closest("tbody td")) event.preventDefault(); });
   $("report").addEventListener("click", () => give("pair"));
@@ -302,7 +364,15 @@
   $("skip").addEventListener("click", () => give("skip"));
   $("undo").addEventListener("click", undo);
   $("help-open").addEventListener("click", help);
+  $("help").addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.target.closest("button")) return;
+    event.preventDefault();
+    event.stopPropagation(); // once help is closed, the same Enter would report the pair
+    $("help").close();
+  });
   $("hints-switch").addEventListener("click", () => hints(root.classList.contains("no-hints")));
+
+  const offers = (chip) => [chip.dataset.first, chip.dataset.second].every((n) => chosen.some((row) => row.dataset.number === n));
 
   document.addEventListener("keydown", (event) => {
     touched = Date.now();
@@ -311,8 +381,9 @@
     if (typing) { if (event.key === "Escape") typing.blur(); return; }
     const button = event.target.closest("button, a, summary");
     if (event.key === "Enter") {
-      // A focused button keeps its Enter, except a person's once the pair is made.
-      if (button && !(button.matches(".person") && reportable())) return;
+      // A focused button keeps its Enter, except a person's once the pair is made, and a hint's that is selected.
+      const done = button && reportable() && (button.matches(".person") || (button.matches(".chip") && offers(button)));
+      if (button && !done) return;
       event.preventDefault();
       give("pair");
       return;
@@ -351,7 +422,7 @@
   window.addEventListener("online", () => { send(); });
 
   hints(localStorage.getItem("likewise hints") !== "off");
-  if (!localStorage.getItem("likewise help seen")) { localStorage.setItem("likewise help seen", "yes"); help(); }
+  if (!localStorage.getItem("likewise help seen")) help();
   offer();
   send();
 })();

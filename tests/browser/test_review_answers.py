@@ -1,0 +1,255 @@
+"""What a reviewer is told after an answer and can do next: Enter after a click, phones, the last verdict, two tabs."""
+
+from __future__ import annotations
+
+import pytest
+from office import all_sent, current, next_round
+
+pytestmark = pytest.mark.browser
+PHONE = {"has_touch": True, "is_mobile": True, "viewport": {"width": 375, "height": 740}}
+
+
+def recorded(page):
+    page.wait_for_function("() => document.getElementById('status').textContent.includes('recorded')")
+    return page.inner_text("#status")
+
+
+def in_sight(page, selector):
+    """Whether all of an element is within the window, and nothing covers its middle."""
+    return page.evaluate(
+        """selector => {
+            const found = document.querySelector(selector), box = found.getBoundingClientRect();
+            const top = document.elementFromPoint((box.left + box.right) / 2, (box.top + box.bottom) / 2);
+            return box.height > 0 && box.top >= 0 && box.bottom <= innerHeight && found.contains(top);
+        }""",
+        selector,
+    )
+
+
+@pytest.mark.parametrize("between", [None, "#hints-switch", "#help-open"])
+def test_enter_reports_the_pair_of_a_hint_that_was_clicked(office, between):
+    office.stream()
+    t = office.open(1)[0]
+    page = office.review()
+    page.locator(".chip").first.click()
+    if between:
+        page.locator(between).click()
+    if between == "#help-open":
+        page.keyboard.press("Enter")  # closes it
+        page.wait_for_selector("#help", state="hidden")
+        assert page.locator("article.round").count() == 1  # a verdict would have taken it away at once
+        assert page.inner_text("#status") == ""
+    page.keyboard.press("Enter")
+    next_round(page, t)
+    all_sent(page)
+    assert office.audits(since=office.first - 1) == [(t, "reported", "ann")]
+
+
+def test_enter_chooses_a_hint_reached_by_keyboard_and_then_reports_it(office):
+    office.stream()
+    t = office.open(1)[0]
+    page = office.review()
+    page.keyboard.press("1")
+    page.keyboard.press("5")
+    other = page.locator(".chip:not([data-first='1'][data-second='5'])").first
+    other.focus()
+    page.keyboard.press("Enter")  # chooses; the pair that was selected before isn't reported
+    pair = [other.get_attribute("data-first"), other.get_attribute("data-second")]
+    assert [row.get_attribute("data-number") for row in page.locator("tr.chosen").all()] == pair
+    ids = [row.get_attribute("data-id") for row in page.locator("tr.chosen").all()]
+    assert office.audits(since=office.first - 1) == []
+    page.keyboard.press("Enter")
+    next_round(page, t)
+    all_sent(page)
+    found = office.engine.round("loans", t)
+    assert sorted(found["audit"]["pair"]) == sorted(ids)
+
+
+def test_enter_after_a_verdict_by_mouse_reports_and_doesn_t_repeat_the_verdict(office):
+    office.stream()
+    first, second = office.open(2)
+    page = office.review()
+    page.locator("#none").click()
+    next_round(page, first)
+    page.wait_for_selector("article.round")
+    for key in ("1", "5", "Enter"):
+        page.keyboard.press(key)
+    next_round(page, second)
+    all_sent(page)
+    assert office.audits(since=office.first - 1) == [(first, "cleared", "ann"), (second, "reported", "ann")]
+
+
+def test_on_a_phone_the_next_round_begins_at_its_top_and_the_confirmation_stays_in_sight(office):
+    office.stream()
+    first, *_ = office.open(3, k=12)
+    page = office.review(**PHONE)
+    page.wait_for_timeout(300)  # the next round is fetched
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    assert page.evaluate("scrollY") > 500
+    page.locator("#none").tap()
+    next_round(page, first)
+    recorded(page)
+    assert page.evaluate("scrollY") == 0
+    assert in_sight(page, "#status")
+    assert in_sight(page, "#undo")
+    page.evaluate("scrollTo(0, 900)")
+    page.wait_for_function("scrollY > 800")
+    assert in_sight(page, "#status")
+
+
+@pytest.mark.parametrize("options", [{}, PHONE], ids=["desk", "phone"])
+def test_the_last_verdict_can_be_taken_back_with_a_button_as_long_as_the_grace_time(office, options):
+    office.stream()
+    t = office.open(1)[0]
+    page = office.review(**options)
+    page.locator("#skip").click()
+    recorded(page)
+    page.get_by_text("Nothing waits for a review").wait_for()
+    assert in_sight(page, "#undo")
+    assert not page.locator("#none").is_visible()
+    page.locator("#undo").click()
+    page.wait_for_selector("article.round")
+    assert current(page) == t
+    assert page.locator("#none").is_visible()
+    office.engine.change_waits("loans", {"grace": 1.0}, "root")
+    page.reload()
+    page.wait_for_selector("article.round")
+    page.locator("#skip").click()
+    assert "Undo" in recorded(page)
+    page.wait_for_selector("#undo", state="hidden")
+    page.wait_for_function("() => !document.getElementById('status').textContent.includes('Undo')")
+    assert "recorded" in page.inner_text("#status")
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"), [(["5", "1", "Enter"], "you reported 1 and 5"), (["n"], "no violation"), (["s"], "skipped")]
+)
+def test_the_confirmation_says_what_was_recorded_also_after_a_reload(office, keys, words):
+    office.stream()
+    first, second, *_ = office.open(4)
+    page = office.review()
+    for key in keys:
+        page.keyboard.press(key)
+    said = recorded(page)
+    seq = [e["seq"] for e in office.engine.events("loans", limit=100_000) if e["kind"] == "audited"][-1]
+    assert said == f"Round {first}: {words}; recorded as #{seq}. Undo (u) for 60 s."
+    assert "1 answered today" in page.inner_text(".progress")
+    page.wait_for_selector("article.round")
+    page.route("**/review/verdict", lambda route: route.abort())
+    for key in keys:
+        page.keyboard.press(key)
+    page.wait_for_selector("#trouble:not([hidden])")
+    page.unroute("**/review/verdict")
+    page.reload()
+    assert recorded(page).startswith(f"Round {second}: {words}; recorded as #")
+
+
+def test_undo_brings_back_the_pair_the_reason_and_the_note(office):
+    office.stream()
+    first, second, *_ = office.open(3)
+    page = office.review()
+    for key in ("1", "5", "i", "t"):
+        page.keyboard.press(key)
+    page.keyboard.type("the same town")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Enter")
+    recorded(page)
+    page.wait_for_selector("article.round")
+    assert page.locator("#note").input_value() == ""
+    page.keyboard.press("2")  # begun on the next round
+    page.keyboard.press("u")
+    page.wait_for_function(f"() => document.querySelector('article.round')?.dataset.round === '{first}'")
+    assert [row.get_attribute("data-number") for row in page.locator("tr.chosen").all()] == ["1", "5"]
+    assert page.locator("#reasons input:checked").get_attribute("value") == "irrelevant attribute"
+    assert page.locator("#note").input_value() == "the same town"
+    assert page.locator("#report").is_enabled()
+    page.keyboard.press("n")
+    next_round(page, first)
+    assert current(page) == second
+    assert [row.get_attribute("data-number") for row in page.locator("tr.chosen").all()] == ["2"]
+    assert page.locator("#note").input_value() == ""
+
+
+def test_the_differences_are_in_sight_on_a_small_laptop(office, keep):
+    office.stream()
+    office.open(1, k=6)
+    page = office.review(viewport={"width": 1280, "height": 800})
+    page.keyboard.press("1")
+    page.keyboard.press("6")
+    assert in_sight(page, "#differences")
+    below = page.locator("#differences").bounding_box()
+    assert below["y"] + below["height"] <= page.locator("#reasons").bounding_box()["y"]
+    tops = {chip.bounding_box()["y"] for chip in page.locator(".chip").all()}
+    assert len(tops) == 1
+    keep(page, "review-laptop")
+
+
+def test_a_round_without_a_possible_violation_says_so_and_offers_to_go_on(office):
+    office.stream(taught=0)
+    t = office.open(1)[0]
+    page = office.review()
+    words = "No pair here can be a violation: all are within 0.1 of each other. Press n to go on."
+    assert page.inner_text("#pair-said") == words
+    primary = page.locator("#verdict button.primary")
+    assert primary.count() == 1
+    assert primary.get_attribute("id") == "none"
+    page.keyboard.press("n")
+    next_round(page, t)
+    all_sent(page)
+    page.get_by_text("You answered 1 round today. Thank you; you can close this page.").wait_for()
+
+
+def test_a_possible_violation_has_its_report_as_the_primary_button_and_a_caption_of_what_will_be_shaded(office):
+    office.stream()
+    office.open(1)
+    page = office.review()
+    assert page.locator("#verdict button.primary").get_attribute("id") == "report"
+    assert page.inner_text("figcaption") == (
+        "Probability of a yes. Select somebody: whoever is within 0.1 of them is shaded, "
+        "and can't make a pair with them."
+    )
+
+
+def test_a_gap_near_what_is_allowed_has_a_digit_more(office):
+    office.stream()
+    office.open(1)
+    page = office.review()
+    for chance, said in ((0.397, "0.103 apart."), (0.402, "0.098 apart, too close"), (0.25, "0.25 apart.")):
+        page.keyboard.press("Escape")
+        page.evaluate(
+            "low => document.querySelectorAll('tbody tr').forEach((row, i) => "
+            "{ row.dataset.probability = i ? low : 0.5; })",
+            chance,
+        )
+        page.keyboard.press("1")
+        page.keyboard.press("2")
+        assert said in page.inner_text("#pair-said")
+
+
+def test_a_second_tab_is_told_that_its_verdict_was_not_needed(office):
+    office.stream()
+    t = office.open(1)[0]
+    page = office.review()
+    office.engine.audit("loans", t, "skip", "ann")  # as from another tab
+    page.keyboard.press("n")
+    page.get_by_role("alert").filter(has_text="verdict already").wait_for()
+    assert page.inner_text("#trouble") == f"Round {t} has a verdict already; yours was not needed."
+    assert page.inner_text("#status") == ""
+    assert office.audits(since=office.first - 1) == [(t, "skipped", "ann")]
+
+
+def test_on_a_phone_cells_to_compare_by_are_marked_and_help_speaks_of_taps_from_its_top(office, keep):
+    office.stream()
+    office.open(1)
+    page = office.review(helped=False, **PHONE)
+    assert page.locator(".by-touch").inner_text() == "Tap two people, then Report this pair."
+    assert not page.locator(".keys").is_visible()
+    assert in_sight(page, "#help-title")
+    assert page.locator("#help-close").inner_text() == "Begin"
+    page.locator("#help-close").tap()
+    label = "cell => getComputedStyle(cell, '::before').content"
+    marked = [cell.evaluate(label) for cell in page.locator("tbody tr").first.locator("td[data-value]").all()]
+    assert [("compare" in said) for said in marked] == [True, True, False]
+    page.locator("#help-open").tap()
+    assert page.locator("#help-close").inner_text() == "Back to the round"
+    keep(page, "help-phone")
