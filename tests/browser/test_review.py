@@ -474,3 +474,19 @@ def test_new_rounds_appear_by_themselves(office):
     t = office.open(1)[0]
     page.wait_for_selector("article.round")
     assert current(page) == t
+
+
+def test_a_verdict_survives_a_login_in_another_tab(office):
+    office.stream()
+    office.open(3)
+    page = office.review("ann")
+    here = current(page)
+    other = page.context.new_page()  # the same browser: a new session, and with it a new cookie and a new token
+    other.goto(f"{office.url}/login/{office.sessions.link('ann')}")
+    other.get_by_role("button", name="Continue as ann").click()
+    page.bring_to_front()
+    page.keyboard.press("n")
+    page.locator("#trouble", has_text="Your verdict is kept here").wait_for()
+    page.reload()
+    all_sent(page)
+    assert (here, "cleared", "ann") in office.audits()

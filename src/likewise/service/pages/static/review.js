@@ -67,15 +67,19 @@
         setTimeout(send, 1000);
         return;
       }
-      if (answer.status === 401 || answer.status === 403) { // 403: of a session that another one has taken the place of
-        complain("Your session has ended. Your verdict is kept here: log in again in another tab, then reload this page.");
-        return;
-      }
+      if (ended(answer)) return;
       queue.shift();
       keep();
       await answered(item, answer);
     }
     fill();
+  }
+
+  // Also 403: another session, of a login in another tab, has taken the place of this page's.
+  function ended(answer) {
+    if (answer.status !== 401 && answer.status !== 403) return false;
+    complain(`Your session has ended. ${queue.length ? "Your verdict is kept here: log in again in another tab, then reload this page." : "Reload this page, and log in if it asks you to."}`);
+    return true;
   }
 
   async function answered(item, answer) {
@@ -151,8 +155,7 @@
       ahead.push(box.content.querySelector("article"));
     } else {
       fillLater(3000);
-      if (answer.status === 401) complain("Your session has ended. Log in again to go on.");
-      else if (answer.status !== 204) complain((await answer.json()).detail);
+      if (!ended(answer) && answer.status !== 204) complain((await answer.json()).detail);
       if (!current) empty.textContent = `Nothing waits for a review. ${rest()}`;
     }
     const waiting = answer.headers.get("X-Waiting");
