@@ -37,7 +37,7 @@ check: $(INSTALLED) ## Format, lint, types, direction of imports
 	@$(BIN)/lint-imports --no-cache > $(VENV)/imports.txt || { cat $(VENV)/imports.txt; exit 1; }
 	@tail -n 1 $(VENV)/imports.txt
 
-bench: $(PEERS) ## Speed beside peers, up to ten minutes; writes docs/benchmarks.md
+bench: $(PEERS) ## Speed beside peers, about ten minutes; writes docs/benchmarks.md
 	@$(BIN)/python benchmarks/run.py
 
 bench-quick: $(PEERS) ## The same table in about a minute, from smaller work

@@ -57,7 +57,7 @@ def page(rows: list[Row], profiles: str) -> str:
     lines = [
         "# Benchmarks",
         "",
-        "Written by `make bench` (up to ten minutes; `make bench-quick` prints the same table in about one, from",
+        "Written by `make bench` (about ten minutes; `make bench-quick` prints the same table in about one, from",
         "smaller work, and writes nothing). Both sides of a row run in turns on the same machine, three to fifteen",
         "times unless the row says once; times are medians, and the ratio is the median of the ratios within a turn.",
         "Times on another machine will differ; ratios should not by much.",

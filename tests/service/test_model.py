@@ -111,3 +111,13 @@ class TestAnytimeHedge:
         people = lw.IID(X, (X[:, 0] > 0.5).astype(float), k=3)
         learner = AnytimeHedge(lw.Thresholds.quantiles(X, cuts=3), k=3, penalty=4.0)
         assert lw.checks.check_learner(learner, people, lw.MetricAuditor("cityblock", alpha=0.05))
+
+
+def test_people_are_encoded_as_the_class_encodes_them():
+    rng = np.random.default_rng(0)
+    model = Model(loans(cuts={"score": (0.2, 0.5, 0.5000001, 0.9), "age": (-1.0, 0.0)}))
+    values = np.concatenate([rng.normal(size=(200, 2)), [[0.2, -1.0], [0.5, 0.0], [0.9, -0.0], [1e308, -1e308]]])
+    rows = model.encode([{"score": float(score), "age": float(age)} for score, age in values])
+    theirs = model.hypotheses.encode(values)
+    assert rows.dtype == theirs.dtype
+    np.testing.assert_array_equal(rows, theirs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
@@ -124,7 +125,16 @@ class Model:
 
     def encode(self, people: Sequence[Mapping[str, Any]]) -> Rows:
         """People, each a mapping of checked features, turned into what the class needs."""
-        return self.hypotheses.encode(np.array([self._numbers(person) for person in people], dtype=float))
+        numbers = [self._numbers(person) for person in people]
+        if isinstance(self.hypotheses, Thresholds):
+            # What its `encode` does for arrays, which for a batch would spend most of its time on checks.
+            passed = [list(map(bisect_right, self._cuts, person)) for person in numbers]
+            return np.array(passed, dtype=np.int32).reshape(len(passed), len(self._cuts))
+        return self.hypotheses.encode(np.array(numbers, dtype=float))
+
+    @cached_property
+    def _cuts(self) -> list[list[float]]:
+        return [cuts.tolist() for cuts in self.hypotheses.cuts]  # type: ignore[attr-defined]
 
     def _numbers(self, person: Mapping[str, Any]) -> list[float]:
         numbers: list[float] = []

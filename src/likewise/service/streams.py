@@ -16,6 +16,7 @@ import math
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -233,10 +234,8 @@ class Live:
         attempt = self._begun(task, now)
         if attempt is None or attempt.future is None:
             return await anyio.to_thread.run_sync(self.do, task, now)
-        waiting = asyncio.wrap_future(attempt.future)
-        waiting.add_done_callback(_heard)  # else asyncio would log an error with its words, which may name somebody
-        await asyncio.wait([waiting])
-        if waiting.exception() is None:
+        await _done(attempt.future)
+        if attempt.future.exception() is None:
             return attempt.reply
         return await anyio.to_thread.run_sync(self._done_again, attempt, task, now)
 
@@ -401,10 +400,25 @@ class Live:
         return True
 
 
-def _heard(future: asyncio.Future[None]) -> None:
-    """Look at an error, so that it isn't taken for one that nobody saw."""
-    if not future.cancelled():
-        future.exception()
+async def _done(future: Future[None]) -> None:
+    """Wait for the writer, whatever comes of it.
+
+    Not ``asyncio.wrap_future``: leaving would cancel what the writer is about to do, and an error that nobody waits for
+    any more would be logged with its words, which may name somebody.
+    """
+    loop = asyncio.get_running_loop()
+    woken = loop.create_future()
+
+    def wake() -> None:
+        if not woken.done():
+            woken.set_result(None)
+
+    def landed(_: Future[None]) -> None:
+        with suppress(RuntimeError):  # the loop is closed, and nobody waits
+            loop.call_soon_threadsafe(wake)
+
+    future.add_done_callback(landed)
+    await woken
 
 
 def _require_chain(position: Position, page: Sequence[Sealed]) -> None:
