@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 from functools import cache
 
 import numpy as np
@@ -576,7 +577,7 @@ def test_costs_are_not_called_errors_or_chances():
     F = lw.Thresholds.quantiles(TOWN.X, cuts=3)
     t = lw.play(lw.Hedge(F, T=40, k=3, costs=(0.1, 0.1)), TOWN.iid(), lw.MetricAuditor(TOWN.near, ALPHA))
     said = " ".join(str(lw.certify(t)).split())
-    assert "the policies made a cost of" in said
+    assert re.search(r"the policies\s+cost\s+\d", said)
     assert "errs on a new person" not in said
     assert "an expected cost of errors per person of at most" in said
 

@@ -97,7 +97,7 @@ class Running:
 
 @contextmanager
 def running(**configuration):
-    """A service in a thread."""
+    """A service in a thread, that listens."""
     configuration = _kept_together(configuration)
     app = create_app(Configuration(**{"max_rate": 1e9, "max_anonymous_rate": 1e9, "tick": 0.05} | configuration))
     settings = uvicorn.Config(app, port=0, log_config=None, access_log=False)
@@ -105,6 +105,7 @@ def running(**configuration):
     server = uvicorn.Server(settings)
     thread = threading.Thread(target=server.run, args=([bound],))
     thread.start()
+    until(lambda: server.started or not thread.is_alive())
     service = Running(app, f"http://127.0.0.1:{bound.getsockname()[1]}")
     try:
         yield service

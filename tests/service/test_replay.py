@@ -104,12 +104,17 @@ def feed(engine, play):
         engine.label("loans", i, {str(j): int(label) for j, label in enumerate(seen.batch.y)}, "decider")
 
 
-def test_rounds_that_are_pending_or_erased_count_as_not_reviewed_in_the_certificate(new_database, start):
+def lived(engine):
+    """A stream of twenty whole rounds, and the people there are."""
     F, (X, y) = classes()["thresholds"], population()
     play = lw.play(lw.AdaHedge(F, k=4, alpha=0.1), lw.IID(X, y, k=4), lw.MetricAuditor(near, 0.1), T=20)
-    engine = start(new_database("sqlite"))
     engine.create(from_class(F, COLUMNS), "root")
     feed(engine, play)
+    return engine, X
+
+
+def test_rounds_that_are_pending_or_erased_count_as_not_reviewed_in_the_certificate(new_database, start):
+    engine, X = lived(start(new_database("sqlite")))
     engine.decide("loans", people(X[:3], COLUMNS, prefix="late"), "decider")
     engine.decide("loans", people(X[3:6], COLUMNS, prefix="gone"), "decider")
     engine.label("loans", 22, {f"gone{j}": 1 for j in range(3)}, "decider")
@@ -121,11 +126,7 @@ def test_rounds_that_are_pending_or_erased_count_as_not_reviewed_in_the_certific
 
 
 def test_labels_that_came_count_in_the_certificate_while_their_round_waits_for_its_audit(new_database, start):
-    F, (X, y) = classes()["thresholds"], population()
-    play = lw.play(lw.AdaHedge(F, k=4, alpha=0.1), lw.IID(X, y, k=4), lw.MetricAuditor(near, 0.1), T=20)
-    engine = start(new_database("sqlite"))
-    engine.create(from_class(F, COLUMNS), "root")
-    feed(engine, play)
+    engine, X = lived(start(new_database("sqlite")))
     chances = [one["probability"] for one in engine.decide("loans", people(X[:3], COLUMNS), "decider")["decisions"]]
     before = engine.certificate("loans")
     engine.label("loans", 21, {"0": 1, "1": 0, "2": 1}, "decider")

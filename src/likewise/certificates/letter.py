@@ -41,9 +41,9 @@ def _happened(c: Certificate) -> str:
     per_person = c.error / max(1, c.people)
     unseen = f" {_number(c.unseen, 'round')} showed nothing: not reviewed, or only one person." if c.unseen else ""
     at = f" at the reviewer's α = {c.audited_alpha:g}" if c.audited_alpha != c.alpha else ""
-    amount = f"{per_person:.3f} errors per person" if _unit(c) == "errors" else f"a cost of {per_person:.3f} per person"
+    amount = f"made {per_person:.3f} errors" if _unit(c) == "errors" else f"cost {per_person:.3f}"
     return (
-        f"What happened. Over {c.people:,} people with a known label the policies made {amount}. The reviewer "
+        f"What happened. Over {c.people:,} people with a known label the policies {amount} per person. The reviewer "
         f"reported a pair in {_number(c.reports, 'round')}; {c.violations:,} count as violations{at}, "
         f"{c.late_violations:,} of them in the last quarter.{unseen}"
     )
@@ -63,11 +63,12 @@ def _compared(c: Certificate) -> str:
 def _against(c: Certificate, regret: float, how: str) -> str:
     people, unit = max(1, c.people), _unit(c)
     who = f"One that keeps every pair of every batch {how}"
-    if regret >= 0:
-        return f"{who} would have saved at most {at_most(regret)} {unit} ({at_most(regret / people, 3)} per person)."
-    return (
-        f"{who} would have made at least {at_least(-regret)} more {unit} ({at_least(-regret / people, 3)} per person)."
-    )
+    per_person = at_most(regret / people, 3) if regret >= 0 else at_least(-regret / people, 3)
+    if unit == "errors":
+        found = f"saved at most {at_most(regret)}" if regret >= 0 else f"made at least {at_least(-regret)} more"
+        return f"{who} would have {found} errors ({per_person} per person)."
+    found = f"at most {at_most(regret)} less" if regret >= 0 else f"at least {at_least(-regret)} more"
+    return f"{who} would have cost {found} ({per_person} per person)."
 
 
 def _new_fairness(c: Certificate) -> str:

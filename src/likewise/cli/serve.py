@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from socket import AF_INET, AF_INET6, IPPROTO_TCP, SO_REUSEADDR, SOL_SOCKET, TCP_NODELAY, socket
 from typing import TYPE_CHECKING, Annotated, Any
@@ -59,8 +60,7 @@ def serve(
 ) -> None:
     """Serve decisions, labels and audits over HTTP. The first start prints an administrator's token, once."""
     with service_part():
-        import uvicorn  # noqa: F401 (that the part is installed is said before anything is begun)
-
+        import_module("uvicorn")  # that it isn't installed is said before anything is begun
         from likewise.service.configuration import configured
     with _folder(demo and database is None) as folder:
         configuration = configured(

@@ -4,28 +4,24 @@ Every function here is plain arithmetic on arrays that somebody else owns and ex
 tests. A loop called from Python and the same loop inside ``play_rounds`` give the same bits, because no sum may be
 reassociated: that is why a compiled play and the readable loop agree exactly.
 
-A file calls no loop of the other one: numba's cache on disk notices a change of the file that a loop stands in, but not
+A file calls no loop of another one: numba's cache on disk notices a change of the file that a loop stands in, but not
 of a loop that it calls from elsewhere.
 """
 
+from likewise.kernels.counting import count_violations
+from likewise.kernels.metrics import CHEBYSHEV, CITYBLOCK, EUCLIDEAN, MAHALANOBIS, SQEUCLIDEAN
 from likewise.kernels.noise import LANES, laplace_noise, padding_noise, philox_key, threshold_perturbed_leaders
 from likewise.kernels.play import (
     ADAHEDGE_FIXED,
     ADAHEDGE_SCHEDULED,
     ADAHEDGE_TILTED,
-    CHEBYSHEV,
-    CITYBLOCK,
-    EUCLIDEAN,
     EXPONENTIAL_WEIGHTS,
     FIRST,
     HEDGE,
-    MAHALANOBIS,
-    SQEUCLIDEAN,
     WORST,
     accumulate,
     audit,
     chosen_pair,
-    count_violations,
     distance,
     distances,
     exp,

@@ -140,10 +140,11 @@ def seal(stream: str, seq: int, prev: str, events: list[Event]) -> list[Sealed]:
     Examples
     --------
     >>> from likewise.service.verify_standalone import GENESIS
-    >>> one, two = seal("loans", 0, GENESIS, [Event("stopped", {"reason": "lunch"}, stamp(0)), Event("resumed", {}, stamp(1))])
+    >>> facts = [Event("stopped", {"reason": "lunch"}, stamp(0)), Event("resumed", {}, stamp(1))]
+    >>> one, two = seal("loans", 0, GENESIS, facts)
     >>> (one.seq, two.seq, two.prev == one.hash)
     (1, 2, True)
-    """  # noqa: E501
+    """
     found = []
     for event in events:
         seq += 1

@@ -28,6 +28,25 @@ GARBAGE = (20_000, 20, 20)
 TOKEN = {"type": "http", "scheme": "bearer", "description": "A token from `likewise user add`."}
 
 
+class Application(FastAPI):
+    """FastAPI, whose document also tells of tokens, and of our shape of problems in place of its own."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The OpenAPI document, made once."""
+        if self.openapi_schema is None:
+            schema = super().openapi()
+            parts = schema["components"]["schemas"]
+            found = problems.Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+            parts |= found.pop("$defs", {}) | {"Problem": found}
+            for name in ("HTTPValidationError", "ValidationError"):
+                parts.pop(name, None)
+            schema["components"]["securitySchemes"] = {"Token": TOKEN}
+            guarded = (operations for path, operations in schema["paths"].items() if path not in PUBLIC)
+            for operation in (one for operations in guarded for one in operations.values()):
+                operation["security"] = [{"Token": []}]
+        return self.openapi_schema or {}
+
+
 def create_app(configuration: Configuration | None = None) -> FastAPI:
     """The application of a service; it opens its database here, and begins to read the logs when it is started."""
     service = Service(configuration or Configuration())
@@ -41,7 +60,7 @@ def create_app(configuration: Configuration | None = None) -> FastAPI:
         finally:
             await anyio.to_thread.run_sync(service.stop)
 
-    app = FastAPI(
+    app = Application(
         title="Likewise",
         version=__version__,
         summary="Decisions, labels and audits, on a log that loses nothing and can be checked by an outsider.",
@@ -58,7 +77,6 @@ def create_app(configuration: Configuration | None = None) -> FastAPI:
     limits = service.configuration
     app.add_middleware(Limits, max_body=limits.max_body, max_seconds=limits.max_seconds)
     app.add_middleware(Measured, metrics=service.metrics)
-    _document(app)
     return app
 
 
@@ -70,26 +88,3 @@ def server_app(configuration: Configuration | None = None) -> FastAPI:
     gc.freeze()  # what is there now stays, so that no request waits while it is looked through for garbage
     gc.set_threshold(*GARBAGE)
     return app
-
-
-def _document(app: FastAPI) -> None:
-    """Put tokens and the shape of problems into the OpenAPI document, the latter in place of the framework's own."""
-    plain = app.openapi
-
-    def openapi() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            schema = plain()
-            parts = schema["components"]["schemas"]
-            reference = "#/components/schemas/{model}"
-            found = problems.Problem.model_json_schema(ref_template=reference)
-            parts |= found.pop("$defs", {}) | {"Problem": found}
-            for name in ("HTTPValidationError", "ValidationError"):
-                parts.pop(name, None)
-            schema["components"]["securitySchemes"] = {"Token": TOKEN}
-            for path, operations in schema["paths"].items():
-                if path not in PUBLIC:
-                    for operation in operations.values():
-                        operation["security"] = [{"Token": []}]
-        return app.openapi_schema or {}
-
-    app.openapi = openapi  # type: ignore[method-assign]

@@ -44,7 +44,7 @@ class Metrics:
         if SHARED not in os.environ:
             return generate_latest(self._registry)
         together = CollectorRegistry()
-        MultiProcessCollector(together)  # type: ignore[no-untyped-call]
+        MultiProcessCollector(together)  # type: ignore[no-untyped-call]  # of prometheus_client, untyped there
         return generate_latest(together)
 
 

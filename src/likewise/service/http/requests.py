@@ -6,6 +6,7 @@ import asyncio
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -81,8 +82,7 @@ def _integer(digits: str) -> int:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        seen: set[str] = set()
-        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
         raise ValueError(f"the name {twice[:60]!r} is there twice")
     return found
 

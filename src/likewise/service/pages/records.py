@@ -164,10 +164,14 @@ def _told(data: dict[str, Any]) -> str:
     --------
     >>> _told({"round": 3, "verdict": "reported", "pair": [2, 5], "gap": 0.31250001, "by": "ann"})
     'verdict reported · pair 2, 5 · gap 0.3125 · by ann'
+    >>> _told({"round": 3, "audit": "cleared", "labels": "complete", "learns": True})
+    'audit cleared · labels complete · learns yes'
     """
-    named = {"labels": "labels by position"}
-    parts = [f"{named.get(name, words(name))} {_plain(value)}" for name, value in data.items() if name != "round"]
-    return " · ".join(parts)
+    return " · ".join(f"{_name(name, value)} {_plain(value)}" for name, value in data.items() if name != "round")
+
+
+def _name(name: str, value: Any) -> str:
+    return "labels by position" if name == "labels" and isinstance(value, list) else words(name)
 
 
 def _plain(value: Any) -> str:
@@ -184,4 +188,6 @@ def _plain(value: Any) -> str:
         return text if len(text) <= 160 else text[:160] + " …"
     if isinstance(value, str):
         return value[:12] + "…" if HASH.fullmatch(value) else value
-    return str(value).lower() if isinstance(value, bool) else number(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return number(value)
