@@ -400,3 +400,20 @@ def test_every_built_in_data_set_can_be_played(name, tmp_path, run, monkeypatch)
     code, said, problem = run("play", name, "--rounds", "20", "--no-pictures", "--json")
     assert code == 0, problem
     assert json.loads(said)["rounds"] == 20
+
+
+def test_a_bar_is_drawn_for_people_and_not_into_files():
+    from rich.console import Console
+
+    from likewise.cli.output import bar
+
+    def drawn(terminal, **how):
+        console = Console(file=io.StringIO(), force_terminal=terminal, width=80)
+        with bar("Checking", console, **how) as told:
+            told(3, 10)
+        return console.file.getvalue()
+
+    assert "3/10" in drawn(True, hidden=False)
+    assert "3/10" in drawn(False, hidden=False, stays=True)
+    assert drawn(False, hidden=False) == ""
+    assert drawn(True, hidden=True) == ""

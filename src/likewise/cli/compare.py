@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from likewise.cli import options
-from likewise.cli.output import AsJson, print_json, words
+from likewise.cli.output import AsJson, bar, print_json, words
 from likewise.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def compare(
         data = _people(context.params)
     folder = out or Path(f"{Path(source).stem}-compared")
     console.print(f"[bold]{escape(data.name)}.[/] {escape(data.described)} {escape(data.distance_described)}")
-    with _stoppable(console, folder), _bar(console, as_json) as tell:
+    with _stoppable(console, folder), bar("Playing", console, hidden=as_json, stays=True) as tell:
         done = sweeps.compare(sweep, data, folder, recipe=recipe, jobs=jobs, backend=backend, address=address,
                               progress=tell)  # fmt: skip
     table = sweeps.write_table(done.lines, folder / "table.csv")
@@ -162,16 +162,6 @@ def _drawn(done: Comparison, name: str, exact: bool) -> list[Path]:
     from likewise.experiments.compare import draw
 
     return draw(done, name, exact=exact) if find_spec("matplotlib") is not None else []
-
-
-@contextmanager
-def _bar(console: Console, hidden: bool) -> Iterator[Callable[[int, int], None]]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("Playing"), BarColumn(24), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, disable=hidden) as progress:
-        task = progress.add_task("", total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
 @contextmanager

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -22,3 +24,18 @@ def words(as_json: bool) -> Console:
 def print_json(found: dict[str, Any]) -> None:
     """One JSON object on standard output, and nothing else."""
     typer.echo(json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+@contextmanager
+def bar(
+    what: str, console: Console, *, hidden: bool, stays: bool = False
+) -> Iterator[Callable[[int, int | None], None]]:
+    """A bar that is told what is done of how much; gone at the end unless it ``stays``."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn(what), BarColumn(24), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(
+        *columns, console=console, disable=hidden or not (stays or console.is_terminal), transient=not stays
+    ) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from likewise.cli.options import listed
-from likewise.cli.output import AsJson, print_json, words
+from likewise.cli.output import AsJson, bar, print_json, words
 from likewise.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    pass
 
 EXAMPLES = """
 Examples:
@@ -50,7 +48,7 @@ def score(
     destination = out or people.with_name(f"{people.name.split('.')[0]}-scores.parquet")
     secret = None if secret_file is None else _secret(secret_file)
     console = words(as_json)
-    with _bar(console, as_json) as progress:
+    with bar("Scoring", console, hidden=as_json) as progress:
         scored = score_file(found, people, destination, ids=listed(ids), secret=secret, progress=progress)
     if as_json:
         print_json(scored._asdict() | {"path": str(scored.path)})
@@ -67,13 +65,3 @@ def _secret(path: Path) -> bytes:
         return path.read_bytes().strip()
     except OSError as error:
         raise InvalidParameter(f"`secret_file` must be a file that can be read, got {str(path)!r}: {error}.") from None
-
-
-@contextmanager
-def _bar(console: Console, hidden: bool) -> Iterator[Callable[[int, int | None], None]]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("Scoring"), BarColumn(24), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, disable=hidden, transient=True) as progress:
-        task = progress.add_task("", total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from likewise.cli.output import AsJson, console, print_json
+from likewise.cli.output import AsJson, bar, console, print_json, words
 from likewise.errors import InvalidParameter
 
 EXAMPLES = "Example: `likewise verify export.jsonl --key 7f3a… --checkpoints checkpoints.jsonl`"
@@ -40,7 +40,10 @@ def verify(
     _refuse_other_files(export)
     from likewise.service import verify as checking
 
-    found = checking.verify(export, key=key, checkpoints=checkpoints, replay=replay)
+    with bar("Checking", words(as_json), hidden=as_json) as told:
+        found = checking.verify(
+            export, key=key, checkpoints=checkpoints, replay=replay, progress=lambda share: told(int(100 * share), 100)
+        )
     if as_json:
         print_json(found.to_dict())
     else:

@@ -155,7 +155,7 @@ def seal(stream: str, seq: int, prev: str, events: list[Event]) -> list[Sealed]:
 
 
 def unsealed(line: Mapping[str, Any]) -> Sealed:
-    """An exported or stored event again, without its asides."""
+    """An exported event again, without its asides."""
     event = Event(line["kind"], line["data"], line["at"], line["version"])
     return Sealed(line["stream"], line["seq"], line["prev"], line["hash"], event)
 

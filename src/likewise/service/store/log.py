@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Row, bindparam, delete, select
 
-from likewise.service.events import Aside, Sealed, loads, unsealed
+from likewise.service.events import Aside, Event, Sealed, loads
 from likewise.service.problems import BrokenLog
 from likewise.service.store import scrub, tables
 from likewise.service.store.append import Append, Work, carry_out, chunks
@@ -197,11 +197,11 @@ class Store:
 
 
 def _sealed(row: Row[Any]) -> Sealed:
-    sealed = unsealed(dict(row._mapping) | {"data": loads(row.data)})
+    event = Event(row.kind, loads(row.data), row.at, row.version)
     # Rounds are found by this column, which no hash covers: somebody could make an event disappear from its round.
-    if row.round != sealed.event.round:
+    if row.round != event.round:
         raise BrokenLog(f"Event {row.seq} of {row.stream!r} is filed under round {row.round}, and is of another.")
-    return sealed
+    return Sealed(row.stream, row.seq, row.prev, row.hash, event)
 
 
 def _aside(row: Row[Any], stream: str | None = None) -> Aside:
