@@ -11,9 +11,9 @@ from axe_playwright_python.sync_playwright import Axe
 from office import LOANS, Office, all_sent
 
 from likewise import datasets
-from likewise.service import demo
+from likewise.service import apart, demo
 from likewise.service.engine import Engine
-from likewise.service.pages import apart, jobs
+from likewise.service.pages import jobs
 from likewise.service.settings import Settings
 from service.payloads import PAYLOADS, allowed
 from service.serving import running

@@ -11,7 +11,8 @@ from serving import people, running
 from visitors import Browser
 
 from likewise.errors import InvalidParameter
-from likewise.service.pages import apart, jobs
+from likewise.service import apart
+from likewise.service.pages import jobs
 from likewise.service.pages.jobs import Jobs
 from likewise.service.settings import Settings
 
@@ -98,15 +99,16 @@ def test_one_whose_process_is_gone_can_be_begun_anew_and_can_t_speak_for_the_new
 
 def test_stopping_ends_what_runs(store, monkeypatch):
     monkeypatch.setattr(jobs, "AT_ONCE", 0.0)
-    made, ended = Jobs(store), threading.Event()
+    made, begun = Jobs(store), threading.Event()
 
-    def waits(progress):
-        progress.at_stop(ended.set)
-        ended.wait(30)
-        progress(0.5)
+    def endless(progress):
+        while True:
+            progress(0.5)
+            begun.set()
+            time.sleep(0.01)
 
-    made.begin("loans", "verify", 3, waits)
-    until(lambda: made._running, lambda running: any(one.ends for one in running.values()))
+    made.begin("loans", "verify", 3, endless)
+    assert begun.wait(30)
     made.stop()
     assert made.find("loans", "verify").failed == "The service was stopped before this was done; ask again."
 
@@ -151,6 +153,25 @@ def test_a_service_that_is_stopped_ends_the_process_that_works_for_it(tmp_path, 
             assert "data-busy" in viewer.get("/streams/loans/certificate").text
     assert len(children) == 1
     assert children[0].returncode is not None
+
+
+def test_the_certificate_over_http_is_the_same_from_another_process_and_so_is_a_refusal(tmp_path, monkeypatch):
+    with running(database=str(tmp_path / "log.db")) as service:
+        service.engine.create(Settings.from_dict(LOANS), "root")
+        asked = "/v1/streams/loans/certificate?delta=0.2"
+        refused = service.viewer.get(asked)
+        service.engine.decide("loans", people(1), "decider")
+        service.engine.label("loans", 1, {p["id"]: 1 for p in people(1)}, "decider")
+        here = service.viewer.get(asked)
+        monkeypatch.setattr(apart, "SHORT", 0)
+        elsewhere = service.viewer.get(asked)
+        assert (here.status_code, elsewhere.status_code) == (200, 200)
+        assert elsewhere.json() == here.json()
+        assert elsewhere.json()["delta"] == 0.2
+        service.engine.create(Settings.from_dict(LOANS | {"name": "new"}), "root")
+        again = service.viewer.get(asked.replace("loans", "new"))
+        assert (again.status_code, again.json()["detail"]) == (refused.status_code, refused.json()["detail"])
+        assert again.status_code == 422
 
 
 def test_a_certificate_is_computed_anew_when_the_log_has_grown_and_before_the_first_round_refused(tmp_path):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Annotated, Any
 
+from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from likewise.errors import require
+from likewise.service.engine import Engine
 from likewise.service.events import dumps
 from likewise.service.http import models
 from likewise.service.http.access import ADMIN, AUDITOR, PERSON, ROUND, STREAM
@@ -169,9 +172,13 @@ def get_events(
 
 
 @router.get(STREAM + "/certificate", response_model=models.CertificateView, tags=["reading"])
-def get_certificate(stream: Stream, call: Call, delta: Annotated[float, Query(gt=0, lt=1)] = 0.05) -> Response:
+async def get_certificate(stream: Stream, call: Call, delta: Annotated[float, Query(gt=0, lt=1)] = 0.05) -> Response:
     """What is proved of the stream's rounds, with every assumption, and its letter."""
-    return JSONResponse(call.service.engine.certificate(stream, delta))
+    apart = call.service.apart
+    # A long log takes minutes: whoever waits for one must not take the threads of others.
+    limiter = call.service.patient if await to_thread.run_sync(apart.long, stream) else None
+    work = partial(apart.run, Engine.certificate, stream, delta=delta)
+    return JSONResponse(await to_thread.run_sync(work, limiter=limiter))
 
 
 @router.get(

@@ -7,6 +7,9 @@ import threading
 import time
 from collections.abc import Callable
 
+from anyio import CapacityLimiter
+
+from likewise.service.apart import Apart
 from likewise.service.chain import CheckpointFile, ErasureFile, Signer
 from likewise.service.configuration import Configuration
 from likewise.service.discretion import told
@@ -20,6 +23,8 @@ log = logging.getLogger(__name__)
 SWEEP_EVERY = 600.0
 """Seconds between two sweeps of old leases and idempotency keys."""
 
+LONG = 2
+"""Requests that read whole long logs at once; others wait for them."""
 TRUSTED_FOR = 1.0
 """Seconds for which a token need not be looked up again."""
 
@@ -43,13 +48,16 @@ class Service:
             CheckpointFile(configuration.checkpoint_file),
             erasures=ErasureFile(configuration.erasure_file),
         )
+        self.apart = Apart(self.engine, configuration)
+        self.patient = CapacityLimiter(LONG)
+        """What limits requests that take long, in place of the threads of all others."""
         self.tokens = Tokens(self.store)
         self.metrics = Metrics()
         self._rates = Rates()
         self._known: dict[str, tuple[Identity, float]] = {}
         self.each_tick: list[Callable[[], None]] = []
         """What else is done every time the clock looks."""
-        self.before_stop: list[Callable[[], None]] = []
+        self.before_stop: list[Callable[[], None]] = [self.apart.stop]
         """What else is ended before the database is let go of."""
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None

@@ -12,9 +12,9 @@ from starlette.responses import Response
 from likewise.errors import InvalidParameter
 from likewise.service.events import dumps
 from likewise.service.pages.access import STREAM, Visit, Visitor
-from likewise.service.pages.apart import begin
 from likewise.service.pages.rendering import render, router
 from likewise.service.pages.sessions import LINK, Sessions
+from likewise.service.pages.work import begin
 from likewise.service.problems import Conflict
 from likewise.service.tokens import ROLES
 

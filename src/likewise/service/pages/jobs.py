@@ -64,13 +64,6 @@ class Progress:
     def __init__(self, note: Callable[[float], None], stopping: threading.Event) -> None:
         self._note, self._stopping = note, stopping
         self._told = 0.0
-        self.ends: list[Callable[[], None]] = []
-
-    def at_stop(self, end: Callable[[], None]) -> None:
-        """What ends the job at once, if it is waiting for something."""
-        self.ends.append(end)
-        if self._stopping.is_set():  # whoever stops may have looked before
-            end()
 
     def __call__(self, share: float) -> None:
         """So much is done."""
@@ -100,7 +93,7 @@ class Jobs:
         self._store = store
         self._clock = clock
         self._stopping = threading.Event()
-        self._running: dict[threading.Thread, Progress] = {}
+        self._running: set[threading.Thread] = set()
         self._lock = threading.Lock()
 
     def find(self, stream: str, kind: str) -> Job:
@@ -138,7 +131,7 @@ class Jobs:
             arguments = (stream, kind, id, seq, work, progress)
             thread = threading.Thread(target=self._run, args=arguments, name=f"likewise-{kind}")
             with self._lock:
-                self._running[thread] = progress
+                self._running.add(thread)
             thread.start()
             thread.join(AT_ONCE if wait is None else wait)
         return self.find(stream, kind)
@@ -147,10 +140,8 @@ class Jobs:
         """End what runs; it is begun anew when somebody asks again."""
         self._stopping.set()
         with self._lock:
-            running = dict(self._running)
-        for thread, progress in running.items():
-            for end in progress.ends:
-                end()
+            running = list(self._running)
+        for thread in running:
             thread.join()
 
     def _runs(self, row: Any) -> bool:
@@ -170,7 +161,7 @@ class Jobs:
             self._note(stream, kind, id, failed="Something went wrong; the service's own log says what.")
         finally:
             with self._lock:
-                self._running.pop(threading.current_thread(), None)
+                self._running.discard(threading.current_thread())
 
     def _note(self, stream: str, kind: str, id: str, **values: Any) -> None:
         # By its id: a job that was taken for gone must not speak for the one that took its place.

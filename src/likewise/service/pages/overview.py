@@ -12,11 +12,11 @@ from starlette.responses import Response
 from likewise.errors import require
 from likewise.service.pages import history, summaries
 from likewise.service.pages.access import STREAM, Visit, Visitor
-from likewise.service.pages.apart import begin
 from likewise.service.pages.figures import figures
 from likewise.service.pages.following import Follower
 from likewise.service.pages.jobs import Job
 from likewise.service.pages.rendering import plural, render, router
+from likewise.service.pages.work import begin
 from likewise.service.standing import standing
 from likewise.service.state import State
 
