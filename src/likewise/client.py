@@ -231,6 +231,8 @@ class Client:
 
 
 def _at(stream: str, *parts: str | int) -> str:
+    for part in (stream, *parts):  # as part of an address these mean another place
+        require(part not in ("", ".", ".."), "name", "be one that an address can hold", part)
     return "/".join(["/v1/streams", *(quote(str(part), safe="") for part in (stream, *parts))])
 
 

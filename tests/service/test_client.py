@@ -134,6 +134,16 @@ def test_a_refusal_is_an_error_with_the_problem_and_is_not_tried_again(service, 
     assert waits == []
 
 
+@pytest.mark.parametrize("name", ["", ".", ".."])
+def test_a_name_that_would_lead_elsewhere_is_not_sent(name):
+    sent = []
+    with Client("http://here", "lw_x", transport=httpx.MockTransport(sent.append)) as client:
+        for ask in (client.person, client.erase):
+            with pytest.raises(InvalidParameter, match="address"):
+                ask("loans", name)
+    assert sent == []
+
+
 def test_when_nobody_answers_it_says_so(waits):
     with Client("http://127.0.0.1:9", "lw_x", retries=2) as client:
         assert not client.ready()

@@ -400,6 +400,19 @@ class TestLeases:
             engine.audit("loans", 1, "none", "bob")
         engine.audit("loans", 1, "none", "ann")
 
+    def test_a_lease_that_ran_out_is_still_its_holder_s_to_renew_until_somebody_else_claims(self, loans_engine, clock):
+        engine = loans_engine
+        engine.decide("loans", people(X), "decider")
+        engine.claim("loans", "ann", seconds=60)
+        clock.forward(3600)
+        engine.sweep()
+        engine.renew("loans", 1, "ann", seconds=60)
+        assert engine.claim("loans", "bob") is None
+        clock.forward(3600)
+        assert engine.claim("loans", "bob")["round"] == 1
+        with pytest.raises(Conflict, match="another auditor"):
+            engine.renew("loans", 1, "ann")
+
     def test_twenty_auditors_at_once_get_twenty_rounds(self, loans_engine):
         for _ in range(20):
             loans_engine.decide("loans", people(X), "decider")

@@ -270,7 +270,7 @@ class Live:
         if response is None:
             raise Unknown(f"What was answered under the key {key.key!r} has been erased.")
         if request != key.request:
-            raise KeyReused(f"The idempotency key {key.key!r} was used for a different request.")
+            raise KeyReused(f"The idempotency key {key.key!r} was used for a different request; give this one its own.")
         return dict(response)
 
     def _decided(self, task: Task, now: float) -> Attempt | None:
