@@ -44,6 +44,7 @@ def backup(configuration: Configuration, path: str | Path) -> dict[str, int]:
     """
     path = Path(path)
     require(not path.exists(), "file", "be a file that isn't there yet", str(path))
+    require(path.parent.is_dir(), "file", "be in a folder that exists", str(path))
     require_there(configuration.database)
     # Checkpoints are read before the log: it holds every event that they speak of.
     beside = {"key": _content(configuration.key_file), "checkpoints": _whole_lines(configuration.checkpoint_file)}

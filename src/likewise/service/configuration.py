@@ -6,7 +6,9 @@ from a TOML file, else from the defaults here.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
+from tomllib import TOMLDecodeError
 from typing import Any
 
 from pydantic import Field, ValidationError
@@ -115,8 +117,14 @@ def configured(file: str | Path | None = None, **given: Any) -> Configuration:
         kind = type("Configuration", (Configuration,), {"model_config": settings})
     try:
         found: Configuration = kind(**{name: value for name, value in given.items() if value is not None})
+    except (TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidParameter(f"`config` must be a TOML file, got {str(file)!r}, which is none: {error}.") from None
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            close = get_close_matches(name, Configuration.model_fields, 1)
+            nearest = f"the nearest is `{close[0]}`" if close else "docs/service.md lists those there are"
+            raise InvalidParameter(f"There is no setting `{name}`; {nearest}.") from None
         raise InvalidParameter(f"`{name}` is not right: {first['msg']}, got {first.get('input')!r}.") from None
     return found
