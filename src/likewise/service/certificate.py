@@ -142,7 +142,7 @@ def _unseen(one: OpenRound) -> Round:
 
 def _view(event: Event, settings: Settings) -> Any:
     """What the auditor saw, as numbers: a category by the place of its level, an erased person as NaN."""
-    shown = [feature for feature in settings.features if feature.shown]
+    shown = [feature for feature in settings.features if feature.visible]
     contents = {aside.ref: aside.content["features"] for aside in event.asides}
     table = np.full((len(event.data["people"]), max(1, len(shown))), np.nan)
     for i, person in enumerate(event.data["people"]):
