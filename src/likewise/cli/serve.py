@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import ipaddress
-import logging
 import os
 import signal
 import sys
@@ -95,8 +94,9 @@ def _folder(wanted: bool) -> Iterator[Path | None]:
 
 
 def _serve(configuration: Configuration, demo: bool, kept: bool) -> None:
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
-    logging.getLogger("alembic").setLevel(logging.WARNING)
+    from likewise.service.discretion import begin_log
+
+    begin_log()
     # Before anything is begun or told: a token that is shown once must not be lost to a port that is taken.
     with _listening(configuration) as bound:
         if configuration.workers == 1:
