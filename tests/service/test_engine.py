@@ -444,6 +444,40 @@ class TestProcesses:
         with pytest.raises(Conflict):
             second.audit("loans", 1, "none", "bob")
 
+    @pytest.mark.parametrize("ask", ["label", "correct", "erase"])
+    def test_what_looks_into_the_log_follows_it_and_not_what_was_refused_meanwhile(
+        self, database, start, monkeypatch, ask
+    ):
+        """Another process was faster, and whoever asked for what was refused has gone: nobody has noticed it yet."""
+        one, two = start(database), start(database)
+        one.create(loans(waits=Waits(label=0, grace=0)), "root")
+        one.decide("loans", people(X), "decider")
+        one.audit("loans", 1, "none", "ann")
+        one.tick()
+        one.decide("loans", people(X), "decider")
+
+        async def leave():
+            task = asyncio.create_task(one.decide_soon("loans", people(X), "decider"))
+            await asyncio.sleep(0)
+            task.cancel()
+
+        two.decide("loans", people(X), "decider")
+        on_a_loop(leave())
+        submit = one.store.submit
+
+        def checked(append):
+            assert append.sealed[0].prev == two.store.head("loans")[1]
+            return submit(append)
+
+        monkeypatch.setattr(one.store, "submit", checked)
+        asked = {
+            "label": lambda: one.label("loans", 1, {"0": 1}, "decider"),
+            "correct": lambda: one.correct("loans", 1, "skip", "ann"),
+            "erase": lambda: one.erase("loans", "0", "root"),
+        }
+        asked[ask]()
+        assert check(two.export("loans")).problems == []
+
     def test_a_stream_starts_where_it_stood(self, database, start, clock):
         engine = start(database)
         engine.create(loans(waits=Waits(audit=30, grace=0)), "root")

@@ -146,7 +146,7 @@ def _filled(source: Store, connection: Connection, beside: dict[str, bytes]) -> 
 
 def _restored(source: Store, connection: Connection) -> dict[str, int]:
     streams = connection.scalar(select(func.count()).select_from(tables.streams))
-    require(streams == 0, "database", "be one without streams", f"{streams} streams")
+    require(streams == 0, "database", "be one without streams", streams)
     return _copied(source, connection)
 
 

@@ -274,12 +274,18 @@ class Live:
         return dict(response)
 
     def _decided(self, task: Task, now: float) -> Attempt | None:
-        """Decide, and hand the events to the writer, in the order of the log; None if the same key is on its way."""
+        """Decide, and hand the events to the writer, in the order of the log.
+
+        None if it has to be begun again: the same key is on its way, or what it was to follow did not become durable.
+        """
         with self.lock:
             if task.key is not None and task.key[:2] in self._under_way:
                 return None
             before = self.latest
-            sealed = seal(self.name, before.seq, before.hash, decide(before.state, task.command(before.state), now))
+            command = task.command(before.state)
+            if self.latest is not before:  # it looked into the log, so it waited for the disk, which may have refused
+                return None
+            sealed = seal(self.name, before.seq, before.hash, decide(before.state, command, now))
             after = self._followed(before, sealed)
             reply = task.reply(Outcome(before.state, after.state, sealed))
             if not sealed:
