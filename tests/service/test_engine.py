@@ -478,6 +478,14 @@ class TestProcesses:
         asked[ask]()
         assert check(two.export("loans")).problems == []
 
+    def test_what_is_ahead_in_vain_is_left_for_what_is_durable_also_at_the_same_place(self, database, start):
+        one, two = start(database), start(database)
+        one.create(loans(), "root")
+        live = one.streams.get("loans")
+        live.latest = live.durable._replace(hash="f" * 64)  # as if it had been refused, and another taken in its place
+        two.decide("loans", people(X), "decider")
+        assert live.current().opened == 1
+
     def test_a_stream_starts_where_it_stood(self, database, start, clock):
         engine = start(database)
         engine.create(loans(waits=Waits(audit=30, grace=0)), "root")

@@ -155,7 +155,7 @@ class Live:
         with self.lock:
             before = self.latest.hash
             while page := self._store.events(self.name, self.latest.seq, PAGE, asides=True):
-                if page[0].prev != self.latest.hash and self.latest.seq > self.durable.seq:
+                if page[0].prev != self.latest.hash and self.latest.hash != self.durable.hash:
                     self._go_back()
                     continue
                 _require_chain(self.latest, page)
@@ -171,7 +171,7 @@ class Live:
         if last is not None and last.exception() is not None:
             with self.lock:
                 # Whoever waited for it may not have come to it yet, or be gone.
-                if self._last is last and self.latest.seq > self.durable.seq:
+                if self._last is last and self.latest.hash != self.durable.hash:
                     self._go_back()
                     self.catch_up()
 
