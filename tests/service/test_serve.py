@@ -344,6 +344,14 @@ def test_the_command_comes_before_the_environment_before_the_file(tmp_path, monk
         configured()
 
 
+@pytest.mark.parametrize("name", ["lease", "tick", "max_seconds", "max_rate", "max_anonymous_rate"])
+@pytest.mark.parametrize("value", ["inf", "nan", "1e300", "0"])
+def test_a_number_that_no_clock_can_work_with_is_refused_by_name(tmp_path, name, value):
+    (tmp_path / "likewise.toml").write_text(f"{name} = {value}\n")
+    with pytest.raises(InvalidParameter, match=f"`{name}` is not right"):
+        configured(tmp_path / "likewise.toml")
+
+
 def test_another_process_gets_the_same_configuration_from_its_environment(tmp_path, monkeypatch):
     wanted = Configuration(database="postgresql://localhost/log", max_batch=7, behind_proxy=True, key=tmp_path / "key")
     for name, value in wanted.environment().items():

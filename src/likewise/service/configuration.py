@@ -16,6 +16,9 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from likewise.errors import InvalidParameter
 
+DAY = 86_400
+"""Seconds."""
+
 
 class Configuration(BaseSettings):
     """Everything that can be set about a service.
@@ -46,18 +49,22 @@ class Configuration(BaseSettings):
     behind_proxy: bool = Field(default=False, description="Something in front does TLS.")
     proxies: str = Field(default="127.0.0.1", description="Whose word to take for a caller's address, behind a proxy.")
     max_body: int = Field(default=2_000_000, ge=1024, description="Bytes in a request.")
-    max_seconds: float = Field(default=30, gt=0, description="Seconds in which the body of a request must be here.")
+    max_seconds: float = Field(
+        default=30, gt=0, le=DAY, description="Seconds in which the body of a request must be here."
+    )
     max_batch: int = Field(default=256, ge=1, description="People in a round.")
     max_features: int = Field(default=200, ge=1, description="Features of a stream.")
     max_sample: int = Field(default=5000, ge=1, description="People in the sample from which cuts are taken.")
     max_size: int = Field(default=100_000, ge=1, description="Cuts of a stream, or cells.")
     max_page: int = Field(default=1000, ge=1, description="Events on a page.")
-    max_rate: float = Field(default=30_000, gt=0, description="Requests a minute for each user.")
+    max_rate: float = Field(default=30_000, gt=0, le=1e9, description="Requests a minute for each user.")
     max_anonymous_rate: float = Field(
-        default=120, gt=0, description="Requests a minute without a token, from each address."
+        default=120, gt=0, le=1e9, description="Requests a minute without a token, from each address."
     )
-    lease: float = Field(default=600, gt=0, description="Seconds for which a claimed round stays with its auditor.")
-    tick: float = Field(default=0.5, gt=0, description="Seconds between two looks at what time has made due.")
+    lease: float = Field(
+        default=600, gt=0, le=365 * DAY, description="Seconds for which a claimed round stays with its auditor."
+    )
+    tick: float = Field(default=0.5, gt=0, le=DAY, description="Seconds between two looks at what time has made due.")
     threads: int = Field(default=40, ge=1, description="Requests that are worked on at once.")
 
     @property
