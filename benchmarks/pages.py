@@ -156,7 +156,7 @@ def measure(database: str) -> None:
         csrf = re.search(r'name="csrf" value="(\w+)"', _asked(client, "/export")[1])
         assert csrf is not None
         client.post(f"/streams/{NAME}/verify", data={"csrf": csrf[1]})
-        _waited(client, "verify", "/export", "Nothing is wrong")
+        _waited(client, "verify", "/export", "Nothing wrong was found")
         state = app.state.service.engine.streams.get(NAME).current()
         console.print(f"{state.opened:,} rounds, {state.totals.reported:,} reports, {summaries.BINS} bins")
 

@@ -6,6 +6,7 @@ twice happens once.
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import secrets
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from likewise.errors import LikewiseError, NotSupported, require
+from likewise.errors import InvalidParameter, LikewiseError, NotSupported, require
 
 try:
     import httpx
@@ -184,13 +185,16 @@ class Client:
 
     def export(self, stream: str, path: str | Path, *, people: bool = True) -> None:
         """Write the whole log to a file, for ``likewise verify``; a new file is for its owner only."""
-        with self._http.stream("GET", _at(stream, "export"), params={"people": people}) as answer:
-            if answer.is_error:
-                answer.read()
-                raise _refusal(answer)
-            with open(path, "wb", opener=_for_its_owner) as file:
-                for piece in answer.iter_bytes():
-                    file.write(piece)
+        try:
+            with self._http.stream("GET", _at(stream, "export"), params={"people": people}) as answer:
+                if answer.is_error:
+                    answer.read()
+                    raise _refusal(answer)
+                with open(path, "wb", opener=_for_its_owner) as file:
+                    for piece in answer.iter_bytes():
+                        file.write(piece)
+        except httpx.TransportError as error:
+            raise self._unreachable(error) from error
 
     def person(self, stream: str, person: str) -> dict[str, Any]:
         """One person's decision record."""
@@ -213,14 +217,17 @@ class Client:
         self, method: str, path: str, body: Any = None, params: Mapping[str, str | int | float] | None = None
     ) -> dict[str, Any]:
         headers = {} if method == "GET" else {"Idempotency-Key": secrets.token_hex(16)}
-        request = self._http.build_request(method, path, json=body, params=params, headers=headers)
+        content = None
+        if body is not None:
+            headers["Content-Type"], content = "application/json", _written(body)
+        request = self._http.build_request(method, path, content=content, params=params, headers=headers)
         for tried in range(self._retries + 1):
             last = tried == self._retries
             try:
                 answer = self._http.send(request)
             except httpx.TransportError as error:
                 if last:
-                    raise ServiceUnreachable(f"Nobody answers at {self._http.base_url}: {error}.") from error
+                    raise self._unreachable(error) from error
                 wait = _backoff(tried)
             else:
                 if last or not _passes(answer):
@@ -229,9 +236,29 @@ class Client:
             time.sleep(min(wait, LONGEST_WAIT))
         raise AssertionError("the last try returns or raises")
 
+    def _unreachable(self, error: httpx.TransportError) -> ServiceUnreachable:
+        said = str(error).rstrip(".")
+        return ServiceUnreachable(f"Nobody answers at {self._http.base_url}: {said}.")
+
 
 def _at(stream: str, *parts: str | int) -> str:
+    for part in (stream, *parts):  # as part of an address these mean another place
+        require(part not in ("", ".", ".."), "name", "be one that an address can hold", part)
     return "/".join(["/v1/streams", *(quote(str(part), safe="") for part in (stream, *parts))])
+
+
+def _written(body: Any) -> bytes:
+    """A body as JSON; the numbers of NumPy, which models give, as plain ones."""
+    try:
+        return json.dumps(body, allow_nan=False, default=_plain).encode()
+    except (TypeError, ValueError) as error:
+        raise InvalidParameter(f"What is sent must be plain texts and finite numbers: {error}.") from None
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"got a {type(value).__name__}")
 
 
 def _for_its_owner(path: str, flags: int) -> int:
@@ -256,9 +283,12 @@ def _passes(answer: httpx.Response) -> bool:
 
 
 def _answer(answer: httpx.Response) -> dict[str, Any]:
-    if answer.is_success:
-        return dict(answer.json()) if answer.content else {}
-    raise _refusal(answer)
+    if not answer.is_success:
+        raise _refusal(answer)
+    found = _object(answer) if answer.content else {}
+    if found is None:
+        raise ServiceUnreachable(f"Something else than the service answers at {answer.url.copy_with(path='/')}.")
+    return found
 
 
 def _refusal(answer: httpx.Response) -> ServiceRefused:
@@ -267,7 +297,13 @@ def _refusal(answer: httpx.Response) -> ServiceRefused:
 
 def _problem(answer: httpx.Response) -> dict[str, Any]:
     """The problem in an answer; something in between may have answered in its own words."""
-    if "json" not in answer.headers.get("content-type", ""):
-        return {}
-    found = answer.json()
-    return found if isinstance(found, dict) else {}
+    return _object(answer) or {}
+
+
+def _object(answer: httpx.Response) -> dict[str, Any] | None:
+    """The JSON object in an answer, if there is one."""
+    try:
+        found = answer.json()
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None

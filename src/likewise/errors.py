@@ -67,9 +67,16 @@ def require_number(value: Any, name: str, low: float, high: float = math.inf, *,
         must = "be positive" if above and low == 0 else f"be at least {low:g}"
     else:
         must = f"be in {'(' if above else '['}{low:g}, {high:g}{')' if below else ']'}"
-    number = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    number = isinstance(value, Real) and not isinstance(value, bool) and _finite(value)
     enough = number and (low < value if above else low <= value)
     require(enough and (value < high if below else value <= high), name, must, value)
+
+
+def _finite(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer that no float can hold
+        return False
 
 
 def require_whole(value: Any, name: str, low: int = 1) -> None:

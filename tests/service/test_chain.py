@@ -9,12 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from likewise.errors import InvalidParameter
 from likewise.service import verify_standalone
 from likewise.service.chain import CheckpointFile, Signer
 from likewise.service.events import Aside, Event, seal, stamp, unsealed
-from likewise.service.verify_standalone import GENESIS, canonical, event_hash, signed_bytes, verify_signature
+from likewise.service.verify_standalone import GENESIS, canonical, event_hash, main, signed_bytes, verify_signature
 
 SCRIPT = Path(verify_standalone.__file__)
 # RFC 8032, section 7.1, tests 1 to 3: public key, message, signature.
@@ -122,6 +124,30 @@ def test_a_key_is_made_once_for_its_owner_only(tmp_path):
     assert first.public_key == second.public_key
     assert path.stat().st_mode & 0o077 == 0
     assert [file.name for file in path.parent.iterdir()] == ["key.pem"]
+
+
+def test_what_is_no_key_is_named_and_left_as_it_is(tmp_path):
+    path, format = tmp_path / "service.key", serialization.PrivateFormat.PKCS8
+    hidden = Ed25519PrivateKey.generate().private_bytes(
+        serialization.Encoding.PEM, format, serialization.BestAvailableEncryption(b"hush")
+    )
+    for content in (b"", b"garbage", hidden):
+        path.write_bytes(content)
+        with pytest.raises(InvalidParameter, match="`key` must be the file of an Ed25519 private key"):
+            Signer.at(path)
+        assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("content", [b"", b"age,income\n30,20000\n"])
+def test_the_stand_alone_file_says_of_what_is_no_export_that_it_is_none(tmp_path, capsys, content):
+    (tmp_path / "other").write_bytes(content)
+    assert main([str(tmp_path / "other")]) == 1
+    said = capsys.readouterr().out
+    assert "There is no header: this is no export" in said
+    assert "should hold" not in said
+    with pytest.raises(SystemExit, match="2"):
+        main([str(tmp_path / "none")])
+    assert f"There is no file {tmp_path / 'none'} here." in capsys.readouterr().err
 
 
 def test_checkpoints_are_added_to_their_file_and_read_again(tmp_path):

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import httpx
+import numpy as np
 import pytest
 from serving import STREAM, operation_of, people
 
@@ -132,6 +133,39 @@ def test_a_refusal_is_an_error_with_the_problem_and_is_not_tried_again(service, 
             client.export("loans", "nowhere")
         assert refused.value.status == 403
     assert waits == []
+
+
+def test_numbers_of_numpy_are_numbers_and_what_is_none_is_not_sent(service):
+    with Client(service.url, service.tokens["admin"]) as client:
+        one = {"id": "x", "features": {"score": np.float32(0.5), "age": np.int64(40)}}
+        t = client.decide("loans", [one])["round"]
+        assert client.label("loans", t, {"x": np.int64(1)})["disposition"] == "joined"
+        for wrong in (float("nan"), {1, 2}):
+            with pytest.raises(InvalidParameter, match="What is sent must be plain texts and finite numbers"):
+                client.decide("loans", [{"id": "y", "features": {"score": wrong, "age": 40}}])
+
+
+def test_an_answer_of_somebody_else_and_an_export_from_nobody_are_said_to_be_that(tmp_path):
+    page = httpx.MockTransport(lambda request: httpx.Response(200, text="<html>"))
+    with Client("http://here", "lw_x", transport=page) as client, pytest.raises(ServiceUnreachable, match="else than"):
+        client.stream("loans")
+
+    def nobody(request):
+        raise httpx.ConnectError("refused")
+
+    client = Client("http://here", "lw_x", transport=httpx.MockTransport(nobody))
+    with client, pytest.raises(ServiceUnreachable, match="Nobody answers at http://here: refused"):
+        client.export("loans", tmp_path / "export.jsonl")
+
+
+@pytest.mark.parametrize("name", ["", ".", ".."])
+def test_a_name_that_would_lead_elsewhere_is_not_sent(name):
+    sent = []
+    with Client("http://here", "lw_x", transport=httpx.MockTransport(sent.append)) as client:
+        for ask in (client.person, client.erase):
+            with pytest.raises(InvalidParameter, match="address"):
+                ask("loans", name)
+    assert sent == []
 
 
 def test_when_nobody_answers_it_says_so(waits):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import re
+import subprocess
+import sys
 
 import pytest
 from serving import STREAM, until
@@ -96,3 +99,19 @@ def test_a_write_that_the_database_could_not_take_names_nobody(database, caplog)
             store.write(away)
     assert "A write failed: OperationalError (RuntimeError): the disk is full" in caplog.text
     assert SECRET not in caplog.text
+
+
+WORKER = """
+import logging, sys
+from likewise.service.configuration import Configuration
+from likewise.service.http import server_app
+server_app(Configuration(database=sys.argv[1]))
+logging.getLogger("likewise.service").warning("something is the matter")
+"""
+
+
+def test_every_worker_says_when_and_how_bad(tmp_path):
+    """Each is a process of its own, in which the command has set up nothing."""
+    command = [sys.executable, "-c", WORKER, str(tmp_path / "log.db")]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \S+ likewise.service WARNING something is the matter\n", said), said

@@ -400,6 +400,19 @@ class TestLeases:
             engine.audit("loans", 1, "none", "bob")
         engine.audit("loans", 1, "none", "ann")
 
+    def test_a_lease_that_ran_out_is_still_its_holder_s_to_renew_until_somebody_else_claims(self, loans_engine, clock):
+        engine = loans_engine
+        engine.decide("loans", people(X), "decider")
+        engine.claim("loans", "ann", seconds=60)
+        clock.forward(3600)
+        engine.sweep()
+        engine.renew("loans", 1, "ann", seconds=60)
+        assert engine.claim("loans", "bob") is None
+        clock.forward(3600)
+        assert engine.claim("loans", "bob")["round"] == 1
+        with pytest.raises(Conflict, match="another auditor"):
+            engine.renew("loans", 1, "ann")
+
     def test_twenty_auditors_at_once_get_twenty_rounds(self, loans_engine):
         for _ in range(20):
             loans_engine.decide("loans", people(X), "decider")
@@ -430,6 +443,48 @@ class TestProcesses:
         assert second.decide("loans", people(X), "decider")["policy_version"] == 1
         with pytest.raises(Conflict):
             second.audit("loans", 1, "none", "bob")
+
+    @pytest.mark.parametrize("ask", ["label", "correct", "erase"])
+    def test_what_looks_into_the_log_follows_it_and_not_what_was_refused_meanwhile(
+        self, database, start, monkeypatch, ask
+    ):
+        """Another process was faster, and whoever asked for what was refused has gone: nobody has noticed it yet."""
+        one, two = start(database), start(database)
+        one.create(loans(waits=Waits(label=0, grace=0)), "root")
+        one.decide("loans", people(X), "decider")
+        one.audit("loans", 1, "none", "ann")
+        one.tick()
+        one.decide("loans", people(X), "decider")
+
+        async def leave():
+            task = asyncio.create_task(one.decide_soon("loans", people(X), "decider"))
+            await asyncio.sleep(0)
+            task.cancel()
+
+        two.decide("loans", people(X), "decider")
+        on_a_loop(leave())
+        submit = one.store.submit
+
+        def checked(append):
+            assert append.sealed[0].prev == two.store.head("loans")[1]
+            return submit(append)
+
+        monkeypatch.setattr(one.store, "submit", checked)
+        asked = {
+            "label": lambda: one.label("loans", 1, {"0": 1}, "decider"),
+            "correct": lambda: one.correct("loans", 1, "skip", "ann"),
+            "erase": lambda: one.erase("loans", "0", "root"),
+        }
+        asked[ask]()
+        assert check(two.export("loans")).problems == []
+
+    def test_what_is_ahead_in_vain_is_left_for_what_is_durable_also_at_the_same_place(self, database, start):
+        one, two = start(database), start(database)
+        one.create(loans(), "root")
+        live = one.streams.get("loans")
+        live.latest = live.durable._replace(hash="f" * 64)  # as if it had been refused, and another taken in its place
+        two.decide("loans", people(X), "decider")
+        assert live.current().opened == 1
 
     def test_a_stream_starts_where_it_stood(self, database, start, clock):
         engine = start(database)

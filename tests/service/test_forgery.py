@@ -15,8 +15,8 @@ from likewise.service.chain import CheckpointFile
 from likewise.service.engine import Engine
 from likewise.service.problems import BrokenLog
 from likewise.service.store import Store
-from likewise.service.verify import verify
-from likewise.service.verify_standalone import commitment
+from likewise.service.verify import sentences, verify
+from likewise.service.verify_standalone import commitment, main
 
 X = np.random.default_rng(2).random((3, 2))
 
@@ -356,6 +356,28 @@ def test_an_export_that_is_written_while_somebody_is_erased_still_verifies(start
     found = verify(write(tmp_path / "export.jsonl", [*seen, *lines]), key=engine.signer.public_key)
     assert found.first is None
     assert found.findings.erased == 1
+
+
+def test_both_checkers_close_with_the_same_words(exported, tmp_path, capsys):
+    export = write(tmp_path / "export.jsonl", exported[0])
+    assert main([str(export), "--key", SIGNER.public_key, "--checkpoints", str(exported[1])]) == 0
+    assert capsys.readouterr().out.endswith("\nNothing wrong was found.\n")
+    without = verify(export, key=SIGNER.public_key, checkpoints=exported[1], replay=False)
+    assert sentences(without)[-1] == "Nothing wrong was found."
+
+
+def test_a_receipt_is_good_however_it_was_written_down_and_half_a_line_beside_it_is_only_said(exported, tmp_path):
+    lines = exported[0]
+    some = lines[events(lines)[19]]
+    receipt = SIGNER.sign("loans", 20, some["hash"], some["at"])
+    export, kept = write(tmp_path / "export.jsonl", lines), tmp_path / "kept.jsonl"
+    kept.write_text('{"stream":"lo\n' + json.dumps(dict(reversed(receipt.items()))))
+    found = verify(export, key=SIGNER.public_key, checkpoints=kept, replay=False)
+    assert found.first is None
+    assert any("kept elsewhere is of event 20" in note for note in found.findings.notes)
+    assert any("Line 1 of" in note and "no checkpoint" in note for note in found.findings.notes)
+    kept.write_text(json.dumps(receipt | {"hash": "0" * 64}))
+    assert verify(export, key=SIGNER.public_key, checkpoints=kept, replay=False).first is not None
 
 
 def test_half_a_line_that_a_power_cut_left_spoils_no_checkpoint(tmp_path):

@@ -107,10 +107,20 @@ def test_no_round_is_in_front_of_two_auditors(service):
     service.decider.post(ROUNDS, json={"people": people(1)})
     assert service.auditor.post(f"{LOANS}/audits/claim").json()["round"] == 1
     assert other.post(f"{LOANS}/audits/claim").status_code == 204
-    assert other.post(f"{ROUNDS}/1/audit/renew").status_code == 409
+    assert "another auditor" in other.post(f"{ROUNDS}/1/audit/renew").json()["detail"]
     assert service.auditor.post(f"{ROUNDS}/1/audit/renew").status_code == 200
     assert service.auditor.post(f"{ROUNDS}/1/audit/release").status_code == 204
     assert other.post(f"{LOANS}/audits/claim").json()["round"] == 1
+
+
+def test_only_a_round_that_was_claimed_can_be_kept(service):
+    for t in (1, 2):
+        service.decider.post(ROUNDS, json={"people": people(t)})
+    never = service.auditor.post(f"{ROUNDS}/2/audit/renew")
+    assert never.status_code == 409
+    assert "claim" in never.json()["detail"]
+    assert service.auditor.post(f"{LOANS}/audits/claim").json()["round"] == 1
+    assert service.auditor.post(f"{ROUNDS}/3/audit/renew").status_code == 404
 
 
 def test_a_stopped_stream_says_why_and_decides_again_when_resumed(service):
@@ -216,6 +226,7 @@ BAD_ROUNDS = {
     "a text for a number": ({"people": [{"id": "x", "features": {"score": "high", "age": 1}}]}, 422, "score"),
     "a truth for a number": ({"people": [{"id": "x", "features": {"score": True, "age": 1}}]}, 422, "score"),
     "an unknown field": ({"people": [ONE], "persons": []}, 422, "/persons"),
+    "an id that means a place": ({"people": [{**ONE, "id": ".."}]}, 422, "id"),
 }
 
 
@@ -259,7 +270,19 @@ BAD_STREAMS = {
         "100000",
     ),
     "an unknown learner": ({"learner": "oracle"}, "learner"),
-    "an endless wait": ({"waits": {"grace": -1}}, "grace"),
+    "a wait below zero": ({"waits": {"grace": -1}}, "grace"),
+    "a wait beyond the calendar": ({"waits": {"grace": 1e12}}, "grace"),
+    "an alpha that no float holds": ({"alpha": 10**399}, "alpha"),
+    "a horizon that no float holds": ({"horizon": 10**399}, "horizon"),
+    "costs that no sum holds": ({"costs": [1e308, 1e308]}, "costs"),
+    "a penalty that no sum holds": ({"penalty": 1e308}, "penalty"),
+    "a count of cuts for a category": (
+        {"features": [{"name": "town", "kind": "category", "levels": ["n", "s"]}], "cuts": {"town": 4},
+         "sample": [{"town": "n"}]},
+        "cuts",
+    ),
+    "a count of cuts without a sample": ({"cuts": {"score": 4}}, "sample"),
+    "more cuts than memory": ({"cuts": {"score": 10**12}, "sample": [{"score": 0.1}]}, "cuts"),
     "a seed below zero": ({"seed": -1}, "seed"),
 }  # fmt: skip
 
@@ -283,6 +306,40 @@ def test_every_other_refusal_has_the_same_shape(strict):
     refused(strict, "PUT", f"{ROUNDS}/1/labels", 404, "1", json={"labels": {"x": 1}})
     refused(strict, "GET", f"{LOANS}/events?limit=1001", 422, "1000")
     refused(strict, "POST", "/v1/streams", 409, "loans", json=STREAM)
+
+
+def test_a_wrong_value_is_named_by_its_place_in_the_body(strict):
+    wrong = {"people": [ONE, {"id": "y", "features": {"score": [0.5], "age": 1}}]}
+    answer = refused(strict, "POST", ROUNDS, 422, "/people/1/features/score: ", json=wrong)
+    assert {one["where"] for one in answer.json()["errors"]} == {"/people/1/features/score"}
+    wrong = {**STREAM, "alpha": "much", "cuts": {"score": [0.1, True]}}
+    answer = refused(strict, "POST", "/v1/streams", 422, "/alpha: ", json=wrong)
+    assert {"/alpha", "/cuts/score/1"} <= {one["where"] for one in answer.json()["errors"]}
+    refused(strict, "PUT", f"{ROUNDS}/1/labels", 422, "/labels: ", json={"label": {"x": 1}})
+
+
+def test_a_refused_method_is_told_every_method_there_is(strict):
+    assert refused(strict, "PUT", LOANS, 405).headers["Allow"] == "GET, PATCH"
+    assert refused(strict, "DELETE", "/v1/streams", 405).headers["Allow"] == "GET, POST"
+    assert refused(strict, "POST", f"{LOANS}/people/x", 405).headers["Allow"] == "DELETE, GET"
+
+
+def test_words_that_no_database_holds_are_refused_by_what_is_wrong_with_them(strict):
+    answer = refused(strict, "POST", f"{LOANS}/stop", 422, "reason", json={"reason": "for\0ever"})
+    assert "NUL" in answer.json()["detail"]
+
+
+def test_a_penalty_that_grows_beyond_its_theorem_is_promised_nothing(service):
+    body = {**STREAM, "name": "growing", "penalty": {"first": 10, "growth": 0.1}}
+    assert service.admin.post("/v1/streams", json=body).status_code == 201
+    service.decider.post("/v1/streams/growing/rounds", json={"people": people(1)})
+    service.auditor.put("/v1/streams/growing/rounds/1/audit", json={"verdict": "none"})
+    labels = {one["id"]: 1 for one in people(1)}
+    service.decider.put("/v1/streams/growing/rounds/1/labels", json={"labels": labels})
+    regret = service.viewer.get("/v1/streams/growing").json()["regret"]
+    assert regret["promised"]["error_regret"] is None
+    assert regret["promised"]["violations"] > 0
+    assert service.viewer.get("/v1/streams/growing/certificate").json()["lagrangian_regret"] == regret
 
 
 def test_a_long_body_is_refused_whether_it_says_so_or_not(strict):

@@ -12,6 +12,7 @@ from loans import Fold, far_apart, fingerprint, from_class, loans, people
 
 import likewise as lw
 from likewise.service.events import seal
+from likewise.service.settings import Feature
 from likewise.service.store import Append
 from likewise.service.streams import Streams
 from likewise.service.verify_standalone import GENESIS
@@ -136,6 +137,26 @@ def test_labels_that_came_count_in_the_certificate_while_their_round_waits_for_i
     assert after["unseen"] == before["unseen"] == 1
     wrong = 1 - chances[0] + chances[1] + 1 - chances[2]
     assert after["error"] == pytest.approx(before["error"] + wrong)
+
+
+def test_an_auditor_contradicts_themselves_about_people_whom_only_a_sensitive_feature_tells_apart(new_database, start):
+    engine = start(new_database("sqlite"))
+    features = (Feature("score"), Feature("sex", sensitive=True))
+    engine.create(loans(features=features, cuts={"score": (0.5,)}), "root")
+
+    def asked(sex):
+        rows = [{"score": score, "sex": float(one)} for score, one in zip((0.1, 0.9), sex, strict=True)]
+        found = engine.decide("loans", [{"id": str(i), "features": row} for i, row in enumerate(rows)], "decider")
+        engine.label("loans", found["round"], {"0": 0, "1": 1}, "decider")
+        return found["round"]
+
+    for _ in range(3):
+        engine.audit("loans", asked((0, 1)), "none", "ann")
+    clear, reported = asked((0, 1)), asked((1, 0))
+    engine.audit("loans", clear, "none", "ann")
+    engine.audit("loans", reported, "pair", "ann", pair=["0", "1"])
+    (bracket,) = engine.certificate("loans")["brackets"]
+    assert (bracket["round"], bracket["cleared"], bracket["contradicts"]) == (reported, clear, True)
 
 
 @pytest.fixture(scope="module")

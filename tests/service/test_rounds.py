@@ -101,10 +101,10 @@ class TestLife:
     def test_a_batch_has_one_to_k_different_people(self):
         fold = Fold()
         for X in (np.empty((0, 2)), np.zeros((5, 2))):
-            with pytest.raises(InvalidParameter, match="be 1 to 4 people"):
+            with pytest.raises(InvalidParameter, match="`people` must be 1 to 4, got"):
                 fold.open(X)
         asides = [Aside(ref, "person", 1, "00", {"id": "same", "features": {}}) for ref in ("a", "b")]
-        with pytest.raises(InvalidParameter, match="different people"):
+        with pytest.raises(InvalidParameter, match="nobody more than once"):
             fold.do(commands.RequestDecisions(asides, np.zeros(2), "d"))
 
     def test_a_stopped_stream_decides_nothing_but_still_hears_labels_and_audits(self):

@@ -173,6 +173,47 @@ def test_what_is_no_export_is_not_checked(refused, tmp_path, content):
     assert refused("verify", "README.md") == "There is no file README.md here."
 
 
+def test_a_file_of_settings_that_cannot_be_read_is_one_sentence(refused, tmp_path):
+    for content in (b"max_batch = = 3\n", b"\xff\xfe\n"):
+        (tmp_path / "likewise.toml").write_bytes(content)
+        said = refused("serve", "--config", "likewise.toml")
+        assert said.startswith("`config` must be a TOML file, got 'likewise.toml', which is none: ")
+    (tmp_path / "likewise.toml").write_text("max_bach = 3\n")
+    said = refused("serve", "--config", "likewise.toml")
+    assert said == "There is no setting `max_bach`; the nearest is `max_batch`."
+
+
+def test_a_folder_is_no_database_and_no_folder_takes_no_backup(refused, tmp_path):
+    (tmp_path / "folder").mkdir()
+    said = "`database` must be a file, got 'folder', which is a folder."
+    assert refused("serve", "--port", "0", "--database", "folder") == said
+    likewise("user", "add", "ann", "--role", "auditor", "--database", "loans.db")
+    said = "`file` must be in a folder that exists, got 'none/backup'."
+    assert refused("backup", "none/backup", "--database", "loans.db") == said
+
+
+def test_an_address_with_an_option_that_postgresql_does_not_know_is_told_so(refused):
+    said = refused("user", "list", "--database", "postgresql://127.0.0.1/loans?colour=red")
+    assert 'invalid connection option "colour"' in said
+
+
+def test_what_is_no_key_and_no_certificate_is_said_before_a_token_is_told(refused, tmp_path):
+    (tmp_path / "loans.key").write_text("garbage")
+    likewise("user", "add", "ann", "--role", "auditor", "--database", "loans.db")
+    said = refused("serve", "--port", "0", "--database", "loans.db")
+    assert said == "`key` must be the file of an Ed25519 private key without password, got loans.key."
+    for certificate in ("loans.key", "none.pem"):
+        said = refused("serve", "--port", "0", "--tls-certificate", certificate, "--tls-key", "loans.key")
+        assert said.startswith("`tls_certificate` and `tls_key` must be PEM files")
+
+
+def test_a_token_lasts_no_longer_than_dates_can_say(refused):
+    likewise("user", "add", "bob", "--role", "auditor", "--database", "loans.db")
+    said = refused("user", "add", "ann", "--role", "auditor", "--days", "1e7", "--database", "loans.db")
+    assert said == "`days` must be in (0, 36500], got 10000000.0."
+    assert "until 2" in likewise("user", "add", "ann", "--role", "auditor", "--days", 36500, "--database", "loans.db")
+
+
 @pytest.mark.parametrize("demo", [[], ["--demo"]])
 def test_a_port_in_use_is_said_before_anything_is_made_or_told(refused, demo):
     with socket.socket() as taken:
@@ -301,6 +342,14 @@ def test_the_command_comes_before_the_environment_before_the_file(tmp_path, monk
     monkeypatch.setenv("LIKEWISE_PORT", "many")
     with pytest.raises(InvalidParameter, match="port"):
         configured()
+
+
+@pytest.mark.parametrize("name", ["lease", "tick", "max_seconds", "max_rate", "max_anonymous_rate"])
+@pytest.mark.parametrize("value", ["inf", "nan", "1e300", "0"])
+def test_a_number_that_no_clock_can_work_with_is_refused_by_name(tmp_path, name, value):
+    (tmp_path / "likewise.toml").write_text(f"{name} = {value}\n")
+    with pytest.raises(InvalidParameter, match=f"`{name}` is not right"):
+        configured(tmp_path / "likewise.toml")
 
 
 def test_another_process_gets_the_same_configuration_from_its_environment(tmp_path, monkeypatch):

@@ -79,7 +79,14 @@ class TestContract:
             store.append(Append(seal("loans", 1, "f" * 64, [note(2)])))
 
     @pytest.mark.parametrize(
-        "statement", ["UPDATE events SET data = '{}'", "DELETE FROM events", "DELETE FROM events WHERE seq = 1"]
+        "statement",
+        [
+            "UPDATE events SET data = '{}'",
+            "DELETE FROM events",
+            "DELETE FROM events WHERE seq = 1",
+            "INSERT INTO events SELECT stream, seq, prev, hash, kind, version, at, round, '{}' FROM events "
+            "WHERE seq = 1 ON CONFLICT (stream, seq) DO UPDATE SET data = '{}'",
+        ],
     )
     def test_the_log_is_never_changed(self, store, statement):
         written = sealed(store, "loans", note(1), note(2))
@@ -309,6 +316,16 @@ class TestSQLite:
     @pytest.fixture
     def store(self, new_database, open_store):
         return open_store(new_database("sqlite"))
+
+    def test_an_event_is_not_replaced_either(self, tmp_path, open_store):
+        store = open_store(tmp_path / "log.db")
+        written = sealed(store, "loans", note(1), note(2))
+        store.append(Append(written))
+        columns = "stream, seq, prev, hash, kind, version, at, round, '{}'"
+        replaced = text(f"INSERT OR REPLACE INTO events SELECT {columns} FROM events WHERE seq = 1")
+        with pytest.raises(IntegrityError, match="never changed"):
+            store.write(lambda connection: connection.execute(replaced))
+        assert store.events("loans") == written
 
     def test_it_writes_ahead_and_waits_for_the_disk(self, store):
         for connect in (store.read, store._writers.connect):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import ipaddress
-import logging
 import os
 import signal
 import sys
@@ -14,6 +13,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from socket import AF_INET, AF_INET6, IPPROTO_TCP, SO_REUSEADDR, SOL_SOCKET, TCP_NODELAY, socket
+from ssl import PROTOCOL_TLS_SERVER, SSLContext
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -74,6 +74,7 @@ def serve(
             tls_key=tls_key,
         )
         check(configuration)
+        _check_files(configuration.tls_certificate, configuration.tls_key)
         _serve(configuration, demo, kept=folder is None)
 
 
@@ -93,8 +94,9 @@ def _folder(wanted: bool) -> Iterator[Path | None]:
 
 
 def _serve(configuration: Configuration, demo: bool, kept: bool) -> None:
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
-    logging.getLogger("alembic").setLevel(logging.WARNING)
+    from likewise.service.discretion import begin_log
+
+    begin_log()
     # Before anything is begun or told: a token that is shown once must not be lost to a port that is taken.
     with _listening(configuration) as bound:
         if configuration.workers == 1:
@@ -134,12 +136,13 @@ def _introduce(configuration: Configuration, address: str) -> None:
     from likewise.service.chain import Signer
 
     with open_tokens(configuration.database, None, new=True) as tokens:
+        key = Signer.at(configuration.key_file).public_key  # before a token, which would be told to no end
         token = tokens.first()
     if token is not None:
         _say(f"This is the first start. The administrator's token, shown only now:\n{token}")
         if not configuration.behind_proxy:  # only the operator knows the proxy's address
             _say(f"Log in with it at {address}")
-    _say(f"Checkpoints are signed; the public key that checks them: {Signer.at(configuration.key_file).public_key}")
+    _say(f"Checkpoints are signed; the public key that checks them: {key}")
 
 
 def _listening(configuration: Configuration) -> socket:
@@ -194,6 +197,18 @@ def check(configuration: Configuration) -> None:
             f"`host` must be a loopback address, as tokens would travel in the clear, got {configuration.host!r}; give "
             "tls_certificate and tls_key, or say behind_proxy if something in front does TLS."
         )
+
+
+def _check_files(certificate: Path | None, key: Path | None) -> None:
+    """Refuse what is no certificate before the server would, which by then has told its token."""
+    if certificate is not None:
+        try:
+            SSLContext(PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
+        except OSError:  # also what isn't a certificate, or one of another key
+            raise InvalidParameter(
+                "`tls_certificate` and `tls_key` must be PEM files of a certificate and its key without password, got "
+                f"{str(certificate)!r} and {str(key)!r}."
+            ) from None
 
 
 def _loopback(host: str) -> bool:

@@ -44,6 +44,7 @@ def backup(configuration: Configuration, path: str | Path) -> dict[str, int]:
     """
     path = Path(path)
     require(not path.exists(), "file", "be a file that isn't there yet", str(path))
+    require(path.parent.is_dir(), "file", "be in a folder that exists", str(path))
     require_there(configuration.database)
     # Checkpoints are read before the log: it holds every event that they speak of.
     beside = {"key": _content(configuration.key_file), "checkpoints": _whole_lines(configuration.checkpoint_file)}
@@ -145,7 +146,7 @@ def _filled(source: Store, connection: Connection, beside: dict[str, bytes]) -> 
 
 def _restored(source: Store, connection: Connection) -> dict[str, int]:
     streams = connection.scalar(select(func.count()).select_from(tables.streams))
-    require(streams == 0, "database", "be one without streams", f"{streams} streams")
+    require(streams == 0, "database", "be one without streams", streams)
     return _copied(source, connection)
 
 

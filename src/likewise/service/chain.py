@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
@@ -51,9 +52,12 @@ class Signer:
         path = Path(path)
         if not path.exists():
             _create(path, cls.generate()._pem())
-        key = load_pem_private_key(path.read_bytes(), password=None)
+        try:
+            key = load_pem_private_key(path.read_bytes(), password=None)
+        except (ValueError, TypeError, UnsupportedAlgorithm):  # TypeError: it has a password
+            key = None
         if not isinstance(key, Ed25519PrivateKey):
-            raise InvalidParameter(f"`key` must be an Ed25519 private key, got another kind in {path}.")
+            raise InvalidParameter(f"`key` must be the file of an Ed25519 private key without password, got {path}.")
         return cls(key)
 
     def _pem(self) -> bytes:

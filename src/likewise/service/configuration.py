@@ -6,13 +6,18 @@ from a TOML file, else from the defaults here.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
+from tomllib import TOMLDecodeError
 from typing import Any
 
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from likewise.errors import InvalidParameter
+
+DAY = 86_400
+"""Seconds."""
 
 
 class Configuration(BaseSettings):
@@ -44,18 +49,22 @@ class Configuration(BaseSettings):
     behind_proxy: bool = Field(default=False, description="Something in front does TLS.")
     proxies: str = Field(default="127.0.0.1", description="Whose word to take for a caller's address, behind a proxy.")
     max_body: int = Field(default=2_000_000, ge=1024, description="Bytes in a request.")
-    max_seconds: float = Field(default=30, gt=0, description="Seconds in which the body of a request must be here.")
+    max_seconds: float = Field(
+        default=30, gt=0, le=DAY, description="Seconds in which the body of a request must be here."
+    )
     max_batch: int = Field(default=256, ge=1, description="People in a round.")
     max_features: int = Field(default=200, ge=1, description="Features of a stream.")
     max_sample: int = Field(default=5000, ge=1, description="People in the sample from which cuts are taken.")
     max_size: int = Field(default=100_000, ge=1, description="Cuts of a stream, or cells.")
     max_page: int = Field(default=1000, ge=1, description="Events on a page.")
-    max_rate: float = Field(default=30_000, gt=0, description="Requests a minute for each user.")
+    max_rate: float = Field(default=30_000, gt=0, le=1e9, description="Requests a minute for each user.")
     max_anonymous_rate: float = Field(
-        default=120, gt=0, description="Requests a minute without a token, from each address."
+        default=120, gt=0, le=1e9, description="Requests a minute without a token, from each address."
     )
-    lease: float = Field(default=600, gt=0, description="Seconds for which a claimed round stays with its auditor.")
-    tick: float = Field(default=0.5, gt=0, description="Seconds between two looks at what time has made due.")
+    lease: float = Field(
+        default=600, gt=0, le=365 * DAY, description="Seconds for which a claimed round stays with its auditor."
+    )
+    tick: float = Field(default=0.5, gt=0, le=DAY, description="Seconds between two looks at what time has made due.")
     threads: int = Field(default=40, ge=1, description="Requests that are worked on at once.")
 
     @property
@@ -115,8 +124,14 @@ def configured(file: str | Path | None = None, **given: Any) -> Configuration:
         kind = type("Configuration", (Configuration,), {"model_config": settings})
     try:
         found: Configuration = kind(**{name: value for name, value in given.items() if value is not None})
+    except (TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidParameter(f"`config` must be a TOML file, got {str(file)!r}, which is none: {error}.") from None
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            close = get_close_matches(name, Configuration.model_fields, 1)
+            nearest = f"the nearest is `{close[0]}`" if close else "docs/service.md lists those there are"
+            raise InvalidParameter(f"There is no setting `{name}`; {nearest}.") from None
         raise InvalidParameter(f"`{name}` is not right: {first['msg']}, got {first.get('input')!r}.") from None
     return found

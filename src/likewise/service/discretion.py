@@ -6,12 +6,19 @@ they are left out, except where they are known to be ours or to be about the dat
 
 from __future__ import annotations
 
+import logging
 import traceback
 from collections.abc import Iterator
 
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
 from likewise.service.problems import BrokenLog
+
+
+def begin_log() -> None:
+    """Write the log of this process to standard error, each line with its time; what is set up already stays."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
+    logging.getLogger("alembic").setLevel(logging.WARNING)
 
 
 def told(error: BaseException) -> str:

@@ -26,6 +26,7 @@ from likewise.service.events import Aside, stamp
 from likewise.service.export import export
 from likewise.service.forgetting import Forgetting
 from likewise.service.problems import BrokenLog, Conflict, Unknown
+from likewise.service.rounds import require_past
 from likewise.service.settings import Settings, plain_text
 from likewise.service.standing import standing
 from likewise.service.state import OpenRound, State
@@ -37,8 +38,8 @@ SMALL_BATCH = 50
 """People who are decided about in a moment; more would hold up an event loop."""
 TOGETHER = 50
 """Rounds that the clock moves on in one go."""
-KEYS_KEPT = 86_400.0
-"""Seconds for which an idempotency key is remembered, at least."""
+KEPT = 86_400.0
+"""Seconds for which an idempotency key, and a lease that ran out, is remembered, at least."""
 CHECKPOINTS_READ = 1_000_000
 """Bytes at the end of the file of checkpoints that a log is held against when it is read."""
 NOTE_LIMIT = 2000
@@ -204,13 +205,16 @@ class Engine:
         return None
 
     def renew(self, stream: str, t: int, auditor: str, seconds: float = 600.0) -> dict[str, Any]:
-        """Keep a leased round for longer: {round, until}."""
+        """Keep a leased round for longer: {round, until}. One that was never claimed can't be had this way."""
         require_number(seconds, "seconds", 0, open_at="low")
-        now = self.clock()
-        if t not in self.streams.get(stream).current().rounds:
+        now, state = self.clock(), self.streams.get(stream).current()
+        if t not in state.rounds:
+            require_past(state, t)
             raise Conflict(f"Round {t} is closed.")
-        if not self.leases.take(stream, t, auditor, now, now + seconds):
-            raise Conflict(f"Round {t} is in front of another auditor.")
+        if not self.leases.renew(stream, t, auditor, now + seconds):
+            if t in self.leases.current(stream, now):
+                raise Conflict(f"Round {t} is in front of another auditor.")
+            raise Conflict(f"Round {t} is not in front of you; claim one first.")
         return {"round": t, "until": stamp(now + seconds)}
 
     def audit_view(self, stream: str, one: OpenRound) -> dict[str, Any]:
@@ -414,9 +418,9 @@ class Engine:
 
     def sweep(self) -> None:
         """Forget leases and idempotency keys that are too old to matter."""
-        now = self.clock()
-        self.leases.sweep(now)
-        self.store.forget_responses(now - KEYS_KEPT)
+        before = self.clock() - KEPT
+        self.leases.sweep(before)
+        self.store.forget_responses(before)
 
     def sign_heads(self) -> None:
         """Write a signed checkpoint of every stream that has moved since the last one."""
@@ -478,7 +482,11 @@ def _advance(t: int) -> Task:
 
 def _id(person: Any) -> str:
     require(isinstance(person, Mapping), "people", "be objects with id and features", type(person).__name__)
-    return plain_text(person.get("id"), "id")
+    name = plain_text(person.get("id"), "id")
+    # Whoever sends an address takes these for steps up the path: such a person could be neither read nor erased.
+    if name in (".", ".."):
+        require(False, "id", "be something that an address can hold", name)
+    return name
 
 
 def _reference() -> str:
@@ -492,8 +500,9 @@ def _remark(t: int, reason: str, note: str) -> Aside | None:
 
 def _words(text: Any, name: str) -> str:
     """Free words: no NUL, which PostgreSQL refuses, and no half characters, which UTF-8 does."""
-    whole = isinstance(text, str) and len(text) <= NOTE_LIMIT and "\0" not in text and not _broken(text)
-    require(whole, name, f"be a text of at most {NOTE_LIMIT} characters", type(text).__name__)
+    short = isinstance(text, str) and len(text) <= NOTE_LIMIT
+    require(short, name, f"be a text of at most {NOTE_LIMIT} characters", type(text).__name__)
+    require("\0" not in text and not _broken(text), name, "hold no NUL and no half characters", text[:40])
     return str(text).strip()
 
 

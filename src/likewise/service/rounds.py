@@ -73,13 +73,13 @@ def _create(state: State, command: CreateStream, now: float) -> list[Fact]:
 
 def _request(state: State, command: RequestDecisions, now: float) -> list[Fact]:
     if state.stopped is not None:
-        raise Stopped(f"The stream is stopped: {state.stopped}")
+        raise Stopped(f"The stream is stopped until an administrator resumes it: {state.stopped}")
     model, policy = state.stream, state.policy
     assert policy is not None, "a live stream knows its learner"
     k, ids = model.settings.largest_batch, [person.person for person in command.people]
-    require(1 <= len(ids) <= k, "people", f"be 1 to {k} people", f"{len(ids)} of them")
+    require(1 <= len(ids) <= k, "people", f"be 1 to {k}", len(ids))
     twice = sorted({str(name) for name in ids if ids.count(name) > 1})
-    require(not twice, "people", "be different people", f"{twice[:3]} more than once")
+    require(not twice, "people", "hold nobody more than once", twice[:3])
     chances = model.probabilities(policy, model.encode([person.content["features"] for person in command.people]))
     decisions = command.thresholds < chances
     people = [
@@ -104,7 +104,7 @@ def _receive(state: State, command: ReceiveLabels, now: float) -> list[Fact]:
     one = state.rounds.get(command.round)
     ids, known = (command.ids, command.known) if one is None else (one.ids, one.known)
     if one is None:
-        _require_past(state, command.round)
+        require_past(state, command.round)
     fresh = _fresh_labels(command.round, command.labels, ids, known)
     if not fresh:
         return []
@@ -189,7 +189,7 @@ def _correct(state: State, command: CorrectAudit, now: float) -> list[Fact]:
     one = state.rounds.get(command.round)
     if one is not None and (one.verdict is None or one.verdict.outcome != "expired"):
         raise Conflict(f"Round {command.round} is still open: audit it, or take its verdict back.")
-    _require_past(state, command.round)
+    require_past(state, command.round)
     ids, chances = (command.ids, command.probabilities) if one is None else (one.ids, one.probabilities)
     data = _verdict(command, ids, chances, state.stream.settings.level)
     return [_fact("audit_corrected", [command.remark], round=command.round, **data, by=command.by)]
@@ -274,12 +274,13 @@ def _open(state: State, t: int) -> OpenRound:
     """A round that is still open, or the reason why it isn't."""
     one = state.rounds.get(t)
     if one is None:
-        _require_past(state, t)
+        require_past(state, t)
         raise Conflict(f"Round {t} is closed; what is said of it now is a correction.")
     return one
 
 
-def _require_past(state: State, t: int) -> None:
+def require_past(state: State, t: int) -> None:
+    """Refuse a round that was never opened."""
     if not 1 <= t <= state.opened:
         raise Unknown(f"There is no round {t}; the last one is {state.opened}.")
 

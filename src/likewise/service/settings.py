@@ -23,6 +23,10 @@ TEXT_LIMIT = 200
 """The longest name of a feature, level or person."""
 ENDS = ("learn", "discard")
 LEARNERS = ("adahedge", "hedge")
+MOST = 1e12
+"""The largest cost, penalty and horizon; with larger ones, sums over rounds would leave what a float can hold."""
+LONGEST = 1e9
+"""Seconds of the longest wait, some thirty years; a calendar has an end, and the log writes dates."""
 CLASSES = ("thresholds", "cells")
 
 
@@ -119,8 +123,8 @@ class Waits:
     def __post_init__(self) -> None:
         for name in ("audit", "label"):
             if getattr(self, name) is not None:
-                require_number(getattr(self, name), name, 0)
-        require_number(self.grace, "grace", 0)
+                require_number(getattr(self, name), name, 0, LONGEST)
+        require_number(self.grace, "grace", 0, LONGEST)
         for name in ("audit_end", "label_end"):
             require(getattr(self, name) in ENDS, name, f"be one of {list(ENDS)}", getattr(self, name))
 
@@ -196,9 +200,23 @@ class Settings:
         require_number(self.alpha, "alpha", 0, 1, open_at="low")
         require_number(self.margin, "margin", 0, self.alpha, open_at="high")
         require_whole(self.largest_batch, "largest_batch")
+        self._check_sizes()
         seeded = isinstance(self.seed, Integral) and not isinstance(self.seed, bool) and 0 <= self.seed < 2**63
         require(seeded, "seed", "be a whole number in [0, 2^63)", _short(self.seed))
         self._check_cuts()
+
+    def _check_sizes(self) -> None:
+        """Numbers that are summed over rounds are neither too large nor all too small for a float."""
+        if self.horizon is not None:
+            require_whole(self.horizon, "horizon")
+            require_number(self.horizon, "horizon", 1, MOST)
+        for cost in self.costs:
+            require_number(cost, "costs", 0, MOST)
+        require(max(self.costs) >= 1 / MOST, "costs", f"not both be below {1 / MOST:g}", self.costs)
+        weighed = self.penalty.values() if isinstance(self.penalty, Mapping) else (self.penalty,)
+        for weight in weighed:
+            if weight is not None:
+                require_number(weight, "penalty", 0, MOST)
 
     def _check_cuts(self) -> None:
         unknown = sorted(set(self.cuts) - set(self.by_name))
@@ -228,7 +246,7 @@ class Settings:
         require(isinstance(features, Mapping), "features", "map names to values", type(features).__name__)
         if features.keys() != self.by_name.keys():
             missing, extra = self.by_name.keys() - features.keys(), features.keys() - self.by_name.keys()
-            require(not missing, "features", f"hold all of {list(self.by_name)}", f"none of the name {sorted(missing)}")
+            require(not missing, "features", f"hold all of {list(self.by_name)}", _short(sorted(map(str, features))))
             require(not extra, "features", f"hold only {list(self.by_name)}", _short(sorted(map(str, extra))))
         return {feature.name: feature.value(features[feature.name]) for feature in self.features}
 
@@ -284,9 +302,9 @@ def with_sample(data: Mapping[str, Any], sample: Sequence[Mapping[str, Any]], cu
     wanted: dict[str, Any] = dict(data.get("cuts") or usable)
     for feature in features:
         count = wanted.get(feature.name)
-        if isinstance(count, Integral) and not isinstance(count, bool):
+        if feature.kind == "number" and isinstance(count, Integral) and not isinstance(count, bool):
             require_whole(count, "cuts")
-            require(len(sample) > 0, "sample", "hold at least one person", len(sample))
+            require(len(sample) > 0, "sample", "hold at least one person, as cuts are taken from it", len(sample))
             column = [feature.value(person.get(feature.name)) for person in sample]
             wanted[feature.name] = quantile_cuts(np.array(column, dtype=float), int(count)).tolist()
             found = len(wanted[feature.name])

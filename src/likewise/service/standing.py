@@ -15,6 +15,7 @@ so it is what it is under any delay. Of the bounds:
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from likewise.learners import AdaHedge
@@ -105,10 +106,16 @@ def observed_regret(state: State) -> float:
 
 
 def _promised(state: State) -> dict[str, Any] | None:
-    """The theorem's numbers at the rounds learned, or at the horizon where the learner is tuned for one."""
+    """The theorem's numbers at the rounds learned, or at the horizon where the learner is tuned for one.
+
+    None for a number of which the theorem says nothing, as for a penalty that grows faster than it allows.
+    """
     settings, learner, rounds = state.stream.settings, state.stream.learner, state.totals.learned
     if settings.horizon is not None and rounds > settings.horizon:
         return None
     T: dict[str, Any] = {} if settings.horizon is not None else {"T": rounds}
     bound = learner.bound(settings.level, **T)
-    return None if bound is None else {"rounds": settings.horizon or rounds} | bound._asdict()
+    if bound is None:
+        return None
+    said = {name: None if value == math.inf else value for name, value in bound._asdict().items()}
+    return {"rounds": settings.horizon or rounds} | said

@@ -155,7 +155,7 @@ class Live:
         with self.lock:
             before = self.latest.hash
             while page := self._store.events(self.name, self.latest.seq, PAGE, asides=True):
-                if page[0].prev != self.latest.hash and self.latest.seq > self.durable.seq:
+                if page[0].prev != self.latest.hash and self.latest.hash != self.durable.hash:
                     self._go_back()
                     continue
                 _require_chain(self.latest, page)
@@ -171,7 +171,7 @@ class Live:
         if last is not None and last.exception() is not None:
             with self.lock:
                 # Whoever waited for it may not have come to it yet, or be gone.
-                if self._last is last and self.latest.seq > self.durable.seq:
+                if self._last is last and self.latest.hash != self.durable.hash:
                     self._go_back()
                     self.catch_up()
 
@@ -270,16 +270,22 @@ class Live:
         if response is None:
             raise Unknown(f"What was answered under the key {key.key!r} has been erased.")
         if request != key.request:
-            raise KeyReused(f"The idempotency key {key.key!r} was used for a different request.")
+            raise KeyReused(f"The idempotency key {key.key!r} was used for a different request; give this one its own.")
         return dict(response)
 
     def _decided(self, task: Task, now: float) -> Attempt | None:
-        """Decide, and hand the events to the writer, in the order of the log; None if the same key is on its way."""
+        """Decide, and hand the events to the writer, in the order of the log.
+
+        None if it has to be begun again: the same key is on its way, or what it was to follow did not become durable.
+        """
         with self.lock:
             if task.key is not None and task.key[:2] in self._under_way:
                 return None
             before = self.latest
-            sealed = seal(self.name, before.seq, before.hash, decide(before.state, task.command(before.state), now))
+            command = task.command(before.state)
+            if self.latest is not before:  # it looked into the log, so it waited for the disk, which may have refused
+                return None
+            sealed = seal(self.name, before.seq, before.hash, decide(before.state, command, now))
             after = self._followed(before, sealed)
             reply = task.reply(Outcome(before.state, after.state, sealed))
             if not sealed:

@@ -18,6 +18,8 @@ from likewise.service.store import Store
 from likewise.service.store.tables import tokens
 
 ROLES = ("admin", "decider", "auditor", "viewer")
+MOST_DAYS = 36_500
+"""A hundred years: a calendar has an end, and the list of tokens shows dates."""
 PREFIX = "lw_"
 """So that a token that strayed into a text can be recognised."""
 
@@ -54,7 +56,7 @@ class Tokens:
         if role == "admin" and streams is not None:
             raise InvalidParameter("`streams` must be left out for an admin, who is one for the whole service.")
         if days is not None:
-            require_number(days, "days", 0, open_at="low")
+            require_number(days, "days", 0, MOST_DAYS, open_at="low")
         token, now = PREFIX + secrets.token_hex(32), time.time()
         expires = None if days is None else now + 86_400 * days
         row = {
@@ -114,13 +116,15 @@ class Tokens:
         now = time.time()
         mine = (tokens.c.name == who) | (tokens.c.digest.startswith(who, autoescape=True) if _starts(who) else False)
         valid = tokens.c.revoked_at.is_(None), (tokens.c.expires_at.is_(None) | (tokens.c.expires_at > now))
-        admins = select(func.count()).select_from(tokens).where(tokens.c.role == "admin", *valid)
+        # Locked, so that of two who revoke each other at the same time one waits, and then sees that they are the last.
+        admins = select(tokens.c.digest).where(tokens.c.role == "admin", *valid)
+        admins = admins.order_by(tokens.c.digest).with_for_update()
         change = update(tokens).where(mine, tokens.c.revoked_at.is_(None)).values(revoked_at=now)
 
         def write(connection: Connection) -> int:
-            before = connection.scalar(admins)
+            before = connection.execute(admins).all()
             count = connection.execute(change).rowcount
-            if before and not connection.scalar(admins):
+            if before and not connection.execute(admins).all():
                 raise Conflict("This is the last administrator; add another first.")
             return int(count)
 

@@ -164,7 +164,7 @@ def verify(
             lines.append(line)
         elif line.get("line") == "aside":
             asides[line.get("ref")] = line
-    found = checker.finish(read_lines(str(checkpoints)) if checkpoints is not None else None)
+    found = checker.finish(None if checkpoints is None else read_lines(str(checkpoints), spelling=False))
     if not replay:
         return Verification(found, None)
     again = run_again(lines, asides, lambda share: told(0.5 + share / 2))

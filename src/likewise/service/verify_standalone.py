@@ -18,6 +18,7 @@ import argparse
 import hashlib
 import json
 import math
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -134,12 +135,15 @@ class Checker:
 
     def finish(self, elsewhere: Iterable[dict[str, Any]] | None = None) -> Findings:
         """The findings; ``elsewhere`` are checkpoints or receipts that were kept apart from the export."""
+        if not self._header:
+            self._wrong(0, "There is no header: this is no export of a stream, or its first line was taken away.")
+            return self.found
         try:
             self._check_asides()
-            kept = [] if elsewhere is None else [point for point in elsewhere if point["stream"] == self.found.stream]
-            told = [*self._checkpoints, *kept]
+            kept = None if elsewhere is None else self._kept(elsewhere)
+            told = [*self._checkpoints, *(kept or ())]
             self._check_checkpoints(list({canonical(point): point for point in told}.values()))
-            self._say_how_far(None if elsewhere is None else kept)
+            self._say_how_far(kept)
             whole = self._header.get("events", -1)
             if not 0 <= whole <= self.found.events:  # more, if people were erased while it was written
                 last = self.found.events
@@ -239,6 +243,16 @@ class Checker:
         if not checkpoints:
             self.found.notes.append("There is no checkpoint: a chain recomputed from its start would not be noticed.")
 
+    def _kept(self, elsewhere: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Those of this stream. Of what can't be read it is only said: a power cut may have left half a line."""
+        kept = []
+        for point in elsewhere:
+            if "stream" not in point:
+                self.found.notes.append(f"{point.get('line', 'Something kept elsewhere')}, and is no checkpoint.")
+            elif point["stream"] == self.found.stream:
+                kept.append(point)
+        return kept
+
     def _say_how_far(self, kept: list[dict[str, Any]] | None) -> None:
         """Up to where the log can't have been rewritten by somebody who has the service's key."""
         if kept is None:
@@ -264,13 +278,16 @@ def check(
     return checker.finish(elsewhere)
 
 
-def read_lines(path: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects of a file, one per line; a line that is none, or is spelt differently, says so."""
+def read_lines(path: str, *, spelling: bool = True) -> Iterator[dict[str, Any]]:
+    """The JSON objects of a file, one per line; a line that is none, or is spelt differently, says so.
+
+    A receipt that somebody kept may be spelt in any way: it is signed, and holds nothing else.
+    """
     with open(path, "rb") as file:
         for number, line in enumerate(file, 1):
             try:
                 value = json.loads(line)
-                spelt = isinstance(value, dict) and canonical(value) + b"\n" == line
+                spelt = isinstance(value, dict) and (not spelling or canonical(value) + b"\n" == line)
             except (ValueError, RecursionError):
                 value, spelt = None, False
             yield value if spelt else {"line": f"Line {number} of {path} is not JSON as the service writes it"}
@@ -335,19 +352,23 @@ def verify_signature(key: bytes, signature: bytes, message: bytes) -> bool:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print what was found; 0 if nothing is wrong, 1 otherwise."""
+    """Print what was found; 0 if that is nothing wrong, 1 otherwise."""
     parser = argparse.ArgumentParser(description="Check the log of a Likewise stream.")
     parser.add_argument("export", help="the export, one JSON object per line")
     parser.add_argument("--key", help="the service's public key, 64 hexadecimal digits")
     parser.add_argument("--checkpoints", help="a file of signed checkpoints or receipts, kept elsewhere")
     given = parser.parse_args(arguments)
-    found = check(read_lines(given.export), read_lines(given.checkpoints) if given.checkpoints else None, given.key)
+    for file in (given.export, given.checkpoints):
+        if file is not None and not os.path.isfile(file):
+            parser.error(f"There is no file {file} here.")
+    kept = read_lines(given.checkpoints, spelling=False) if given.checkpoints else None
+    found = check(read_lines(given.export), kept, given.key)
     say = sys.stdout.write
     say(f"Stream {found.stream}: {found.events} events, {found.checkpoints} checkpoints, ")
     say(f"{found.asides} commitments opened, {found.erased} erased.\n")
     for sentence in [*found.notes, *(sentence for _, sentence in sorted(found.problems))]:
         say(sentence + "\n")
-    say("Something is wrong.\n" if found.problems else "Nothing is wrong.\n")
+    say("Something is wrong.\n" if found.problems else "Nothing wrong was found.\n")
     return 1 if found.problems else 0
 
 

@@ -72,8 +72,10 @@ async def admitted(request: Request, path: str) -> Identity:
     if identity is None:
         detail = "This needs a token that is valid: Authorization: Bearer lw_…"
         raise HTTPException(401, detail, headers={"WWW-Authenticate": "Bearer"})
-    if identity.role not in ACCESS.get((request.method, path), ()):
-        raise HTTPException(403, f"The role {identity.role} may not do this.")
+    roles = ACCESS.get((request.method, path), ())
+    if identity.role not in roles:
+        detail = f"The role {identity.role} may not do this; it takes a token of {' or '.join(roles)}."
+        raise HTTPException(403, detail)
     stream = request.path_params.get("stream")
     if stream is not None:
         _reached(identity, stream)

@@ -14,6 +14,7 @@ from fastapi import FastAPI
 from likewise import __version__
 from likewise.service import pages
 from likewise.service.configuration import Configuration
+from likewise.service.discretion import begin_log
 from likewise.service.http import problems
 from likewise.service.http.access import PUBLIC
 from likewise.service.http.metrics import Measured
@@ -82,6 +83,7 @@ def create_app(configuration: Configuration | None = None) -> FastAPI:
 
 def server_app(configuration: Configuration | None = None) -> FastAPI:
     """The application of a process that does nothing else, set up for many short requests."""
+    begin_log()  # of several workers each is a process that nobody else has set up
     app = create_app(configuration)
     sys.setswitchinterval(TURN)
     gc.collect()

@@ -17,10 +17,10 @@ def settings_of(body: StreamBody, limits: Configuration) -> Settings:
         require(found <= most, name, f"be at most {most}", found)
     require(body.largest_batch <= limits.max_batch, "largest_batch", f"be at most {limits.max_batch}",
             body.largest_batch)  # fmt: skip
-    data = body.model_dump(exclude={"sample"})
-    if data["cuts"] is None:
-        del data["cuts"]
-    settings = with_sample(data, body.sample) if body.sample or "cuts" not in data else Settings.from_dict(data)
+    counts = [count for count in (body.cuts or {}).values() if isinstance(count, int)]
+    most = max(counts, default=0)
+    require(most <= limits.max_size, "cuts", f"be at most {limits.max_size}", most)
+    settings = with_sample(body.model_dump(exclude={"sample"}), body.sample)
     require(size(settings) <= limits.max_size, "cuts", f"give at most {limits.max_size} cuts or cells", size(settings))
     return settings
 

@@ -16,6 +16,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from likewise.errors import LikewiseError
@@ -89,12 +90,21 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _known(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return problem(request.scope, error.status_code, _sentence(error), headers=error.headers)
+    headers = dict(error.headers or {})
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        headers["Allow"] = ", ".join(_allowed(request))
+    return problem(request.scope, error.status_code, _sentence(error), headers=headers)
+
+
+def _allowed(request: Request) -> list[str]:
+    """Every method that an address takes; Starlette names those of the first of its routes alone."""
+    here = [one for one in request.app.router.routes if one.matches(request.scope)[0] is not Match.NONE]
+    return sorted({method for one in here for method in getattr(one, "methods", None) or ()})
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    errors = [{"where": _where(one["loc"]), "detail": str(one["msg"])} for one in error.errors()[:MOST_ERRORS]]
+    errors = [{"where": _where(one, error.body), "detail": str(one["msg"])} for one in error.errors()[:MOST_ERRORS]]
     detail = f"{errors[0]['where']}: {errors[0]['detail']}."
     return problem(request.scope, 422, detail, title="Invalid request", errors=errors)
 
@@ -153,12 +163,26 @@ def _sentence(error: HTTPException) -> str:
     return str(error.detail)
 
 
-def _where(place: Sequence[Any]) -> str:
+def _where(wrong: Mapping[str, Any], body: Any) -> str:
     """A JSON pointer for the body, a plain name for a parameter."""
-    source, *rest = place
-    if source == "body":
-        return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in rest) or "the body"
-    return ".".join(str(part) for part in rest) or str(source)
+    source, *rest = wrong["loc"]
+    if source != "body":
+        return ".".join(str(part) for part in rest) or str(source)
+    place = _within(body, rest)
+    if wrong["type"] == "missing":
+        place.append(rest[-1])
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in place) or "the body"
+
+
+def _within(value: Any, parts: Sequence[Any]) -> list[Any]:
+    """The parts of a place that are in the body; between them stand names of types that were tried there."""
+    found = []
+    for part in parts:
+        inside = isinstance(value, dict) or (isinstance(value, list) and isinstance(part, int))
+        if inside and (part in value if isinstance(value, dict) else part < len(value)):
+            found.append(part)
+            value = value[part]
+    return found
 
 
 DOCUMENTED: dict[int | str, dict[str, Any]] = {

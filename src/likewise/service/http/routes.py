@@ -122,7 +122,7 @@ def renew(stream: Stream, t: Number, call: Call) -> Response:
 @router.post(ROUND + "/audit/release", status_code=204, tags=["audits"])
 def release(stream: Stream, t: Number, call: Call) -> Response:
     """Give a claimed round back."""
-    call.service.engine.stream(stream)
+    call.service.engine.streams.get(stream)
     call.service.engine.leases.release(stream, t, call.by)
     return Response(status_code=204)
 

@@ -67,6 +67,8 @@ def make_private(url: URL) -> None:
         return
     if not file.parent.is_dir():
         raise InvalidParameter(f"`database` must be in a folder that exists, got {str(file)!r}; make the folder first.")
+    if file.is_dir():
+        raise InvalidParameter(f"`database` must be a file, got {str(file)!r}, which is a folder.")
     # Never one that is there: closing it would drop the locks that SQLite holds in this process.
     with suppress(FileExistsError):
         os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
@@ -87,7 +89,7 @@ def _sentence(url: URL, said: str) -> str:
             return f"`database` must be a SQLite file or an address of PostgreSQL, got {url.database!r}."
         return f"SQLite can't use {url.database}: {said.splitlines()[0]}."
     where = url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
-    if "connection" in said and "FATAL" not in said:
+    if "connection" in said and "FATAL" not in said and "invalid connection option" not in said:
         return f"No PostgreSQL answers at {where}; start it or correct --database."
     why = said.strip().splitlines()[0].rpartition("FATAL: ")[2].strip()
     return f"PostgreSQL refuses at {where}: {why}."

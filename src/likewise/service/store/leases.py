@@ -37,6 +37,12 @@ class Leases:
         """Lease a round, or renew a lease; False if somebody else has it."""
         return self._store.write(lambda connection: _take(connection, stream, round, holder, now, until))
 
+    def renew(self, stream: str, round: int, holder: str, until: float) -> bool:
+        """Prolong a lease, also one that ran out and that nobody else took; False if it isn't the holder's."""
+        kept = leases.c
+        mine = update(leases).where(kept.stream == stream, kept.round == round, kept.holder == holder)
+        return self._store.write(lambda connection: connection.execute(mine.values(until=until)).rowcount == 1)
+
     def release(self, stream: str, round: int, holder: str, until: float = math.inf) -> None:
         """Give a round back; if ``until`` is said, only a lease that runs no longer: not one that was renewed since."""
         kept = leases.c
@@ -45,9 +51,10 @@ class Leases:
             mine = mine.where(kept.until <= until + 1e-5)  # told to the microsecond
         self._store.write(lambda connection: connection.execute(mine) and None)
 
-    def sweep(self, now: float) -> None:
-        """Forget leases that ran out."""
-        self._store.write(lambda connection: connection.execute(delete(leases).where(leases.c.until <= now)) and None)
+    def sweep(self, before: float) -> None:
+        """Forget leases that ran out before a time (seconds)."""
+        old = delete(leases).where(leases.c.until < before)
+        self._store.write(lambda connection: connection.execute(old) and None)
 
 
 def _take(connection: Connection, stream: str, round: int, holder: str, now: float, until: float) -> bool:
