@@ -266,7 +266,7 @@
     strong.textContent = `${a.dataset.number} and ${b.dataset.number}`;
     said.replaceChildren(strong, reportable()
       ? `: ${apart()}.`
-      : `: ${apart()}, too close to be a violation. Up to ${level} is allowed to everybody.`);
+      : `: ${apart()}, too close to be a violation: up to ${level} is allowed.`);
     const theirs = b.querySelectorAll("td[data-value]");
     a.querySelectorAll("td[data-value]").forEach((cell, i) => {
       const other = theirs[i], differs = cell.dataset.value !== other.dataset.value;
@@ -288,10 +288,12 @@
     const now = written();
     const body = { round: number(current), verdict, reason: now.reason, note: now.note };
     let told = verdict === "none" ? "no violation" : "skipped";
-    if (verdict === "pair") {
-      body.pair = chosen.map((row) => row.dataset.id);
-      told = `you reported ${selected().map((row) => row.dataset.number).join(" and ")}`;
+    if (reportable()) {
+      const pair = selected().map((row) => row.dataset.number).join(" and ");
+      // Whoever meant Enter sees at once that the pair was not taken.
+      told = verdict === "pair" ? `you reported ${pair}` : `${told}, ${pair} not reported`;
     }
+    if (verdict === "pair") body.pair = chosen.map((row) => row.dataset.id);
     const article = current;
     left.set(article, now);
     say(sendingOf(body.round));
