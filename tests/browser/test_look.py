@@ -169,32 +169,51 @@ def test_a_person_s_record_prints_without_the_page_around_it(past, keep):
     page.context.close()
 
 
-def test_on_paper_nothing_is_cut_hidden_or_too_small_to_read(past, keep):
+@pytest.fixture(scope="module")
+def paper(past):
+    """A browser as wide as a page of paper, which prints; its colours on the screen would be dark."""
     page = past.page("root", "admin", viewport={"width": 794, "height": 1123}, color_scheme="dark")
     page.emulate_media(media="print")
-    for name in ("overview", "certificate", "round", "person", "settings", "log"):
-        page.goto(pages(past)[name])
-        page.wait_for_function("() => !document.querySelector('[data-busy]')")
-        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), name
-        assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
-        keep(page, f"{name}-paper", full_page=True)
-        if name == "overview":
-            texts = page.locator("svg.figure text").evaluate_all(
-                "all => all.map(text => text.getScreenCTM().a * parseFloat(getComputedStyle(text).fontSize))"
-            )
-            assert min(texts) > 8
-            assert page.get_by_text("As the log stands on").is_visible()
-        if name == "certificate":  # a letter of more than a page begins below its heading
-            assert page.locator(".letter").evaluate("letter => getComputedStyle(letter).breakInside") == "auto"
-        if name == "person":
-            assert page.get_by_text("For another look at a decision, ask:").is_visible()
-        if name == "settings":
-            assert page.get_by_label("Time to take a verdict back").is_visible()
-            assert not page.get_by_role("button", name="Change").is_visible()
-    page.emulate_media(media="screen")
-    page.goto(pages(past)["person"])
-    assert not page.get_by_text("For another look at a decision, ask:").is_visible()
+    yield page
     page.context.close()
+
+
+@pytest.mark.parametrize("name", ["overview", "certificate", "round", "person", "settings", "log"])
+def test_on_paper_nothing_is_cut_or_dark(past, paper, keep, name):
+    paper.goto(pages(past)[name])
+    paper.wait_for_function("() => !document.querySelector('[data-busy]')")
+    keep(paper, f"{name}-paper", full_page=True)
+    assert paper.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert paper.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
+
+
+def test_printed_figures_can_be_read_and_have_a_date(past, paper):
+    paper.goto(pages(past)["overview"])
+    sizes = paper.locator("svg.figure text").evaluate_all(
+        """texts => texts.map(text => { const { a, b } = text.getScreenCTM();
+            return Math.hypot(a, b) * parseFloat(getComputedStyle(text).fontSize); })"""
+    )
+    assert min(sizes) > 8
+    assert paper.get_by_text("As the log stands on").is_visible()
+
+
+def test_a_printed_certificate_begins_on_the_page_of_its_heading(past, paper):
+    paper.goto(pages(past)["certificate"])
+    letter = paper.locator(".letter")
+    letter.wait_for()
+    assert letter.evaluate("letter => getComputedStyle(letter).breakInside") == "auto"  # it is longer than a page
+
+
+def test_printed_settings_show_their_values_and_a_printed_record_whom_to_ask(past, paper):
+    paper.goto(pages(past)["settings"])
+    assert paper.get_by_label("Time to take a verdict back").is_visible()
+    assert not paper.get_by_role("button", name="Change").is_visible()
+    paper.goto(pages(past)["person"])
+    ask = paper.get_by_text("For another look at a decision, ask:")
+    assert ask.is_visible()
+    paper.emulate_media(media="screen")
+    assert not ask.is_visible()
+    paper.emulate_media(media="print")
 
 
 def test_each_role_finds_links_to_its_own_pages_only(past):
