@@ -248,6 +248,38 @@ def test_a_gap_near_what_is_allowed_has_a_digit_more(office):
         assert said in page.inner_text("#pair-said")
 
 
+@pytest.mark.parametrize("how", ["n is held down", "Enter is held down on the button", "a double click"])
+def test_a_hand_that_slips_answers_one_round_only(office, how):
+    office.stream()
+    first, second, *_ = office.open(4)
+    page = office.review()
+    page.wait_for_timeout(300)  # the next round is fetched
+    if how == "a double click":
+        page.locator("#none").dblclick()
+    else:
+        if "Enter" in how:
+            page.locator("#none").focus()
+        for _ in range(5):  # from the second on it is a repeated key
+            page.keyboard.down("Enter" if "Enter" in how else "n")
+    recorded(page)
+    all_sent(page)
+    page.wait_for_timeout(300)
+    assert office.audits(since=office.first - 1) == [(first, "cleared", "ann")]
+    assert current(page) == second
+
+
+def test_caps_lock_changes_no_key(office):
+    office.stream()
+    t = office.open(1)[0]
+    page = office.review()
+    for key in ("1", "5", "Q"):
+        page.keyboard.press(key)
+    assert page.locator("#reasons input:checked").get_attribute("value") == "same qualifications"
+    page.keyboard.press("N")
+    next_round(page, t)
+    assert "no violation" in recorded(page)
+
+
 def test_a_second_tab_is_told_that_its_verdict_was_not_needed(office):
     office.stream()
     t = office.open(1)[0]

@@ -562,6 +562,8 @@ def test_the_log_is_filtered_by_kind_and_round(service, enter):
     assert count("?kind=round_opened") == 3
     assert count("?kind=round_opened&round=2") == 1
     assert count("?kind=nonsense") == 4
+    assert count("?round=%202") == 1
+    assert count("?round=two") == 0  # rather than everything
 
 
 @on_both

@@ -6,7 +6,7 @@ import re
 from typing import Annotated, Any
 
 from fastapi import Path, Query
-from sqlalchemy import select
+from sqlalchemy import false, select
 from starlette.responses import Response
 
 from likewise.errors import InvalidParameter
@@ -150,8 +150,8 @@ def log_page(
     wanted = select(log.seq, log.kind, log.at, log.round, log.data).where(log.stream == stream)
     if kind in KINDS:
         wanted = wanted.where(log.kind == kind)
-    if round.isdecimal():
-        wanted = wanted.where(log.round == int(round))
+    if round := round.strip():
+        wanted = wanted.where(log.round == int(round) if round.isdecimal() else false())
     if before is not None:
         wanted = wanted.where(log.seq < before)
     with visit.service.store.read() as connection:
