@@ -115,6 +115,15 @@ def current(page):
     return int(page.locator("article.round").get_attribute("data-round"))
 
 
+def report(page, reason, note):
+    """Report the first and the fifth person by keys alone, with the key of a reason and a note."""
+    for key in ("1", "5", reason, "t"):
+        page.keyboard.press(key)
+    page.keyboard.type(note)
+    page.keyboard.press("Escape")
+    page.keyboard.press("Enter")
+
+
 def next_round(page, before):
     """Wait until another round is in front, or none."""
     page.wait_for_function(

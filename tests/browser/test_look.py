@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from office import LOANS, Office, all_sent
+from office import LOANS, Office, all_sent, report
 
 from likewise import datasets
 from likewise.service import apart, demo
@@ -119,11 +119,22 @@ def test_help_and_a_refused_pair_are_accessible_too(past):
 
 def test_on_a_phone_the_open_tab_is_in_sight(past):
     page = past.page("root", "admin", viewport=NARROW)
-    page.goto(pages(past)["settings"])
-    ends = "el => { const it = el.getBoundingClientRect(); return [it.left, it.right]; }"
-    left, right = page.locator(".top nav [aria-current]").evaluate(ends)
+    for name in ("log", "settings", "export"):
+        page.goto(pages(past)[name])
+        ends = "el => { const it = el.getBoundingClientRect(); return [it.left, it.right]; }"
+        left, right = page.locator(".top nav [aria-current]").evaluate(ends)
+        assert 0 <= left < right <= NARROW["width"], name
     page.context.close()
-    assert 0 <= left < right <= NARROW["width"]
+
+
+def test_on_a_phone_no_text_of_a_table_leaves_its_place(past):
+    page = past.page("root", "admin", viewport=NARROW)
+    for name in ("log", "rounds", "round", "users"):
+        page.goto(pages(past)[name])
+        out = """cells => cells.filter(cell => cell.scrollWidth > cell.clientWidth
+            || getComputedStyle(cell).padding !== "0px").map(cell => cell.textContent)"""
+        assert page.locator(".stack tbody tr > *").evaluate_all(out) == [], name
+    page.context.close()
 
 
 def test_everything_is_reached_with_the_tab_key_and_shows_its_focus(past):
@@ -156,6 +167,53 @@ def test_a_person_s_record_prints_without_the_page_around_it(past, keep):
     (ARTEFACTS / "overview.pdf").write_bytes(page.pdf(prefer_css_page_size=True))
     keep(page, "overview-print", full_page=True)
     page.context.close()
+
+
+@pytest.fixture(scope="module")
+def paper(past):
+    """A browser as wide as a page of paper, which prints; its colours on the screen would be dark."""
+    page = past.page("root", "admin", viewport={"width": 794, "height": 1123}, color_scheme="dark")
+    page.emulate_media(media="print")
+    yield page
+    page.context.close()
+
+
+@pytest.mark.parametrize("name", ["overview", "certificate", "round", "person", "settings", "log"])
+def test_on_paper_nothing_is_cut_or_dark(past, paper, keep, name):
+    paper.goto(pages(past)[name])
+    paper.wait_for_function("() => !document.querySelector('[data-busy]')")
+    keep(paper, f"{name}-paper", full_page=True)
+    assert paper.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert paper.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
+
+
+def test_printed_figures_can_be_read_and_have_a_date(past, paper):
+    paper.goto(pages(past)["overview"])
+    sizes = paper.locator("svg.figure text").evaluate_all(
+        """texts => texts.map(text => { const { a, b } = text.getScreenCTM();
+            return Math.hypot(a, b) * parseFloat(getComputedStyle(text).fontSize); })"""
+    )
+    assert min(sizes) > 8
+    assert paper.get_by_text("As the log stands on").is_visible()
+
+
+def test_a_printed_certificate_begins_on_the_page_of_its_heading(past, paper):
+    paper.goto(pages(past)["certificate"])
+    letter = paper.locator(".letter")
+    letter.wait_for()
+    assert letter.evaluate("letter => getComputedStyle(letter).breakInside") == "auto"  # it is longer than a page
+
+
+def test_printed_settings_show_their_values_and_a_printed_record_whom_to_ask(past, paper):
+    paper.goto(pages(past)["settings"])
+    assert paper.get_by_label("Time to take a verdict back").is_visible()
+    assert not paper.get_by_role("button", name="Change").is_visible()
+    paper.goto(pages(past)["person"])
+    ask = paper.get_by_text("For another look at a decision, ask:")
+    assert ask.is_visible()
+    paper.emulate_media(media="screen")
+    assert not ask.is_visible()
+    paper.emulate_media(media="print")
 
 
 def test_each_role_finds_links_to_its_own_pages_only(past):
@@ -244,11 +302,7 @@ def test_no_id_feature_reason_or_note_is_ever_in_an_address(office):
     asked = []
     page = office.review("root", role="admin")
     page.on("request", lambda request: asked.append((request.url, request.headers.get("referer", ""))))
-    for key in ("1", "5", "q", "t"):
-        page.keyboard.press(key)
-    page.keyboard.type("told in confidence")
-    page.keyboard.press("Escape")
-    page.keyboard.press("Enter")
+    report(page, "q", "told in confidence")
     all_sent(page)
     page.goto(f"{office.url}/streams/loans/rounds/{first}")
     page.locator("tbody a").first.click()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from office import all_sent, current, next_round
+from office import all_sent, current, next_round, report
 
 pytestmark = pytest.mark.browser
 PHONE = {"has_touch": True, "is_mobile": True, "viewport": {"width": 375, "height": 740}}
@@ -122,7 +122,14 @@ def test_the_last_verdict_can_be_taken_back_with_a_button_as_long_as_the_grace_t
 
 
 @pytest.mark.parametrize(
-    ("keys", "words"), [(["5", "1", "Enter"], "you reported 1 and 5"), (["n"], "no violation"), (["s"], "skipped")]
+    ("keys", "words"),
+    [
+        (["5", "1", "Enter"], "you reported 1 and 5"),
+        (["n"], "no violation"),
+        (["s"], "skipped"),
+        (["5", "1", "n"], "no violation, 1 and 5 not reported"),
+        (["1", "5", "s"], "skipped, 1 and 5 not reported"),
+    ],
 )
 def test_the_confirmation_says_what_was_recorded_also_after_a_reload(office, keys, words):
     office.stream()
@@ -148,11 +155,7 @@ def test_undo_brings_back_the_pair_the_reason_and_the_note(office):
     office.stream()
     first, second, *_ = office.open(3)
     page = office.review()
-    for key in ("1", "5", "i", "t"):
-        page.keyboard.press(key)
-    page.keyboard.type("the same town")
-    page.keyboard.press("Escape")
-    page.keyboard.press("Enter")
+    report(page, "i", "the same town")
     recorded(page)
     page.wait_for_selector("article.round")
     assert page.locator("#note").input_value() == ""
@@ -181,7 +184,26 @@ def test_the_differences_are_in_sight_on_a_small_laptop(office, keep):
     assert below["y"] + below["height"] <= page.locator("#reasons").bounding_box()["y"]
     tops = {chip.bounding_box()["y"] for chip in page.locator(".chip").all()}
     assert len(tops) == 1
+    ends = [box["x"] + box["width"] for box in (one.bounding_box() for one in page.locator(".hints, .chip").all())]
+    assert max(ends[1:]) <= ends[0]  # none is cut
     keep(page, "review-laptop")
+
+
+def test_nothing_moves_when_people_are_selected(office):
+    office.stream()
+    office.open(1, k=12)
+    page = office.review()
+    places = """() => [...document.querySelectorAll("thead th, tbody tr, #report, #none, #skip")].map(one => {
+        const box = one.getBoundingClientRect(); return [box.left, box.top, box.width, box.height]; })"""
+    before = page.evaluate(places)
+    page.keyboard.press("1")
+    assert page.locator("tr.near .close").first.is_visible()
+    assert page.evaluate(places) == before
+    for other in ("2", "9"):  # too close, and far enough
+        page.keyboard.press(other)
+        assert page.locator("td.differs").count() > 0
+        assert page.evaluate(places) == before
+        page.keyboard.press(other)
 
 
 def test_a_round_without_a_possible_violation_says_so_and_offers_to_go_on(office):
@@ -226,6 +248,38 @@ def test_a_gap_near_what_is_allowed_has_a_digit_more(office):
         assert said in page.inner_text("#pair-said")
 
 
+@pytest.mark.parametrize("how", ["n is held down", "Enter is held down on the button", "a double click"])
+def test_a_hand_that_slips_answers_one_round_only(office, how):
+    office.stream()
+    first, second, *_ = office.open(4)
+    page = office.review()
+    page.wait_for_timeout(300)  # the next round is fetched
+    if how == "a double click":
+        page.locator("#none").dblclick()
+    else:
+        if "Enter" in how:
+            page.locator("#none").focus()
+        for _ in range(5):  # from the second on it is a repeated key
+            page.keyboard.down("Enter" if "Enter" in how else "n")
+    recorded(page)
+    all_sent(page)
+    page.wait_for_timeout(300)
+    assert office.audits(since=office.first - 1) == [(first, "cleared", "ann")]
+    assert current(page) == second
+
+
+def test_caps_lock_changes_no_key(office):
+    office.stream()
+    t = office.open(1)[0]
+    page = office.review()
+    for key in ("1", "5", "Q"):
+        page.keyboard.press(key)
+    assert page.locator("#reasons input:checked").get_attribute("value") == "same qualifications"
+    page.keyboard.press("N")
+    next_round(page, t)
+    assert "no violation" in recorded(page)
+
+
 def test_a_second_tab_is_told_that_its_verdict_was_not_needed(office):
     office.stream()
     t = office.open(1)[0]
@@ -247,6 +301,10 @@ def test_on_a_phone_cells_to_compare_by_are_marked_and_help_speaks_of_taps_from_
     assert in_sight(page, "#help-title")
     assert page.locator("#help-close").inner_text() == "Begin"
     page.locator("#help-close").tap()
+    page.evaluate("for (const one of ['today', 'waiting']) document.getElementById(one).textContent = '1234'")
+    middles = [page.locator(one).bounding_box() for one in (".progress", "#hints-switch", "#help-open")]
+    assert len({round(box["y"] + box["height"] / 2) for box in middles}) == 1
+    assert not page.locator("#reasons kbd").first.is_visible()  # no keys to press
     label = "cell => getComputedStyle(cell, '::before').content"
     marked = [cell.evaluate(label) for cell in page.locator("tbody tr").first.locator("td[data-value]").all()]
     assert [("compare" in said) for said in marked] == [True, True, False]

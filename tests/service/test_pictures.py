@@ -516,12 +516,16 @@ def test_a_hundred_thousand_rounds_need_few_queries_and_light_pictures(past):
 
 def test_the_demo_command_fills_once_and_hands_out_links_that_work_once(tmp_path):
     configuration = Configuration(database=str(tmp_path / "demo.db"))
-    first = demo.prepare(configuration, rounds=4, waiting=2, data=datasets.synthetic(500))
-    again = demo.prepare(configuration, rounds=4, waiting=2, data=datasets.synthetic(500))
+    told = []
+    small = {"rounds": 4, "waiting": 2, "data": datasets.synthetic(500), "before": lambda: told.append("filling")}
+    first, again = demo.prepare(configuration, **small), demo.prepare(configuration, **small)
+    assert told == ["filling"]
     with running(database=configuration.database) as service:
         assert service.engine.streams.names() == ["synthetic"]
         for links in (first, again):
             assert [service.app.state.sessions.known(code) for code in links] == ["reviewer", "administrator"]
+        names = [one["name"] for one in service.service.tokens.list()]
+        assert [names.count(part) for part in demo.PARTS] == [1, 1]
         with closing(Browser(service)) as browser:
             browser.post("/login", code=first.reviewer)
             assert browser.get("/").headers["location"] == "/streams/synthetic/review"

@@ -309,7 +309,7 @@ def test_a_demo_prints_links_that_work_and_leaves_nothing_behind_unless_it_was_g
 
 def test_the_demo_has_a_few_hundred_rounds_and_twenty_that_wait():
     assert {name: one.default for name, one in inspect.signature(demo.prepare).parameters.items()} == {
-        "configuration": inspect.Parameter.empty, "rounds": 300, "waiting": 20, "data": None
+        "configuration": inspect.Parameter.empty, "rounds": 300, "waiting": 20, "data": None, "before": None
     }  # fmt: skip
 
 

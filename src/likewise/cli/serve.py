@@ -176,8 +176,8 @@ def _demo(configuration: Configuration, kept: bool) -> Links:
 
     with open_tokens(configuration.database, None, new=True):
         pass  # a database that can't be used is said before anything else
-    _say(f"Filling {configuration.database} with a few hundred rounds, which takes about 15 seconds …")
-    links = prepare(configuration)
+    said = f"Filling {configuration.database} with a few hundred rounds, which takes about 15 seconds …"
+    links = prepare(configuration, before=lambda: _say(said))
     if not kept:
         _say("It is removed when the service ends; give a --database to keep it.")
     return links

@@ -123,16 +123,30 @@ def fill(
     return cast.stream
 
 
-def prepare(configuration: Configuration, rounds: int = 300, waiting: int = 20, data: Dataset | None = None) -> Links:
-    """Fill the database of a service, unless it has a stream already, and make a login link for each part to play."""
+def prepare(
+    configuration: Configuration,
+    rounds: int = 300,
+    waiting: int = 20,
+    data: Dataset | None = None,
+    *,
+    before: Callable[[], None] | None = None,
+) -> Links:
+    """Fill the database of a service, unless it has a stream already, and make a login link for each part to play.
+
+    ``before`` is called only if there is something to fill, which takes a while.
+    """
     with Store(configuration.database) as store:
         store.migrate()
         signer = Signer.at(configuration.key_file)
         if not store.streams():
+            if before is not None:
+                before()
             fill(lambda clock: Engine(store, signer, None, clock), rounds, waiting, data=data)
         tokens, sessions = Tokens(store), Sessions(store, signer)
         for name, role in PARTS.items():
-            tokens.add(name, role)
+            here = [one for one in tokens.list() if (one["name"], one["role"]) == (name, role)]
+            if not any(one["revoked_at"] is None and one["expires_at"] is None for one in here):
+                tokens.add(name, role)
         return Links(*(sessions.link(name) for name in PARTS))
 
 

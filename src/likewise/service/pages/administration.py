@@ -39,7 +39,7 @@ FIXED = (
     ("costs", "What a false positive and a false negative cost."),
     ("largest_batch", "The most people in a round."),
     ("horizon", "How many rounds there will be, where that is known."),
-    ("seed", "Names every random number of the learner."),
+    ("seed", "Every random number of the learner follows from it, so that its rounds can be run again."),
 )
 
 
@@ -53,7 +53,7 @@ def _settings(visit: Visit, stream: str, said: str = "", wrong: str = "", status
     state = visit.service.engine.streams.get(stream).current()
     return render(
         "settings.html", visit, status, stream=stream, here="settings", settings=state.stream.settings,
-        stopped=state.stopped, waits=WAITS, ends=ENDS, fixed=FIXED, said=said, wrong=wrong,
+        waits=WAITS, ends=ENDS, fixed=FIXED, said=said, wrong=wrong,
     )  # fmt: skip
 
 
@@ -190,7 +190,7 @@ def link(visit: Visitor, request: Request) -> Response:
     sessions: Sessions = request.app.state.sessions
     code = sessions.link(str(visit.sent.get("token", "")))
     address = f"{request.url.scheme}://{request.url.netloc}/login/{code}"
-    return _users(visit, f"A link that works once, for {LINK / 3600:.0f} hours:", address)
+    return _users(visit, f"A link that lets {sessions.known(code)} in once, within {LINK / 3600:.0f} hours:", address)
 
 
 @pages.post("/users/revoke")
@@ -217,7 +217,10 @@ def revoke(visit: Visitor) -> Response:
 
 @pages.post("/users/logout")
 def logout(visit: Visitor, request: Request) -> Response:
-    """End every session of a name."""
+    """End every session of a name; the page says so, unless it was one's own."""
     sessions: Sessions = request.app.state.sessions
-    sessions.end_all(str(visit.sent.get("name", "")))
-    return RedirectResponse(_back(visit), 303)
+    name = str(visit.sent.get("name", ""))
+    sessions.end_all(name)
+    if name == visit.identity.name:
+        return RedirectResponse("/login", 303)
+    return _users(visit, f"{name} is logged out everywhere.")

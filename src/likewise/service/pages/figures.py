@@ -148,8 +148,9 @@ def errors(found: Sequence[Bin]) -> Figure:
     plot.level(total / labelled, "bound", "mean of all")
     plot.line(points, "main", "error")
     caption = (
-        f"The expected share of wrong decisions among the {labelled:,} people whose label came, in neighbouring rounds "
-        "together. People without a label are not counted, and nothing is weighed: each mistake counts once."
+        f"The expected share of wrong decisions among the {labelled:,} people whose label came and was learned, in "
+        "neighbouring rounds together. People without a label are not counted, and nothing is weighed: each mistake "
+        "counts once."
     )
     return Figure("error", title, plot.svg(), caption)
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import Path, Query, Request
+from fastapi import Query, Request
 from starlette.responses import Response
 
 from likewise.errors import require
@@ -21,7 +21,6 @@ from likewise.service.standing import standing
 from likewise.service.state import State
 
 pages = router()
-Number = Annotated[int, Path(ge=1, lt=2**53)]
 PATIENCE = 0.2
 """Seconds that a page spends on bringing its pictures up to the log."""
 TIMES = 10
@@ -46,6 +45,7 @@ def overview(stream: str, visit: Visitor, request: Request) -> Response:
         behind=behind,
         past=past,
         events=engine.store.head(stream)[0],
+        now=engine.clock(),
         here="overview",
         found=standing(state),
         settings=settings,

@@ -6,7 +6,7 @@ import re
 from typing import Annotated, Any
 
 from fastapi import Path, Query
-from sqlalchemy import select
+from sqlalchemy import false, select
 from starlette.responses import Response
 
 from likewise.errors import InvalidParameter
@@ -65,9 +65,15 @@ def people(stream: str, visit: Visitor) -> Response:
     return _people(visit, stream)
 
 
-def _people(visit: Visit, stream: str, said: str = "", wrong: str = "", status: int = 200) -> Response:
+def _people(visit: Visit, stream: str, said: str = "", wrong: str = "", status: int = 200, id: str = "") -> Response:
     visit.service.engine.streams.get(stream)
-    return render("people.html", visit, status, stream=stream, here="people", said=said, wrong=wrong)
+    return render("people.html", visit, status, stream=stream, here="people", said=said, wrong=wrong, id=id)
+
+
+def _not_found(visit: Visit, stream: str, error: Unknown | InvalidParameter) -> Response:
+    """The form again, with what was typed and what is wrong with it."""
+    typed = str(visit.sent.get("id", ""))[:200]
+    return _people(visit, stream, wrong=str(error), status=status_of(error)[0], id=typed)
 
 
 @pages.post(STREAM + "/people")
@@ -76,7 +82,7 @@ def person(stream: str, visit: Visitor) -> Response:
     try:
         return _record(visit, stream, _id(visit))
     except (Unknown, InvalidParameter) as error:
-        return _people(visit, stream, wrong=str(error), status=status_of(error)[0])
+        return _not_found(visit, stream, error)
 
 
 @pages.post(STREAM + "/people/erase")
@@ -90,7 +96,7 @@ def erase(stream: str, visit: Visitor) -> Response:
             return _people(visit, stream, f"{id} is erased, from {plural(len(gone), 'round')}.")
         found = engine.person(stream, id)["rounds"]
     except (Unknown, InvalidParameter) as error:
-        return _people(visit, stream, wrong=str(error), status=status_of(error)[0])
+        return _not_found(visit, stream, error)
     said = [
         f"The id and the features of {id} in {plural(len(found), 'round')}, and every remark about "
         f"{'it' if len(found) == 1 else 'them'}, are deleted. Nobody can bring them back.",
@@ -144,8 +150,8 @@ def log_page(
     wanted = select(log.seq, log.kind, log.at, log.round, log.data).where(log.stream == stream)
     if kind in KINDS:
         wanted = wanted.where(log.kind == kind)
-    if round.isdecimal():
-        wanted = wanted.where(log.round == int(round))
+    if round := round.strip():
+        wanted = wanted.where(log.round == int(round) if round.isdecimal() else false())
     if before is not None:
         wanted = wanted.where(log.seq < before)
     with visit.service.store.read() as connection:

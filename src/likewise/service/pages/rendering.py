@@ -21,7 +21,7 @@ from starlette.exceptions import HTTPException as StarletteException
 from starlette.responses import Response
 
 from likewise.errors import LikewiseError
-from likewise.service.pages.access import PAGES, NotLoggedIn, Visit
+from likewise.service.pages.access import NotLoggedIn, Visit
 from likewise.service.problems import status_of
 
 log = logging.getLogger(__name__)
@@ -38,6 +38,15 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
+TITLES = {
+    400: "Not understood",
+    403: "No access",
+    404: "Not found",
+    409: "Not now",
+    422: "Not possible",
+    429: "Too often",
+}
+"""What a page says of a refusal, above the sentence; browsers' own words are for programmers."""
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 
@@ -65,7 +74,7 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"static": _address, "PAGES": PAGES}
+    made.globals |= {"static": _address}
     made.filters |= {"number": number, "when": when, "share": share, "plural": plural, "words": words}
     made.filters |= {"moment": moment, "plain": "{:g}".format, "letter": letter}
     return made
@@ -109,8 +118,8 @@ def when(at: str | float | None) -> str:
     """
     if at is None:
         return "–"
-    moment = datetime.fromisoformat(at) if isinstance(at, str) else datetime.fromtimestamp(at, UTC)
-    return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
+    time = _time(at)
+    return f"{time.day} {time:%B %Y, %H:%M} UTC"
 
 
 def moment(at: str | float | None) -> str:
@@ -123,8 +132,12 @@ def moment(at: str | float | None) -> str:
     """
     if at is None:
         return "–"
-    time = datetime.fromisoformat(at) if isinstance(at, str) else datetime.fromtimestamp(at, UTC)
+    time = _time(at)
     return f"{time.day} {time:%b %Y, %H:%M}"
+
+
+def _time(at: str | float) -> datetime:
+    return datetime.fromisoformat(at) if isinstance(at, str) else datetime.fromtimestamp(at, UTC)
 
 
 def letter(text: str) -> list[tuple[str, str, list[str]]]:
@@ -205,8 +218,7 @@ def nowhere(app: FastAPI) -> None:
         lost = isinstance(error, StarletteException) and error.status_code == 404 and "route" not in request.scope
         if not lost or "text/html" not in request.headers.get("accept", ""):
             return await before(request, error)  # type: ignore[no-any-return]
-        detail = "There is nothing at this address."
-        response = render("problem.html", status=404, code=404, title="Not Found", detail=detail)
+        response = _refusal(404, "There is nothing at this address.")
         response.headers.update(HEADERS | {"Cache-Control": "no-store"})
         return response
 
@@ -239,4 +251,8 @@ def _problem(request: Request, error: Exception) -> Response:
         status, detail = 422, "This address is not right."
     if _scripted(request):
         return JSONResponse({"detail": detail}, status)
-    return render("problem.html", status=status, code=status, title=HTTPStatus(status).phrase, detail=detail)
+    return _refusal(status, detail)
+
+
+def _refusal(status: int, detail: str) -> HTMLResponse:
+    return render("problem.html", status=status, title=TITLES.get(status, "Not possible now"), detail=detail)

@@ -48,8 +48,6 @@ class Sight(NamedTuple):
     round: int
     opened_at: str
     until: str
-    level: float
-    band: str
     columns: list[Feature]
     people: list[Person]
     hints: list[Hint]
@@ -81,18 +79,15 @@ def sight(claimed: Mapping[str, Any], settings: Settings) -> Sight:
         Person(i + 1, one["id"], one["probability"], lane, [one["features"][column.name] for column in columns])
         for i, (one, lane) in enumerate(zip(ranked, lanes, strict=True))
     ]
-    level = claimed["level"]
     far = people[0].probability - people[-1].probability if people else 0.0
     return Sight(
         round=claimed["round"],
         opened_at=claimed["opened_at"],
         until=claimed["until"],
-        level=level,
-        band=f"{92 * level:.4g}%",
         columns=columns,
         people=people,
         hints=hints(people, columns, settings),
-        possible=far > level,
+        possible=far > settings.level,
     )
 
 

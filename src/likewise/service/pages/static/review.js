@@ -266,7 +266,7 @@
     strong.textContent = `${a.dataset.number} and ${b.dataset.number}`;
     said.replaceChildren(strong, reportable()
       ? `: ${apart()}.`
-      : `: ${apart()}, too close to be a violation. Up to ${level} is allowed to everybody.`);
+      : `: ${apart()}, too close to be a violation: up to ${level} is allowed.`);
     const theirs = b.querySelectorAll("td[data-value]");
     a.querySelectorAll("td[data-value]").forEach((cell, i) => {
       const other = theirs[i], differs = cell.dataset.value !== other.dataset.value;
@@ -288,10 +288,12 @@
     const now = written();
     const body = { round: number(current), verdict, reason: now.reason, note: now.note };
     let told = verdict === "none" ? "no violation" : "skipped";
-    if (verdict === "pair") {
-      body.pair = chosen.map((row) => row.dataset.id);
-      told = `you reported ${selected().map((row) => row.dataset.number).join(" and ")}`;
+    if (reportable()) {
+      const pair = selected().map((row) => row.dataset.number).join(" and ");
+      // Whoever meant Enter sees at once that the pair was not taken.
+      told = verdict === "pair" ? `you reported ${pair}` : `${told}, ${pair} not reported`;
     }
+    if (verdict === "pair") body.pair = chosen.map((row) => row.dataset.id);
     const article = current;
     left.set(article, now);
     say(sendingOf(body.round));
@@ -362,10 +364,12 @@
   }, true);
   // A click on a row selects a person; it shouldn't move the focus to the table around it.
   desk.addEventListener("mousedown", (event) => { if (event.target.closest("tbody td")) event.preventDefault(); });
-  $("report").addEventListener("click", () => give("pair"));
-  $("none").addEventListener("click", () => give("none"));
-  $("skip").addEventListener("click", () => give("skip"));
-  $("undo").addEventListener("click", undo);
+  // The second click of a double click would be about a round that nobody has seen yet.
+  const once = (id, act) => $(id).addEventListener("click", (event) => { if (event.detail < 2) act(); });
+  once("report", () => give("pair"));
+  once("none", () => give("none"));
+  once("skip", () => give("skip"));
+  once("undo", undo);
   $("help-open").addEventListener("click", help);
   $("help").addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.target.closest("button")) return;
@@ -382,8 +386,14 @@
     if (event.ctrlKey || event.metaKey || event.altKey || $("help").open) return;
     const typing = event.target.closest("textarea, input:not([type=radio])");
     if (typing) { if (event.key === "Escape") typing.blur(); return; }
+    // A key that is held down would answer round after round; only arrows may go on.
+    if (event.repeat && !event.key.startsWith("Arrow")) {
+      if (event.key === "Enter") event.preventDefault(); // a focused button would be pressed again and again
+      return;
+    }
+    const pressed = event.key.length === 1 ? event.key.toLowerCase() : event.key; // whatever Caps Lock says
     const button = event.target.closest("button, a, summary");
-    if (event.key === "Enter") {
+    if (pressed === "Enter") {
       // A focused button keeps its Enter, except a person's once the pair is made, and a hint's that is selected.
       const done = button && reportable() && (button.matches(".person") || (button.matches(".chip") && offers(button)));
       if (button && !done) return;
@@ -391,11 +401,11 @@
       give("pair");
       return;
     }
-    const reason = document.querySelector(`#reasons input[data-key="${CSS.escape(event.key)}"]`);
-    const person = /^[1-9]$/.test(event.key) && rows()[Number(event.key) - 1];
+    const reason = document.querySelector(`#reasons input[data-key="${CSS.escape(pressed)}"]`);
+    const person = /^[1-9]$/.test(pressed) && rows()[Number(pressed) - 1];
     const action = { n: () => give("none"), s: () => give("skip"), u: undo, "?": help, t: () => $("note").focus(),
       h: () => hints(root.classList.contains("no-hints")), Escape: () => { chosen = []; paint(); },
-      ArrowDown: () => move(1), ArrowUp: () => move(-1) }[event.key];
+      ArrowDown: () => move(1), ArrowUp: () => move(-1) }[pressed];
     if (person) toggle(person);
     else if (reason) reason.checked = !reason.checked;
     else if (action) action();
