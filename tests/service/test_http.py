@@ -430,6 +430,12 @@ def test_the_openapi_document_is_served_and_documents_the_problems(service):
     assert len(changing) == len(posts) + 4, "and PUT of labels and of an audit, PATCH of a stream, DELETE of a person"
 
 
+def test_the_openapi_document_says_what_every_setting_of_a_stream_means(service):
+    parts = service.anybody.get("/openapi.json").json()["components"]["schemas"]
+    settings = parts["StreamBody"]["properties"] | parts["WaitsBody"]["properties"]
+    assert {name for name, one in settings.items() if "description" not in one} == {"waits"}, "which tells of itself"
+
+
 def test_a_body_is_not_even_read_for_somebody_who_may_not_send_it(service):
     answer = httpx.post(service.url + ROUNDS, content=b"not JSON", headers=JSON)
     assert answer.status_code == 401

@@ -36,30 +36,50 @@ class FeatureBody(Body):
 class WaitsBody(Body):
     """How long a round waits, in seconds, and what happens then."""
 
-    audit: Number | None = None
-    label: Number | None = None
-    audit_end: Literal["learn", "discard"] = "learn"
-    label_end: Literal["learn", "discard"] = "learn"
-    grace: Number = 10.0
+    audit: Number | None = Field(
+        default=None, description="From its opening until its audit expires; null waits for ever."
+    )
+    label: Number | None = Field(
+        default=None, description="From its opening until missing labels expire; null for ever."
+    )
+    audit_end: Literal["learn", "discard"] = Field(
+        default="learn", description="What becomes of a round not audited in time."
+    )
+    label_end: Literal["learn", "discard"] = Field(
+        default="learn", description="What becomes of one not labelled in time."
+    )
+    grace: Number = Field(
+        default=10.0, description="After a verdict, in which it can be taken back, before it may close."
+    )
 
 
 class StreamBody(Body):
     """A new stream. Cuts are given per feature, or taken from a sample of people."""
 
-    name: Text
-    features: list[FeatureBody] = Field(min_length=1)
-    alpha: Number
-    kind: Literal["thresholds", "cells"] = "thresholds"
-    cuts: dict[Text, list[Number] | StrictInt | None] | None = None
+    name: Text = Field(description="As in its address: up to 63 small letters, digits, - and _.")
+    features: list[FeatureBody] = Field(min_length=1, description="What is known of every person.")
+    alpha: Number = Field(description="In (0, 1]: people who are alike may be up to so far apart.")
+    kind: Literal["thresholds", "cells"] = Field("thresholds", description="The class of hypotheses.")
+    cuts: dict[Text, list[Number] | StrictInt | None] | None = Field(
+        None,
+        description="By feature: ascending numbers, or how many to take from the sample; null for a category. "
+        "All features that are not sensitive, from the sample, if not given.",
+    )
     sample: list[dict[str, Value]] = Field([], description="People from whose quantiles cuts are taken; not kept.")
-    learner: Literal["adahedge", "hedge"] = "adahedge"
-    penalty: Number | dict[str, Number] | None = None
-    horizon: StrictInt | None = None
-    margin: Number = 0.0
-    costs: list[Number] = Field([1.0, 1.0], min_length=2, max_length=2)
-    largest_batch: StrictInt = 32
+    learner: Literal["adahedge", "hedge"] = Field("adahedge", description="Neither needs a horizon.")
+    penalty: Number | dict[str, Number] | None = Field(
+        None,
+        description="What a report weighs: a number, {first, growth} or {c, floor}; the learner's own if null, which "
+        "hedge has only with a horizon.",
+    )
+    horizon: StrictInt | None = Field(None, description="How many rounds there will be, where that is known.")
+    margin: Number = Field(0.0, description="Pairs are reported beyond alpha - margin; violations count beyond alpha.")
+    costs: list[Number] = Field(
+        [1.0, 1.0], min_length=2, max_length=2, description="Of a false positive and of a false negative."
+    )
+    largest_batch: StrictInt = Field(32, description="The most people in a round.")
     waits: WaitsBody = WaitsBody()
-    seed: StrictInt = 0
+    seed: StrictInt = Field(0, description="Names every random number of the learner.")
 
 
 class PersonBody(Body):
