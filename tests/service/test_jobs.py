@@ -137,7 +137,7 @@ def test_a_long_log_is_worked_on_in_another_process_and_pages_say_how_far_it_is(
             assert "from the first" in letter
             checked = until(lambda: admin.get("/streams/loans/export").text, lambda text: "data-busy" not in text)
             assert "Nothing wrong was found." in checked
-            assert "3 rounds were learned again." in checked
+            assert "Rounds that were learned again: 3." in checked
 
 
 def test_a_service_that_is_stopped_ends_the_process_that_works_for_it(tmp_path, monkeypatch):

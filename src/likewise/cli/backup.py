@@ -40,7 +40,7 @@ def backup(
     if as_json:
         print_json({"file": str(file), "streams": rows["streams"], "events": rows["events"], "rows": rows})
         return
-    _say(_told(rows, f"are in {file}. It holds people's features and the signing key."))
+    _say(f"Everything is in {file}: {_counted(rows)}. It holds people's features and the signing key.")
 
 
 def restore(
@@ -64,9 +64,9 @@ def restore(
         about = {"newest_event": done.newest, "list_of_erasures": found, "erased_again": done.erased}
         print_json({"file": str(file)} | counts | about)
         return
-    _say(_told(done.rows, "were put back."))
+    _say(f"Everything was put back: {_counted(done.rows)}.")
     if done.listed:
-        _say(f"{done.erased:,} rows about people were erased again, as {found} lists them.")
+        _say(f"Rows about people that were erased again, as {found} lists them: {done.erased:,}.")
     elif done.newest is not None:
         _say(
             f"There is no list of erasures at {settings.erasure_file}: whoever was erased after {done.newest}, the "
@@ -78,5 +78,5 @@ def _say(text: str) -> None:
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def _told(counts: dict[str, int], what: str) -> str:
-    return f"{counts['streams']:,} streams with {counts['events']:,} events {what}"
+def _counted(rows: dict[str, int]) -> str:
+    return f"streams {rows['streams']:,}, events {rows['events']:,}"

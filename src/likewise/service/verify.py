@@ -85,19 +85,15 @@ class Verification:
 def sentences(found: Verification) -> list[str]:
     """What was found, in words; the last sentence is the verdict."""
     plain, replay = found.findings, found.replay
-    said = [
-        f"Stream {plain.stream}: {plain.events} events, {plain.checkpoints} checkpoints, "
-        f"{plain.asides} commitments opened, {plain.erased} erased.",
-        *plain.notes,
-    ]
+    said = [str(plain), *plain.notes]
     if replay is None:
         said.append("The learner was not run again.")
     else:
-        said.append(f"{replay.rounds} rounds were learned again.")
+        said.append(f"Rounds that were learned again: {replay.rounds:,}.")
         if replay.lost:
-            said.append(f"{len(replay.lost)} rounds can't be, since people were erased: {ranges(replay.lost)}.")
+            said.append(f"Rounds that can't be, since people were erased: {ranges(replay.lost)}.")
         if replay.inexact:
-            said.append(f"{replay.inexact} policies agree within {TOLERANCE:g} but not bit by bit: another machine.")
+            said.append(f"Policies that agree within {TOLERANCE:g}, but not bit by bit: {replay.inexact:,}; another machine.")
     return [*said, _verdict(found)]
 
 

@@ -98,6 +98,11 @@ class Findings:
         """The problem nearest the start of the log."""
         return min(self.problems, default=None)
 
+    def __str__(self) -> str:
+        counts = {"events": self.events, "checkpoints": self.checkpoints, "commitments opened": self.asides}
+        counted = ", ".join(f"{what}: {count:,}" for what, count in (counts | {"erased": self.erased}).items())
+        return f"Stream {self.stream}; {counted}."
+
 
 class Checker:
     """Takes the lines of an export one by one, then says what is wrong with them."""
@@ -364,9 +369,7 @@ def main(arguments: list[str] | None = None) -> int:
     kept = read_lines(given.checkpoints, spelling=False) if given.checkpoints else None
     found = check(read_lines(given.export), kept, given.key)
     say = sys.stdout.write
-    say(f"Stream {found.stream}: {found.events} events, {found.checkpoints} checkpoints, ")
-    say(f"{found.asides} commitments opened, {found.erased} erased.\n")
-    for sentence in [*found.notes, *(sentence for _, sentence in sorted(found.problems))]:
+    for sentence in [str(found), *found.notes, *(sentence for _, sentence in sorted(found.problems))]:
         say(sentence + "\n")
     say("Something is wrong.\n" if found.problems else "Nothing wrong was found.\n")
     return 1 if found.problems else 0
