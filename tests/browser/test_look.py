@@ -72,6 +72,11 @@ def problems(page):
     return [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found]
 
 
+def settled(page):
+    """Wait until a page waits for no work in the background; when that is done, it loads itself again."""
+    page.wait_for_function("() => document.readyState === 'complete' && !document.querySelector('[data-busy]')")
+
+
 NAMES = ("review", "overview", "certificate", "rounds", "round", "person", "people", "log", "settings", "export",
          "users", "home", "problem", "login")  # fmt: skip
 
@@ -89,7 +94,7 @@ def test_every_page_fits_and_axe_finds_nothing_narrow_and_wide_light_and_dark(pa
     if name == "login":
         visited.context.clear_cookies()  # the last of the pages
     visited.goto(pages(past)[name])
-    visited.wait_for_function("() => !document.querySelector('[data-busy]')")
+    settled(visited)
     if name == "review":
         visited.wait_for_selector("article.round")
         visited.keyboard.press("1")
@@ -105,14 +110,13 @@ def test_every_page_fits_and_axe_finds_nothing_narrow_and_wide_light_and_dark(pa
 
 
 def test_help_and_a_refused_pair_are_accessible_too(past):
-    page = past.page("root", "admin", helped=False)
+    page = past.page("root", "admin", helped=False, reduced_motion="reduce")  # colours need no time to settle
     page.goto(pages(past)["review"])
     page.wait_for_selector("#help[open]")
     assert problems(page) == []
     page.keyboard.press("Enter")
     page.wait_for_selector("article.round")
     page.keyboard.press("1")
-    page.wait_for_timeout(150)
     assert problems(page) == []
     page.context.close()
 
@@ -152,6 +156,7 @@ def test_a_person_s_record_prints_without_the_page_around_it(past, keep):
     (ARTEFACTS / "person.pdf").write_bytes(page.pdf(prefer_css_page_size=True))
     assert (ARTEFACTS / "person.pdf").read_bytes().startswith(b"%PDF")
     page.goto(pages(past)["overview"])
+    settled(page)
     assert page.locator("svg.figure").count() == 7
     (ARTEFACTS / "overview.pdf").write_bytes(page.pdf(prefer_css_page_size=True))
     keep(page, "overview-print", full_page=True)
