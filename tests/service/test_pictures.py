@@ -318,9 +318,14 @@ def test_where_people_were_erased_the_past_is_told_as_far_as_it_can_be(engine):
     assert last[-1].learned == 40
 
 
-def test_the_overview_of_a_restored_log_fills_its_pictures_by_itself(tmp_path):
+@pytest.fixture
+def only_pages_look(monkeypatch):
+    """The clock of a service reads nothing on."""
+    monkeypatch.setattr(Follower, "__call__", lambda follower: None)
+
+
+def test_the_overview_of_a_restored_log_fills_its_pictures_by_itself(tmp_path, only_pages_look):
     with running(database=str(tmp_path / "log.db")) as service:
-        service.service.each_tick.clear()
         play = Play(service.engine)
         play.follower.follow = lambda stream: 0
         play.rounds(30)
@@ -333,12 +338,13 @@ def test_the_overview_of_a_restored_log_fills_its_pictures_by_itself(tmp_path):
 # Catching up -------------------------------------------------------------------------------------------------------
 
 
-def test_a_log_that_was_never_read_is_caught_up_with_a_little_at_a_time_and_pages_say_so(tmp_path, monkeypatch):
+def test_a_log_that_was_never_read_is_caught_up_with_a_little_at_a_time_and_pages_say_so(
+    tmp_path, monkeypatch, only_pages_look
+):
     monkeypatch.setattr(summaries, "PAGE", 20)
     monkeypatch.setattr(overview, "PATIENCE", 1e-6)
     monkeypatch.setattr(jobs, "AT_ONCE", 60.0)  # once it has caught up, the page waits for the past to be told, too
     with running(database=str(tmp_path / "log.db")) as service:
-        service.service.each_tick.clear()
         play = Play(service.engine)
         play.follower.follow = lambda stream: 0
         play.rounds(30)
