@@ -146,6 +146,16 @@ def fetched(page, count):
     page.wait_for_function("count => window.taken >= count", arg=count)
 
 
+def intercept(page, pattern, handler):
+    """Take requests of a page into one's own hands, and see to it that they come before anything is done with it."""
+    page.route(pattern, handler)
+    page.route("**/intercepted", lambda route: route.fulfill(status=299))
+    deadline = time.monotonic() + 30
+    while page.evaluate("async () => (await fetch('/intercepted')).status") != 299:
+        assert time.monotonic() < deadline, "requests pass by"
+    page.unroute("**/intercepted")
+
+
 def held(page, routes, count=1):
     """Wait until so many requests hang."""
     deadline = time.monotonic() + 30

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from office import all_sent, current, fetched, held, in_front, next_round, pass_time
+from office import all_sent, current, fetched, held, in_front, intercept, next_round, pass_time
 from sqlalchemy import select
 
 from likewise.service.store.tables import leases
@@ -90,7 +90,7 @@ def test_the_next_round_shows_before_the_verdict_is_answered_and_the_number_only
     page = office.review()
     verdicts = []
     fetched(page, 2)
-    page.route("**/review/verdict", lambda route: verdicts.append(route))
+    intercept(page, "**/review/verdict", lambda route: verdicts.append(route))
     page.keyboard.press("n")
     assert current(page) == second
     held(page, verdicts)
@@ -126,8 +126,8 @@ def test_the_next_round_shows_within_100_ms_of_a_verdict_while_every_request_han
     page = office.review(script=WATCH)
     verdicts, claims = [], []
     fetched(page, 2)
-    page.route("**/review/verdict", lambda route: verdicts.append(route))
-    page.route("**/review/claim", lambda route: claims.append(route))
+    intercept(page, "**/review/verdict", lambda route: verdicts.append(route))
+    intercept(page, "**/review/claim", lambda route: claims.append(route))
     for i, t in enumerate(wanted[:30]):
         assert current(page) == t
         if i % 3 == 0:
@@ -247,7 +247,7 @@ def test_an_answer_that_is_lost_on_the_way_is_asked_for_again_and_counts_once(of
         else:
             route.continue_()
 
-    page.route("**/review/verdict", lose)
+    intercept(page, "**/review/verdict", lose)
     page.keyboard.press("n")
     page.wait_for_function("() => document.getElementById('status').textContent.includes('recorded')")
     assert len(lost) == 3
@@ -259,7 +259,7 @@ def test_a_verdict_is_kept_over_a_reload(office):
     office.stream()
     first, *_ = office.open(3)
     page = office.review()
-    page.route("**/review/verdict", lambda route: route.abort())
+    intercept(page, "**/review/verdict", lambda route: route.abort())
     page.keyboard.press("n")
     page.wait_for_selector("#trouble:not([hidden])")
     page.reload()
@@ -347,7 +347,7 @@ def test_a_screen_reader_hears_who_is_selected_what_is_recorded_and_what_went_wr
     page.keyboard.press("n")
     page.get_by_role("status").filter(has_text=f"Round {first}: no violation; recorded as #").wait_for()
     in_front(page, second)
-    page.route("**/review/verdict", lambda route: route.abort())
+    intercept(page, "**/review/verdict", lambda route: route.abort())
     page.keyboard.press("n")
     page.get_by_role("alert").filter(has_text="No connection").wait_for()
     page.unroute("**/review/verdict")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from office import all_sent, current, fetched, next_round, pass_time
+from office import all_sent, current, fetched, in_front, intercept, next_round, pass_time
 
 pytestmark = pytest.mark.browser
 PHONE = {"has_touch": True, "is_mobile": True, "viewport": {"width": 375, "height": 740}}
@@ -132,8 +132,8 @@ def test_the_confirmation_says_what_was_recorded_also_after_a_reload(office, key
     seq = [e["seq"] for e in office.engine.events("loans", limit=100_000) if e["kind"] == "audited"][-1]
     assert said == f"Round {first}: {words}; recorded as #{seq}. Undo (u) for 60 s."
     assert "1 answered today" in page.inner_text(".progress")
-    page.wait_for_selector("article.round")
-    page.route("**/review/verdict", lambda route: route.abort())
+    in_front(page, second)
+    intercept(page, "**/review/verdict", lambda route: route.abort())
     for key in keys:
         page.keyboard.press(key)
     page.wait_for_selector("#trouble:not([hidden])")
