@@ -215,12 +215,15 @@ def test_workers_of_another_version_are_refused():
 
 KILLED = """
 import sys
+import time
 from likewise import datasets
 from likewise.experiments.compare import Recipe, Sweep, compare
 if __name__ == "__main__":
     tried = {"learners": ("adahedge", "unconstrained"), "penalties": (None, 20.0), "seeds": tuple(range(40))}
     sweep = Sweep(**tried, rounds=60, people=4)
-    compare(sweep, datasets.synthetic(1200), sys.argv[1], recipe=Recipe(cuts=6), jobs=2)
+    # After a while it goes no further, so that it can't come to its end before it is killed.
+    hang = lambda done, _: time.sleep(600 * (done >= 20))
+    compare(sweep, datasets.synthetic(1200), sys.argv[1], recipe=Recipe(cuts=6), jobs=2, progress=hang)
 """
 
 

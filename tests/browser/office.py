@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import time
+
+from likewise.service.http.rates import Rates
 from likewise.service.settings import Settings
 
 LOANS = {
@@ -34,10 +38,22 @@ def people(t, k=5):
     ]
 
 
+TAKEN = """
+window.taken = 0;
+const plain = Object.getOwnPropertyDescriptor(Element.prototype, "innerHTML");
+Object.defineProperty(HTMLTemplateElement.prototype, "innerHTML", {
+  ...plain, set(text) { plain.set.call(this, text); window.taken += 1; },
+});
+"""
+"""Counts the rounds that the page's script has taken up: it makes each out of a template, and at once puts it
+in front or keeps it for later."""
+
+
 class Office:
     """A service with streams, and browsers of people who work with it."""
 
     def __init__(self, service, chromium):
+        service.app.state.login_rates = Rates(itertools.count(0, 60).__next__)  # a minute passes between any two logins
         self.service, self.engine, self.url = service, service.engine, service.url
         self.sessions = service.app.state.sessions
         self._chromium, self._contexts = chromium, []
@@ -81,11 +97,16 @@ class Office:
         page.on("console", lambda said: "Content Security" in said.text and page.wrong.append(said.text))
         if helped:
             context.add_init_script("localStorage.setItem('likewise help seen', 'yes')")
-        if script:
-            context.add_init_script(script)
+        for one in (TAKEN, script):
+            context.add_init_script(one)
+        self.login(page, name)
+        return page
+
+    def login(self, page, name):
+        """Log in by a one-time link; whoever goes elsewhere before the answer is there stays outside."""
         page.goto(f"{self.url}/login/{self.sessions.link(name)}")
         page.get_by_role("button", name=f"Continue as {name}").click()
-        return page
+        page.wait_for_url(lambda url: "/login" not in url)
 
     def review(self, name="ann", stream="loans", **options):
         """The page of a reviewer with a round in front."""
@@ -122,6 +143,39 @@ def report(page, reason, note):
     page.keyboard.type(note)
     page.keyboard.press("Escape")
     page.keyboard.press("Enter")
+
+
+def in_front(page, t):
+    """Wait until a round is in front: only then keys are about it."""
+    page.wait_for_selector(f'article.round[data-round="{t}"]')
+
+
+def fetched(page, count):
+    """Wait until the page has so many rounds since it was loaded: one in front, others for later."""
+    page.wait_for_function("count => window.taken >= count", arg=count)
+
+
+def intercept(page, pattern, handler):
+    """Take requests of a page into one's own hands, and see to it that they come before anything is done with it."""
+    page.route(pattern, handler)
+    page.route("**/intercepted", lambda route: route.fulfill(status=299))
+    deadline = time.monotonic() + 30
+    while page.evaluate("async () => (await fetch('/intercepted')).status") != 299:
+        assert time.monotonic() < deadline, "requests pass by"
+    page.unroute("**/intercepted")
+
+
+def held(page, routes, count=1):
+    """Wait until so many requests hang."""
+    deadline = time.monotonic() + 30
+    while len(routes) < count:
+        assert time.monotonic() < deadline, "nothing was asked"
+        page.wait_for_timeout(10)
+
+
+def pass_time(page, seconds):
+    """Let the page believe that so much time has passed."""
+    page.evaluate("seconds => { const now = Date.now.bind(Date); Date.now = () => now() + 1000 * seconds; }", seconds)
 
 
 def next_round(page, before):

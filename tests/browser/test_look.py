@@ -11,9 +11,9 @@ from axe_playwright_python.sync_playwright import Axe
 from office import LOANS, Office, all_sent, report
 
 from likewise import datasets
-from likewise.service import apart, demo
+from likewise.service import demo
 from likewise.service.engine import Engine
-from likewise.service.pages import jobs
+from likewise.service.pages import jobs, work
 from likewise.service.settings import Settings
 from service.payloads import PAYLOADS, allowed
 from service.serving import running
@@ -72,6 +72,11 @@ def problems(page):
     return [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found]
 
 
+def settled(page):
+    """Wait until a page waits for no work in the background; when that is done, it loads itself again."""
+    page.wait_for_function("() => document.readyState === 'complete' && !document.querySelector('[data-busy]')")
+
+
 NAMES = ("review", "overview", "certificate", "rounds", "round", "person", "people", "log", "settings", "export",
          "users", "home", "problem", "login")  # fmt: skip
 
@@ -89,7 +94,7 @@ def test_every_page_fits_and_axe_finds_nothing_narrow_and_wide_light_and_dark(pa
     if name == "login":
         visited.context.clear_cookies()  # the last of the pages
     visited.goto(pages(past)[name])
-    visited.wait_for_function("() => !document.querySelector('[data-busy]')")
+    settled(visited)
     if name == "review":
         visited.wait_for_selector("article.round")
         visited.keyboard.press("1")
@@ -105,14 +110,13 @@ def test_every_page_fits_and_axe_finds_nothing_narrow_and_wide_light_and_dark(pa
 
 
 def test_help_and_a_refused_pair_are_accessible_too(past):
-    page = past.page("root", "admin", helped=False)
+    page = past.page("root", "admin", helped=False, reduced_motion="reduce")  # colours need no time to settle
     page.goto(pages(past)["review"])
     page.wait_for_selector("#help[open]")
     assert problems(page) == []
     page.keyboard.press("Enter")
     page.wait_for_selector("article.round")
     page.keyboard.press("1")
-    page.wait_for_timeout(150)
     assert problems(page) == []
     page.context.close()
 
@@ -163,6 +167,7 @@ def test_a_person_s_record_prints_without_the_page_around_it(past, keep):
     (ARTEFACTS / "person.pdf").write_bytes(page.pdf(prefer_css_page_size=True))
     assert (ARTEFACTS / "person.pdf").read_bytes().startswith(b"%PDF")
     page.goto(pages(past)["overview"])
+    settled(page)
     assert page.locator("svg.figure").count() == 7
     (ARTEFACTS / "overview.pdf").write_bytes(page.pdf(prefer_css_page_size=True))
     keep(page, "overview-print", full_page=True)
@@ -242,16 +247,16 @@ def test_logging_out_everywhere_ends_the_other_browser_too(past):
 
 
 def test_a_page_that_waits_for_work_tells_how_far_it_is_and_shows_it_when_it_is_done(office, keep, monkeypatch):
-    go_on, whole = threading.Event(), apart.KINDS["certificate"]
+    go_on, whole = threading.Event(), work.KINDS["certificate"]
     monkeypatch.setattr(jobs, "AT_ONCE", 0.0)
     monkeypatch.setattr(jobs, "TOLD_EVERY", 0.0)
 
-    def slowly(engine, stream, told):
-        told(0.4)
+    def slowly(engine, stream, progress):
+        progress(0.4)
         go_on.wait(60)
-        return whole(engine, stream, told)
+        return whole(engine, stream, progress)
 
-    monkeypatch.setitem(apart.KINDS, "certificate", slowly)
+    monkeypatch.setitem(work.KINDS, "certificate", slowly)
     office.stream()
     page = office.page("root", "admin")
     page.goto(f"{office.url}/streams/loans/certificate")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from office import all_sent, current, next_round, report
+from office import all_sent, current, fetched, in_front, intercept, next_round, pass_time, report
 
 pytestmark = pytest.mark.browser
 PHONE = {"has_touch": True, "is_mobile": True, "viewport": {"width": 375, "height": 740}}
@@ -83,7 +83,7 @@ def test_on_a_phone_the_next_round_begins_at_its_top_and_the_confirmation_stays_
     office.stream()
     first, *_ = office.open(3, k=12)
     page = office.review(**PHONE)
-    page.wait_for_timeout(300)  # the next round is fetched
+    fetched(page, 2)
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
     assert page.evaluate("scrollY") > 500
     page.locator("#none").tap()
@@ -111,11 +111,9 @@ def test_the_last_verdict_can_be_taken_back_with_a_button_as_long_as_the_grace_t
     page.wait_for_selector("article.round")
     assert current(page) == t
     assert page.locator("#none").is_visible()
-    office.engine.change_waits("loans", {"grace": 1.0}, "root")
-    page.reload()
-    page.wait_for_selector("article.round")
     page.locator("#skip").click()
     assert "Undo" in recorded(page)
+    pass_time(page, 61)
     page.wait_for_selector("#undo", state="hidden")
     page.wait_for_function("() => !document.getElementById('status').textContent.includes('Undo')")
     assert "recorded" in page.inner_text("#status")
@@ -141,13 +139,13 @@ def test_the_confirmation_says_what_was_recorded_also_after_a_reload(office, key
     seq = [e["seq"] for e in office.engine.events("loans", limit=100_000) if e["kind"] == "audited"][-1]
     assert said == f"Round {first}: {words}; recorded as #{seq}. Undo (u) for 60 s."
     assert "1 answered today" in page.inner_text(".progress")
-    page.wait_for_selector("article.round")
-    page.route("**/review/verdict", lambda route: route.abort())
+    in_front(page, second)
+    intercept(page, "**/review/verdict", lambda route: route.abort())
     for key in keys:
         page.keyboard.press(key)
     page.wait_for_selector("#trouble:not([hidden])")
-    page.unroute("**/review/verdict")
     page.reload()
+    page.unroute("**/review/verdict")  # not before: it might be sent before the page goes
     assert recorded(page).startswith(f"Round {second}: {words}; recorded as #")
 
 

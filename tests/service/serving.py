@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import socket
@@ -9,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 
 import httpx
 import jsonschema_rs
@@ -28,6 +29,8 @@ STREAM = {
     "waits": {"grace": 0},
 }
 ROLES = ("admin", "decider", "auditor", "viewer")
+PORTS = itertools.count(10_000 + 37 * os.getpid() % 20_000)
+"""Of this process, and below those that the system hands out by itself."""
 
 
 def people(t, k=3):
@@ -105,12 +108,12 @@ def running(**configuration):
     server = uvicorn.Server(settings)
     thread = threading.Thread(target=server.run, args=([bound],))
     thread.start()
-    until(lambda: server.started or not thread.is_alive())
-    service = Running(app, f"http://127.0.0.1:{bound.getsockname()[1]}")
     try:
-        yield service
+        until(lambda: server.started or not thread.is_alive())
+        assert server.started, "it ended before it listened"
+        with closing(Running(app, f"http://127.0.0.1:{bound.getsockname()[1]}")) as service:
+            yield service
     finally:
-        service.close()
         server.should_exit = True
         thread.join()
         bound.close()
@@ -121,8 +124,8 @@ def _kept_together(settings):
     return {"erasures": f"{settings['key']}.erasures"} | settings if "key" in settings else settings
 
 
-def until(holds, seconds=20):
-    """Wait until something holds."""
+def until(holds, seconds=60):
+    """Wait until something holds; how long it may take says nothing about how long it should."""
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, "it never came to hold"
@@ -130,10 +133,12 @@ def until(holds, seconds=20):
 
 
 def free_port():
-    """A port that nobody listens at."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+    """A port that nobody listens at, also later: one that the system gave out it may give to somebody else, too."""
+    for port in PORTS:
+        with socket.socket() as one, suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("the numbers never end")
 
 
 class Process:

@@ -14,6 +14,7 @@ from serving import STREAM, Process, people, running, until
 
 from likewise.client import Client
 from likewise.service.backup import backup, restore
+from likewise.service.chain import CheckpointFile
 from likewise.service.configuration import Configuration
 from likewise.service.verify import verify
 
@@ -141,7 +142,7 @@ def test_two_servers_on_one_log_answer_a_key_once(new_database, tmp_path):
         with Client(servers[1].url, token) as client:
             assert client.stream("loans")["rounds"] == 25
             client.export("loans", tmp_path / "export.jsonl")
-        until((tmp_path / "c").exists)
+        until(lambda: list(CheckpointFile(tmp_path / "c").read("loans")))
         assert verify(tmp_path / "export.jsonl", checkpoints=tmp_path / "c").first is None
     finally:
         for server in servers:

@@ -6,7 +6,7 @@ import itertools
 import threading
 
 import pytest
-from serving import STREAM, people
+from serving import STREAM, people, until
 
 from likewise.client import Client
 from likewise.errors import InvalidParameter
@@ -38,15 +38,13 @@ def test_a_backup_of_a_running_service_is_one_moment_of_it_and_runs_elsewhere(
         key = client.create_stream(**STREAM)["receipt"]["key"]
         thread = threading.Thread(target=load)
         thread.start()
-        while len(receipts) < 5:
-            stopping.wait(0.01)
+        until(lambda: len(receipts) >= 5)
         before = list(receipts)
         counts = backup(running.service.configuration, tmp_path / "backup")
         elsewhere = there(tmp_path, new_database(target), "other")
         assert restore(elsewhere, tmp_path / "backup").rows == counts
         more = len(receipts) + 2
-        while len(receipts) < more:
-            stopping.wait(0.01)
+        until(lambda: len(receipts) >= more)
         stopping.set()
         thread.join()
     assert (tmp_path / "backup").stat().st_mode & 0o777 == 0o600

@@ -190,7 +190,15 @@ def on_disk(database, word):
     """The files of a PostgreSQL server, without its journal, that hold a word."""
     administer(database, "CHECKPOINT")
     folder = Path(administer(database, "SHOW data_directory"))
-    return [path for path in (folder / "base").rglob("*") if path.is_file() and word.encode() in path.read_bytes()]
+    return [path for path in (folder / "base").rglob("*") if path.is_file() and word.encode() in content(path)]
+
+
+def content(path):
+    """What is in a file; nothing if the server has removed it meanwhile."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
 
 
 def scrubbed(engine):

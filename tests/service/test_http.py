@@ -13,6 +13,7 @@ from serving import STREAM, people, running, until
 
 from likewise.service import verify
 from likewise.service.engine import Engine
+from likewise.service.http.rates import Rates
 from likewise.service.problems import Unavailable
 
 LOANS = "/v1/streams/loans"
@@ -350,9 +351,9 @@ def test_a_long_body_is_refused_whether_it_says_so_or_not(strict):
 
 def test_who_asks_too_often_is_told_when_to_come_back(serve, tmp_path):
     service = serve(tmp_path / "log.db", max_rate=60, max_anonymous_rate=12)
+    service.service._rates = Rates(lambda: 0.0)  # however long it takes to ask, no time passes
     answers = [service.viewer.get("/v1/streams") for _ in range(12)]
-    assert [a.status_code for a in answers[:10]] == [200] * 10
-    assert answers[-1].status_code == 429
+    assert [a.status_code for a in answers] == [200] * 10 + [429] * 2
     assert int(answers[-1].headers["Retry-After"]) >= 1
     assert [service.anybody.get("/v1/streams").status_code for _ in range(3)] == [401, 401, 429]
     assert service.admin.get("/v1/streams").status_code == 200, "one user's haste is not another's"
@@ -365,7 +366,7 @@ def test_a_token_that_was_revoked_or_expired_is_worth_nothing(service):
     assert short.get(LOANS).status_code == 401
     assert gone.get(LOANS).status_code == 200
     assert tokens.revoke("gone") == 1
-    until(lambda: gone.get(LOANS).status_code == 401, seconds=5)
+    until(lambda: gone.get(LOANS).status_code == 401)
     with service.engine.store.read() as connection:
         kept = str(connection.exec_driver_sql("SELECT * FROM tokens").all())
     assert not any(token in kept or token[3:] in kept for token in service.tokens.values())
@@ -376,7 +377,7 @@ def test_a_token_that_was_revoked_or_expired_is_worth_nothing(service):
 
 def test_a_service_is_alive_at_once_and_ready_when_it_has_read_its_logs(serve, tmp_path, monkeypatch):
     gate, start = threading.Event(), Engine.start
-    monkeypatch.setattr(Engine, "start", lambda engine: gate.wait() and start(engine))
+    monkeypatch.setattr(Engine, "start", lambda engine: gate.wait(60) and start(engine))
     service = serve(tmp_path / "log.db")
     assert service.anybody.get("/livez").status_code == 200
     assert service.anybody.get("/readyz").status_code == 503
@@ -437,5 +438,5 @@ def test_the_openapi_document_says_what_every_setting_of_a_stream_means(service)
 
 
 def test_a_body_is_not_even_read_for_somebody_who_may_not_send_it(service):
-    answer = httpx.post(service.url + ROUNDS, content=b"not JSON", headers=JSON)
+    answer = httpx.post(service.url + ROUNDS, content=b"not JSON", headers=JSON, timeout=60)
     assert answer.status_code == 401

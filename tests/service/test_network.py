@@ -19,6 +19,7 @@ from serving import STREAM, Process, people, until
 
 from likewise.client import Client, ServiceUnreachable
 from likewise.service.engine import Engine
+from likewise.service.settings import Settings
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +59,8 @@ def test_over_tls_whoever_knows_the_certificate_is_served_and_nobody_in_the_clea
         clear = server.url.replace("https", "http")
         with Client(clear, server.token, retries=0) as careless, pytest.raises(ServiceUnreachable):
             careless.stream("loans")
-        with httpx.Client(base_url=server.url, verify=ssl.create_default_context(cafile=certificate[0])) as browser:
+        known = ssl.create_default_context(cafile=certificate[0])
+        with httpx.Client(base_url=server.url, verify=known, timeout=60) as browser:
             assert "Secure" in browser.post("/login", data={"token": server.token}).headers["set-cookie"]
     finally:
         server.end()
@@ -67,13 +69,14 @@ def test_over_tls_whoever_knows_the_certificate_is_served_and_nobody_in_the_clea
 def forwarded(server, address, scheme="https"):
     """A request without a token, as a proxy passes it on for somebody."""
     headers = {"X-Forwarded-For": address, "X-Forwarded-Proto": scheme}
-    return httpx.get(f"{server.url}/v1/streams", headers=headers).status_code
+    return httpx.get(f"{server.url}/v1/streams", headers=headers, timeout=60).status_code
 
 
 def cookie(server, scheme="https"):
     """What a browser gets at the login page when a header says how it came."""
     headers = {"X-Forwarded-Proto": scheme} if scheme else {}
-    return httpx.post(f"{server.url}/login", data={"token": server.token}, headers=headers).headers["set-cookie"]
+    asked = {"data": {"token": server.token}, "headers": headers, "timeout": 60}
+    return httpx.post(f"{server.url}/login", **asked).headers["set-cookie"]
 
 
 @pytest.fixture
@@ -115,7 +118,7 @@ def test_without_the_flag_nobody_is_believed_who_says_where_they_come_from(behin
 
 def test_a_body_that_trickles_in_is_refused_and_one_that_is_worked_on_for_long_is_not(serve, tmp_path, monkeypatch):
     service = serve(tmp_path / "log.db", max_seconds=0.5)
-    service.admin.post("/v1/streams", json=STREAM)
+    service.engine.create(Settings.from_dict(STREAM), "root")  # not by a body that may be slow, too
     before = service.engine.store.head("loans")
     lines = [
         "POST /v1/streams/loans/rounds HTTP/1.1",

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 import threading
-import time
 from contextlib import closing
 
 import numpy as np
 import pytest
-from serving import running
+from serving import running, until
 from sqlalchemy import event, insert, select
 from visitors import Browser
 
@@ -18,7 +17,7 @@ from likewise import datasets
 from likewise.service import demo, standing
 from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
-from likewise.service.pages import figures, history, overview, pairs, summaries
+from likewise.service.pages import figures, history, jobs, overview, pairs, summaries
 from likewise.service.pages.following import Follower
 from likewise.service.settings import Settings
 from likewise.service.store import tables
@@ -319,29 +318,33 @@ def test_where_people_were_erased_the_past_is_told_as_far_as_it_can_be(engine):
     assert last[-1].learned == 40
 
 
-def test_the_overview_of_a_restored_log_fills_its_pictures_by_itself(tmp_path):
+@pytest.fixture
+def only_pages_look(monkeypatch):
+    """The clock of a service reads nothing on."""
+    monkeypatch.setattr(Follower, "__call__", lambda follower: None)
+
+
+def test_the_overview_of_a_restored_log_fills_its_pictures_by_itself(tmp_path, only_pages_look):
     with running(database=str(tmp_path / "log.db")) as service:
-        service.service.each_tick.clear()
         play = Play(service.engine)
         play.follower.follow = lambda stream: 0
         play.rounds(30)
         cookie = service.app.state.sessions.login(service.tokens["viewer"])
-        deadline = time.monotonic() + 60
         with closing(Browser(service, cookie)) as viewer:
-            while "Drawn from 30 moments" not in (text := viewer.get("/streams/loans").text):
-                assert time.monotonic() < deadline, text
-                time.sleep(0.1)
-        assert "data-busy" not in text
+            until(lambda: "data-busy" not in viewer.get("/streams/loans").text)
+            assert "Drawn from 30 moments" in viewer.get("/streams/loans").text
 
 
 # Catching up -------------------------------------------------------------------------------------------------------
 
 
-def test_a_log_that_was_never_read_is_caught_up_with_a_little_at_a_time_and_pages_say_so(tmp_path, monkeypatch):
+def test_a_log_that_was_never_read_is_caught_up_with_a_little_at_a_time_and_pages_say_so(
+    tmp_path, monkeypatch, only_pages_look
+):
     monkeypatch.setattr(summaries, "PAGE", 20)
     monkeypatch.setattr(overview, "PATIENCE", 1e-6)
+    monkeypatch.setattr(jobs, "AT_ONCE", 60.0)  # once it has caught up, the page waits for the past to be told, too
     with running(database=str(tmp_path / "log.db")) as service:
-        service.service.each_tick.clear()
         play = Play(service.engine)
         play.follower.follow = lambda stream: 0
         play.rounds(30)
@@ -365,10 +368,7 @@ def test_the_clock_reads_on_for_a_moment_only_and_finishes_in_the_end(engine, mo
     play.rounds(20)
     left = follower.follow("loans", seconds=0.0)
     assert 0 < left <= engine.store.head("loans")[0] - 20
-    deadline = time.monotonic() + 30
-    while summaries.behind(engine.store, "loans") and time.monotonic() < deadline:
-        follower()
-    assert summaries.behind(engine.store, "loans") == 0
+    until(lambda: follower() or summaries.behind(engine.store, "loans") == 0)
     assert sum(one.rounds for one in summaries.bins(engine.store, "loans", 20, 0.1)) == 20
 
 
@@ -379,8 +379,10 @@ def test_the_clock_reads_on_for_a_moment_only_and_finishes_in_the_end(engine, mo
 def past(tmp_path_factory):
     """A small demo: forty rounds that are over, five that wait."""
     with running(database=str(tmp_path_factory.mktemp("demo") / "log.db")) as service:
+        service.service.each_tick.clear()  # tests look when they want to, and nobody looks meanwhile
         made = lambda clock: Engine(service.service.store, service.engine.signer, None, clock)  # noqa: E731
         service.stream = demo.fill(made, rounds=40, waiting=5, data=datasets.synthetic(2000))
+        Follower(service.engine).follow(service.stream)
         yield service
 
 

@@ -70,7 +70,8 @@ def trace(service):
 def holds(case, turn, service):
     likely(case, turn)
     before = trace(service)
-    answer = case.call(base_url=service.url, headers={"Authorization": f"Bearer {service.tokens['admin']}"})
+    headers = {"Authorization": f"Bearer {service.tokens['admin']}"}
+    answer = case.call(base_url=service.url, headers=headers, timeout=60)
     case.validate_response(answer, checks=CHECKS)
     if answer.status_code >= 400:
         assert answer.headers["content-type"] == ["application/problem+json"], case.as_curl_command()

@@ -56,7 +56,7 @@ def test_from_the_first_start_to_a_backup(tmp_path):
         admin.create_stream(**STREAM)
         assert bank.decide("loans", people(1))["round"] == 1
         assert made["token"] not in likewise("user", "list", *database)
-        assert "1 stream" in likewise("backup", tmp_path / "backup", *database)
+        assert "streams 1, events 2" in likewise("backup", tmp_path / "backup", *database)
         assert "Revoked 1 token" in likewise("user", "revoke", "bank", *database)
         time.sleep(1.1)  # for a second a token is taken for what it was
         with pytest.raises(ServiceRefused, match="token") as refused:
@@ -66,7 +66,7 @@ def test_from_the_first_start_to_a_backup(tmp_path):
     again = Process(tmp_path / "loans.db")
     assert again.token is None, "the administrator's token is shown once"
     again.end()
-    assert "1 stream" in likewise("restore", tmp_path / "backup", "--database", tmp_path / "other.db")
+    assert "streams 1, events 2" in likewise("restore", tmp_path / "backup", "--database", tmp_path / "other.db")
 
 
 def test_what_serve_prints_has_a_shape_that_a_program_can_wait_for(tmp_path):

@@ -31,6 +31,14 @@ def person(ref, name="ada", round=1):
     return Aside(ref, "person", round, "ab" * 32, {"id": name, "features": {"score": 0.1}})
 
 
+def held_up(store, gate):
+    """Keep the writer busy until the gate opens, so that whatever is handed in from now on waits; its future."""
+    begun = threading.Event()
+    future = store._writer.submit(lambda connection: begun.set() or gate.wait(30))
+    assert begun.wait(30)
+    return future
+
+
 def sealed(store, stream="loans", *events):
     """Events in the places after the head."""
     return seal(stream, *store.head(stream), list(events) or [note()])
@@ -107,7 +115,7 @@ class TestContract:
     def test_a_failure_takes_no_other_write_down(self, store):
         """Writes that share a transaction with one that is refused."""
         gate = threading.Event()
-        blocked = store._writer.submit(lambda connection: gate.wait(30))
+        blocked = held_up(store, gate)
         good = [store.submit(Append(seal(name, 0, GENESIS, [note()]))) for name in ("a", "b")]
         bad = store.submit(Append(seal("c", 5, GENESIS, [note()])))
         more = store.submit(Append(seal("d", 0, GENESIS, [note()])))
@@ -127,7 +135,7 @@ class TestContract:
             commit(connection)
             raise dialect.loaded_dbapi.OperationalError("the connection broke")
 
-        blocked = store._writer.submit(lambda connection: gate.wait(30))
+        blocked = held_up(store, gate)
         futures = [store.submit(Append(seal(name, 0, GENESIS, [note()]))) for name in ("a", "b")]
         with monkeypatch.context() as patch:
             patch.setattr(dialect, "do_commit", lose)
@@ -142,7 +150,7 @@ class TestContract:
     def test_waiting_writes_share_a_transaction(self, store):
         """Otherwise eight clients would pay for eight syncs."""
         gate, seen = threading.Event(), []
-        store._writer.submit(lambda connection: gate.wait(30))
+        held_up(store, gate)
         numbers = "SELECT pg_current_xact_id()::text" if store.dialect == "postgresql" else None
 
         def write(connection):
@@ -388,7 +396,8 @@ class TestPostgreSQL:
         mine = store.write(lambda connection: connection.scalar(text("SELECT pg_backend_pid()")))
         engine = create_engine(store.url, isolation_level="AUTOCOMMIT")
         with engine.connect() as connection:
-            connection.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": mine})
+            # It waits until the connection is gone: asked for alone, that may be in the middle of the next write.
+            assert connection.scalar(text("SELECT pg_terminate_backend(:pid, 30000)"), {"pid": mine})
         engine.dispose()
         store.append(Append(sealed(store, "loans", note(2))))
         with store.read() as connection:

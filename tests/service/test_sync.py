@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import time
 
 import pytest
-from serving import STREAM, Process, people
+from serving import STREAM, Process, people, until
 
 from likewise.client import Client
 
@@ -62,9 +61,9 @@ def test_the_log_is_on_disk_before_the_answer_is_sent(tmp_path):
                 client.decide("loans", people(t))
     finally:
         server.end()
-    while "+++ killed by SIGTERM" not in (lines := trace.read_text(errors="replace")):
-        time.sleep(0.05)  # the tracer writes its last lines after its process has ended
-    found = list(happenings(lines))
+    # The tracer writes its last lines after its process has ended.
+    until(lambda: re.search(rf"^{server.process.pid} +\+\+\+ ", trace.read_text(errors="replace"), re.MULTILINE))
+    found = list(happenings(trace.read_text(errors="replace")))
     turns = " ".join(found).split("asked")[1:]
     assert len(turns) == 10
     for turn in turns:

@@ -93,7 +93,9 @@ def sentences(found: Verification) -> list[str]:
         if replay.lost:
             said.append(f"Rounds that can't be, since people were erased: {ranges(replay.lost)}.")
         if replay.inexact:
-            said.append(f"Policies that agree within {TOLERANCE:g}, but not bit by bit: {replay.inexact:,}; another machine.")
+            said.append(
+                f"Policies that agree within {TOLERANCE:g}, but not bit by bit: {replay.inexact:,}; another machine."
+            )
     return [*said, _verdict(found)]
 
 
