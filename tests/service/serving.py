@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import os
 import re
@@ -151,6 +152,7 @@ class Process:
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1", **variables}
         )
+        atexit.register(self.process.kill)  # should the test fail before it ends it
         lines = []
         for line in self.process.stdout:
             lines.append(line)
