@@ -66,7 +66,7 @@ def plays(quick: bool) -> list[Row]:
     for name, learner in learners.items():
         sides[name + LOOP] = lambda learner=learner: lw.play(learner, people, own, T, compiled=False)
         sides[name + COMPILED] = lambda learner=learner: lw.play(learner, people, named, T)
-    turns = in_turns(5 if quick else 9, sides)
+    turns = in_turns(5 if quick else 15, sides)
     rows = []
     for name, learner in learners.items():
         same = _same(*(lw.play(learner, people, named, T, compiled=c) for c in (True, False)))
@@ -286,7 +286,7 @@ def held_out(quick: bool) -> list[Row]:
         "Python distance": lambda: lw.evaluate_fairness(policy, X, near, 0.1),
         loop: lambda: double_loop_fairness(chances, X, between, 0.1),
     }
-    turns = in_turns(5 if quick else 9, sides)
+    turns = in_turns(5 if quick else 15, sides)
     count = double_loop_fairness(chances, X, between, 0.1)
     rows = []
     for how, goal in (("named metric", 5.0), ("Python distance", None)):
