@@ -117,7 +117,7 @@ def numbers(values: Any, name: str) -> Floats:
 
     try:
         found = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # they name types; people know the column and what it holds
         raise InvalidParameter(f"`{name}` must be a column of numbers, got {_odd(values)}.") from None
     require(not np.isinf(found).any(), name, "be a column of finite numbers", "an infinite one")
     return np.asarray(found, dtype=float)

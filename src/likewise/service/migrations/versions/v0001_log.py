@@ -127,8 +127,3 @@ def upgrade() -> None:
     triggers = SQLITE_TRIGGERS if op.get_bind().dialect.name == "sqlite" else POSTGRESQL_TRIGGERS
     for statement in triggers:
         op.execute(statement.replace("{genesis}", GENESIS))
-
-
-def downgrade() -> None:
-    """There is nothing older than the log."""
-    raise NotImplementedError("the log can't be taken back")

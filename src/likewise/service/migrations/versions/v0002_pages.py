@@ -70,8 +70,3 @@ def upgrade() -> None:
         sa.Column("round", whole, primary_key=True, autoincrement=False),
         sa.Column("gap", number, nullable=False),
     )
-
-
-def downgrade() -> None:
-    """The log never goes back, and what hangs on it stays."""
-    raise NotImplementedError("there is no way back")

@@ -18,8 +18,3 @@ def upgrade() -> None:
         for table, columns in COLUMNS.items():
             for column in columns:
                 op.execute(f"ALTER TABLE {table} ALTER COLUMN {column} SET STATISTICS 0")
-
-
-def downgrade() -> None:
-    """The log never goes back, and what hangs on it stays."""
-    raise NotImplementedError("there is no way back")

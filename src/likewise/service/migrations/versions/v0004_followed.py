@@ -42,8 +42,3 @@ def upgrade() -> None:
         sa.Column("took", number),
         sa.Column("failed", text),
     )
-
-
-def downgrade() -> None:
-    """The log never goes back, and what hangs on it stays."""
-    raise NotImplementedError("there is no way back")

@@ -20,8 +20,3 @@ def upgrade() -> None:
     """Refuse an event in a place that is taken before anything is done to the one that is there."""
     if op.get_bind().dialect.name == "sqlite":
         op.execute(ONCE)
-
-
-def downgrade() -> None:
-    """The log never goes back, and what hangs on it stays."""
-    raise NotImplementedError("there is no way back")
