@@ -171,6 +171,7 @@ def test_what_is_no_export_is_not_checked(refused, tmp_path, content):
     said = "other is not an export of a stream; make one on the page Export, or with client.export."
     assert refused("verify", "other") == said
     assert refused("verify", "README.md") == "There is no file README.md here."
+    assert refused("verify") == "Give the export to check: likewise verify export.jsonl."
 
 
 def test_a_file_of_settings_that_cannot_be_read_is_one_sentence(refused, tmp_path):

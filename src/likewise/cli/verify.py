@@ -36,7 +36,7 @@ def verify(
         typer.echo(files("likewise.service").joinpath("verify_standalone.py").read_text(encoding="utf-8"), nl=False)
         return
     if export is None:
-        raise InvalidParameter("`export` must be the file to check, got None.")
+        raise InvalidParameter("Give the export to check: likewise verify export.jsonl.")
     _refuse_other_files(export)
     from likewise.service import verify as checking
 
