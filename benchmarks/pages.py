@@ -27,15 +27,15 @@ import numpy as np
 import uvicorn
 from rich.console import Console
 
-from likewise.service import commands
 from likewise.service.configuration import Configuration
-from likewise.service.events import Aside, Event, seal
-from likewise.service.http import create_app
-from likewise.service.pages import summaries
-from likewise.service.rounds import decide, evolve
-from likewise.service.settings import Settings
-from likewise.service.state import State
-from likewise.service.store import Append, Store
+from likewise.service.log import Append, Store
+from likewise.service.projections import rounds as summaries
+from likewise.service.run import create_app
+from likewise.service.stream import commands
+from likewise.service.stream.events import Aside, Event, seal
+from likewise.service.stream.rounds import decide, evolve
+from likewise.service.stream.settings import Settings
+from likewise.service.stream.state import State
 
 console = Console()
 NAME, K, AT_ONCE = "long", 4, 1000

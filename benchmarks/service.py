@@ -25,7 +25,7 @@ import numpy as np
 from measure import Row
 from sqlalchemy import Text, cast, func, select
 
-from likewise.service.store import Store, tables
+from likewise.service.log import Store, tables
 
 CLIENTS = 8
 ROUNDS_A_SECOND = 300

@@ -186,8 +186,8 @@ def test_every_page_stands_in_the_navigation_and_every_picture_exists() -> None:
 
 
 def test_every_route_and_setting_of_the_service_is_documented() -> None:
+    from likewise.service.accounts.access import ACCESS, PUBLIC
     from likewise.service.configuration import Configuration
-    from likewise.service.http.access import ACCESS, PUBLIC
 
     page = (DOCS / "service.md").read_text(encoding="utf-8")
     for method, path in ACCESS:

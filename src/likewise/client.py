@@ -96,7 +96,7 @@ class Client:
     # Streams ------------------------------------------------------------------------------------------------------
 
     def create_stream(self, name: str, **settings: Any) -> dict[str, Any]:
-        """Create a stream: features, alpha and what else :class:`likewise.service.settings.Settings` has; or sample."""
+        """Create a stream: features, alpha, and whatever else ``likewise.service.stream.settings`` knows."""
         return self._ask("POST", "/v1/streams", {"name": name, **settings})
 
     def streams(self) -> Iterator[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import time
 
-from likewise.service.http.rates import Rates
-from likewise.service.settings import Settings
+from likewise.service.accounts.rates import Rates
+from likewise.service.stream.settings import Settings
 
 LOANS = {
     "features": [

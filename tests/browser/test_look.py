@@ -11,10 +11,11 @@ from axe_playwright_python.sync_playwright import Axe
 from office import LOANS, Office, all_sent, report
 
 from likewise import datasets
-from likewise.service import demo
 from likewise.service.engine import Engine
-from likewise.service.pages import jobs, work
-from likewise.service.settings import Settings
+from likewise.service.jobs import kinds as work
+from likewise.service.jobs import runner as jobs
+from likewise.service.run import demo
+from likewise.service.stream.settings import Settings
 from service.payloads import PAYLOADS, allowed
 from service.serving import running
 

@@ -10,7 +10,7 @@ import pytest
 from office import all_sent, current, fetched, held, in_front, intercept, next_round, pass_time
 from sqlalchemy import select
 
-from likewise.service.store.tables import leases
+from likewise.service.log.tables import leases
 
 pytestmark = pytest.mark.browser
 

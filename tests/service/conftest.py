@@ -15,9 +15,9 @@ from serving import running
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
-from likewise.service.chain import CheckpointFile, Signer
 from likewise.service.engine import Engine
-from likewise.service.store import Store
+from likewise.service.log import Store
+from likewise.service.log.signing import CheckpointFile, Signer
 
 NUMBERS = itertools.count()
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from loans import Clock, drawn, far_apart, loans
 
-from likewise.service import verify_standalone
-from likewise.service.chain import CheckpointFile, Signer
 from likewise.service.engine import Engine
-from likewise.service.settings import Feature, Waits
-from likewise.service.store import Store
-from likewise.service.verify_standalone import canonical, event_hash
+from likewise.service.log import Store
+from likewise.service.log.signing import CheckpointFile, Signer
+from likewise.service.proof import standalone
+from likewise.service.proof.standalone import canonical, event_hash
+from likewise.service.stream.settings import Feature, Waits
 
 SIGNER, FORGER = Signer.generate(), Signer.generate()
 
@@ -66,7 +66,7 @@ def last_checkpoint(lines):
 
 def rechained(lines):
     """The same lines with every hash of the chain computed anew."""
-    done, prev = [], verify_standalone.GENESIS
+    done, prev = [], standalone.GENESIS
     for line in lines:
         if line["line"] == "event":
             event = {name: value for name, value in line.items() if name != "line"} | {"prev": prev}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from likewise.service import commands, snapshot
-from likewise.service.events import Aside, dumps
-from likewise.service.rounds import decide, evolve
-from likewise.service.settings import Feature, Settings, Waits
-from likewise.service.state import State
+from likewise.service.stream import commands, snapshot
+from likewise.service.stream.events import Aside, dumps
+from likewise.service.stream.rounds import decide, evolve
+from likewise.service.stream.settings import Feature, Settings, Waits
+from likewise.service.stream.state import State
 
 COLUMNS = ("score", "age")
 CUTS = tuple(np.linspace(0.1, 0.9, 9).tolist())

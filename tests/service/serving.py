@@ -19,7 +19,7 @@ import uvicorn
 
 from likewise.client import Client
 from likewise.service.configuration import Configuration
-from likewise.service.http import create_app
+from likewise.service.run import create_app
 
 STREAM = {
     "name": "loans",

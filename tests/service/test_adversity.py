@@ -13,10 +13,10 @@ import pytest
 from serving import STREAM, Process, people, running, until
 
 from likewise.client import Client
-from likewise.service.backup import backup, restore
-from likewise.service.chain import CheckpointFile
 from likewise.service.configuration import Configuration
-from likewise.service.verify import verify
+from likewise.service.log.signing import CheckpointFile
+from likewise.service.proof.replay import verify
+from likewise.service.run.backup import backup, restore
 
 ROUNDS = "/v1/streams/loans/rounds"
 

@@ -10,9 +10,9 @@ from serving import STREAM, people, until
 
 from likewise.client import Client
 from likewise.errors import InvalidParameter
-from likewise.service.backup import backup, restore
 from likewise.service.configuration import Configuration
-from likewise.service.verify import verify
+from likewise.service.proof.replay import verify
+from likewise.service.run.backup import backup, restore
 
 
 def there(tmp_path, database, name):

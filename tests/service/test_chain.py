@@ -13,12 +13,12 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from likewise.errors import InvalidParameter
-from likewise.service import verify_standalone
-from likewise.service.chain import CheckpointFile, Signer
-from likewise.service.events import Aside, Event, seal, stamp, unsealed
-from likewise.service.verify_standalone import GENESIS, canonical, event_hash, main, signed_bytes, verify_signature
+from likewise.service.log.signing import CheckpointFile, Signer
+from likewise.service.proof import standalone
+from likewise.service.proof.standalone import GENESIS, canonical, event_hash, main, signed_bytes, verify_signature
+from likewise.service.stream.events import Aside, Event, seal, stamp, unsealed
 
-SCRIPT = Path(verify_standalone.__file__)
+SCRIPT = Path(standalone.__file__)
 # RFC 8032, section 7.1, tests 1 to 3: public key, message, signature.
 VECTORS = [
     (
@@ -68,7 +68,7 @@ def test_a_signature_is_not_taken_twice_under_another_number():
     """s and s + the order of the group would both satisfy the equation."""
     key = Ed25519PrivateKey.generate()
     signature = key.sign(b"x")
-    s = int.from_bytes(signature[32:], "little") + verify_standalone.ORDER
+    s = int.from_bytes(signature[32:], "little") + standalone.ORDER
     other = signature[:32] + s.to_bytes(32, "little")
     assert not verify_signature(key.public_key().public_bytes_raw(), other, b"x")
 

@@ -13,7 +13,7 @@ from serving import STREAM, operation_of, people
 import likewise as lw
 from likewise.client import Client, ServiceRefused, ServiceUnreachable
 from likewise.errors import InvalidParameter
-from likewise.service.verify import verify
+from likewise.service.proof.replay import verify
 
 ONE = [{"id": "x", "features": {"score": 0.5, "age": 40}}]
 

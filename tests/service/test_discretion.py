@@ -12,11 +12,11 @@ from serving import STREAM, until
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
-from likewise.service.discretion import told
 from likewise.service.engine import Engine
-from likewise.service.export import export
-from likewise.service.problems import Unavailable
-from likewise.service.store import Store
+from likewise.service.log import Store
+from likewise.service.log.export import export
+from likewise.service.redaction import told
+from likewise.service.refusals import Unavailable
 
 LOANS = "/v1/streams/loans"
 SECRET = "zebulon-41"
@@ -104,7 +104,7 @@ def test_a_write_that_the_database_could_not_take_names_nobody(database, caplog)
 WORKER = """
 import logging, sys
 from likewise.service.configuration import Configuration
-from likewise.service.http import server_app
+from likewise.service.run import server_app
 server_app(Configuration(database=sys.argv[1]))
 logging.getLogger("likewise.service").warning("something is the matter")
 """

@@ -17,7 +17,10 @@ from sqlalchemy import text
 
 from likewise.errors import InvalidParameter, ReportRefused
 from likewise.service.engine import Engine
-from likewise.service.problems import (
+from likewise.service.live.streams import Live
+from likewise.service.log import Idempotency, Store
+from likewise.service.proof.standalone import check, signed_bytes, verify_signature
+from likewise.service.refusals import (
     BrokenLog,
     Conflict,
     KeyReused,
@@ -27,10 +30,7 @@ from likewise.service.problems import (
     Unknown,
     status_of,
 )
-from likewise.service.settings import Waits
-from likewise.service.store import Idempotency, Store
-from likewise.service.streams import Live
-from likewise.service.verify_standalone import check, signed_bytes, verify_signature
+from likewise.service.stream.settings import Waits
 
 X = np.array([[0.05, 0.5], [0.95, 0.5], [0.5, 0.05]])
 
@@ -184,7 +184,7 @@ class TestRounds:
             engine.decide("loans", people(X), "d")
 
     def test_an_auditor_sees_only_what_is_shown_and_no_weights(self, engine):
-        from likewise.service.settings import Feature
+        from likewise.service.stream.settings import Feature
 
         features = (Feature("score"), Feature("age", shown=False), Feature("sex", shown=True, sensitive=True))
         cuts = dict.fromkeys(COLUMNS, (0.5,))
@@ -684,7 +684,7 @@ def test_ticks_write_a_checkpoint_of_every_stream_that_moved(loans_engine, check
 
 def test_the_learner_never_computes_while_the_database_is_held(loans_engine, monkeypatch):
     """No write on the writer's thread ever reaches the pure functions, and no lock of ours waits for the disk."""
-    from likewise.service import streams
+    from likewise.service.live import streams
 
     threads = set()
     for name in ("decide", "evolve"):

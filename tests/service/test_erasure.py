@@ -14,15 +14,15 @@ from typer.testing import CliRunner
 
 from likewise.cli import app
 from likewise.errors import InvalidParameter
-from likewise.service.backup import backup, restore
-from likewise.service.chain import CheckpointFile, ErasureFile, Signer
 from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
-from likewise.service.events import dumps
-from likewise.service.problems import Unknown
-from likewise.service.store import Idempotency, Store, scrub, tables
-from likewise.service.store.connections import address
-from likewise.service.verify import verify
+from likewise.service.log import Idempotency, Store, scrub, tables
+from likewise.service.log.connections import address
+from likewise.service.log.signing import CheckpointFile, ErasureFile, Signer
+from likewise.service.proof.replay import verify
+from likewise.service.refusals import Unknown
+from likewise.service.run.backup import backup, restore
+from likewise.service.stream.events import dumps
 
 X = default_rng(1).random((2, 2))
 

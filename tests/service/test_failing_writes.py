@@ -11,11 +11,11 @@ import pytest
 from loans import drawn, loans
 from serving import until
 
-from likewise.service import commands
 from likewise.service.engine import TOGETHER
-from likewise.service.problems import Unavailable
-from likewise.service.settings import Waits
-from likewise.service.streams import Task
+from likewise.service.live.streams import Task
+from likewise.service.refusals import Unavailable
+from likewise.service.stream import commands
+from likewise.service.stream.settings import Waits
 
 LABELS = {str(i): 1 for i in range(4)}
 

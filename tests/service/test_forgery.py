@@ -11,12 +11,12 @@ from forging import SIGNER, events, lived, renumbered, write
 from loans import loans, people
 from sqlalchemy import text
 
-from likewise.service.chain import CheckpointFile
 from likewise.service.engine import Engine
-from likewise.service.problems import BrokenLog
-from likewise.service.store import Store
-from likewise.service.verify import sentences, verify
-from likewise.service.verify_standalone import commitment, main
+from likewise.service.log import Store
+from likewise.service.log.signing import CheckpointFile
+from likewise.service.proof.replay import sentences, verify
+from likewise.service.proof.standalone import commitment, main
+from likewise.service.refusals import BrokenLog
 
 X = np.random.default_rng(2).random((3, 2))
 

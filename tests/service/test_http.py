@@ -11,10 +11,10 @@ import httpx
 import pytest
 from serving import STREAM, people, running, until
 
-from likewise.service import verify
+from likewise.service.accounts.rates import Rates
 from likewise.service.engine import Engine
-from likewise.service.http.rates import Rates
-from likewise.service.problems import Unavailable
+from likewise.service.proof import replay as verify
+from likewise.service.refusals import Unavailable
 
 LOANS = "/v1/streams/loans"
 ROUNDS = LOANS + "/rounds"

@@ -11,10 +11,10 @@ from serving import people, running
 from visitors import Browser
 
 from likewise.errors import InvalidParameter
-from likewise.service import apart
-from likewise.service.pages import jobs
-from likewise.service.pages.jobs import Jobs
-from likewise.service.settings import Settings
+from likewise.service.jobs import process as apart
+from likewise.service.jobs import runner as jobs
+from likewise.service.jobs.runner import Jobs
+from likewise.service.stream.settings import Settings
 
 LOANS = {
     "name": "loans",

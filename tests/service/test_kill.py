@@ -12,7 +12,7 @@ import pytest
 from serving import STREAM, Process, free_port, people
 
 from likewise.client import Client, ServiceUnreachable
-from likewise.service.verify import verify
+from likewise.service.proof.replay import verify
 
 CLIENTS = 4
 

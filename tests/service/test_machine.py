@@ -13,13 +13,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from loans import COLUMNS, Clock, far_apart, fingerprint, loans
 
 from likewise.errors import InvalidParameter, ReportRefused
-from likewise.service.chain import CheckpointFile, Signer
 from likewise.service.engine import Engine
-from likewise.service.problems import Conflict, Stopped, Unknown
-from likewise.service.settings import Waits
-from likewise.service.store import Idempotency, Store
-from likewise.service.verify import verify
-from likewise.service.verify_standalone import canonical
+from likewise.service.log import Idempotency, Store
+from likewise.service.log.signing import CheckpointFile, Signer
+from likewise.service.proof.replay import verify
+from likewise.service.proof.standalone import canonical
+from likewise.service.refusals import Conflict, Stopped, Unknown
+from likewise.service.stream.settings import Waits
 
 POOL = [f"p{i}" for i in range(6)]
 AUDITORS = ("ann", "bob")

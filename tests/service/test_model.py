@@ -7,8 +7,8 @@ import pytest
 from loans import loans
 
 import likewise as lw
-from likewise.service.model import AnytimeHedge, Deployed, Model
-from likewise.service.settings import Feature
+from likewise.service.stream.learner import AnytimeHedge, Deployed, Model
+from likewise.service.stream.settings import Feature
 
 JOBS = (Feature("score"), Feature("job", "category", ("nurse", "cook", "pilot")))
 PEOPLE = [{"score": 0.2, "job": "nurse"}, {"score": 0.8, "job": "pilot"}]

@@ -19,7 +19,7 @@ from serving import STREAM, Process, people, until
 
 from likewise.client import Client, ServiceUnreachable
 from likewise.service.engine import Engine
-from likewise.service.settings import Settings
+from likewise.service.stream.settings import Settings
 
 
 @pytest.fixture(scope="module")

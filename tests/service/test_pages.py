@@ -14,13 +14,13 @@ from payloads import PAYLOADS, allowed
 from serving import running
 from visitors import Browser
 
-from likewise.service.http.rates import Rates
-from likewise.service.pages.access import PAGES, PUBLIC_PAGES
+from likewise.service.accounts.rates import Rates
+from likewise.service.accounts.sessions import SESSION, Sessions
 from likewise.service.pages.rendering import POLICY
-from likewise.service.pages.sessions import SESSION, Sessions
-from likewise.service.pages.sight import sight
-from likewise.service.problems import Conflict
-from likewise.service.settings import Settings
+from likewise.service.pages.round_to_review import sight
+from likewise.service.pages.visits import PAGES, PUBLIC_PAGES
+from likewise.service.refusals import Conflict
+from likewise.service.stream.settings import Settings
 
 LOANS = {
     "name": "loans",

@@ -14,13 +14,17 @@ from sqlalchemy import event, insert, select
 from visitors import Browser
 
 from likewise import datasets
-from likewise.service import demo, standing
 from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
-from likewise.service.pages import figures, history, jobs, overview, pairs, summaries
-from likewise.service.pages.following import Follower
-from likewise.service.settings import Settings
-from likewise.service.store import tables
+from likewise.service.jobs import runner as jobs
+from likewise.service.log import tables
+from likewise.service.pages import figures, overview
+from likewise.service.projections import history, pairs
+from likewise.service.projections import rounds as summaries
+from likewise.service.projections.follower import Follower
+from likewise.service.run import demo
+from likewise.service.stream import status as standing
+from likewise.service.stream.settings import Settings
 
 ON_SCORES = {
     "name": "loans",

@@ -11,11 +11,11 @@ import pytest
 from loans import Fold, far_apart, fingerprint, from_class, loans, people
 
 import likewise as lw
-from likewise.service.events import seal
-from likewise.service.settings import Feature
-from likewise.service.store import Append
-from likewise.service.streams import Streams
-from likewise.service.verify_standalone import GENESIS
+from likewise.service.live.streams import Streams
+from likewise.service.log import Append
+from likewise.service.proof.standalone import GENESIS
+from likewise.service.stream.events import seal
+from likewise.service.stream.settings import Feature
 
 COLUMNS = ("a", "b", "c")
 ROUNDS = 60
@@ -181,8 +181,8 @@ def long_stream():
 FRESH = """
 import hashlib, sys
 from loans import fingerprint
-from likewise.service.store import Store
-from likewise.service.streams import Streams
+from likewise.service.log import Store
+from likewise.service.live.streams import Streams
 with Store(sys.argv[1]) as store:
     state = Streams(store).get("loans").current()
     print(hashlib.sha256(fingerprint(state).encode()).hexdigest())

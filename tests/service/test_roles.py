@@ -8,8 +8,8 @@ import pytest
 from fastapi.routing import APIRoute
 from serving import ROLES, STREAM, people, running
 
-from likewise.service.http.access import ACCESS, PUBLIC
-from likewise.service.http.requests import StrictRoute
+from likewise.service.accounts.access import ACCESS, PUBLIC
+from likewise.service.api.reading import StrictRoute
 
 BODIES = {
     ("POST", "/v1/streams"): {**STREAM, "name": "new"},

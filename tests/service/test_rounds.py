@@ -12,14 +12,14 @@ from loans import Fold, far_apart, fingerprint, loans
 
 import likewise as lw
 from likewise.errors import InvalidParameter, ReportRefused
-from likewise.service import commands
-from likewise.service.commands import Audit, ChangeWaits, CorrectAudit, Erase, ReceiveLabels, RetractAudit
-from likewise.service.events import Aside
-from likewise.service.problems import Conflict, Stopped, Unknown
-from likewise.service.rounds import evolve, seen
-from likewise.service.settings import Waits
-from likewise.service.standing import observed_regret, regret, standing
-from likewise.service.state import State
+from likewise.service.refusals import Conflict, Stopped, Unknown
+from likewise.service.stream import commands
+from likewise.service.stream.commands import Audit, ChangeWaits, CorrectAudit, Erase, ReceiveLabels, RetractAudit
+from likewise.service.stream.events import Aside
+from likewise.service.stream.rounds import evolve, seen
+from likewise.service.stream.settings import Waits
+from likewise.service.stream.state import State
+from likewise.service.stream.status import observed_regret, regret, standing
 
 APART = np.array([[0.05, 0.5], [0.95, 0.5], [0.5, 0.05]])
 """Three people whom a stream that has learned treats differently."""

@@ -15,7 +15,7 @@ from schemathesis.specs.openapi.checks import (
 )
 from serving import STREAM, people, running
 
-from likewise.service.http.access import ACCESS
+from likewise.service.accounts.access import ACCESS
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 QUICK, LONG = 60, 2700

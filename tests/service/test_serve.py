@@ -23,8 +23,8 @@ from likewise.cli import app, main
 from likewise.cli.serve import check
 from likewise.client import Client, ServiceRefused
 from likewise.errors import InvalidParameter
-from likewise.service import demo
 from likewise.service.configuration import Configuration, configured
+from likewise.service.run import demo
 
 
 def commands(group, path="likewise"):
@@ -273,7 +273,7 @@ def test_several_workers_share_a_postgresql_log(new_database, tmp_path):
 SMALL_DEMO = """
 import functools
 from likewise import cli, datasets
-from likewise.service import demo
+from likewise.service.run import demo
 demo.prepare = functools.partial(demo.prepare, rounds=3, waiting=2, data=datasets.synthetic(500))
 cli.main(["serve", "--demo", "--port", "0", *{options}])
 """

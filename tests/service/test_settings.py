@@ -10,8 +10,8 @@ from loans import loans
 
 import likewise as lw
 from likewise.errors import InvalidParameter
-from likewise.service.model import Model
-from likewise.service.settings import Feature, Settings, Waits, with_sample
+from likewise.service.stream.learner import Model
+from likewise.service.stream.settings import Feature, Settings, Waits, with_sample
 
 PLAIN = {"name": "loans", "features": [{"name": "score"}], "cuts": {"score": [0.5]}, "alpha": 0.1}
 

@@ -13,12 +13,12 @@ from sqlalchemy import create_engine, func, insert, select, text
 from sqlalchemy.exc import IntegrityError
 
 from likewise.errors import InvalidParameter
-from likewise.service.events import Aside, Event, seal, stamp
-from likewise.service.problems import SequenceConflict, Unavailable
-from likewise.service.store import Append, Idempotency, KeyTaken, Store, tables
-from likewise.service.store.leases import Leases
-from likewise.service.store.snapshots import Snapshots
-from likewise.service.verify_standalone import GENESIS
+from likewise.service.log import Append, Idempotency, KeyTaken, Store, tables
+from likewise.service.log.leases import Leases
+from likewise.service.log.snapshots import Snapshots
+from likewise.service.proof.standalone import GENESIS
+from likewise.service.refusals import SequenceConflict, Unavailable
+from likewise.service.stream.events import Aside, Event, seal, stamp
 
 
 def note(number=0, asides=()):

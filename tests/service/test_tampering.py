@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from likewise.cli.verify import verify as command
 from likewise.errors import InvalidParameter
-from likewise.service.verify import sentences, verify
+from likewise.service.proof.replay import sentences, verify
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ import time
 import pytest
 from sqlalchemy import create_engine, text, update
 
-from likewise.service.problems import Conflict
-from likewise.service.store import tables
-from likewise.service.tokens import Tokens
+from likewise.service.accounts.tokens import Tokens
+from likewise.service.log import tables
+from likewise.service.refusals import Conflict
 
 
 def test_the_last_administrator_stays(store):

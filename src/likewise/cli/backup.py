@@ -34,8 +34,8 @@ def backup(
 ) -> None:
     """Write everything a service knows to one file, while it runs: log, people, tokens' digests, key, checkpoints."""
     with service_part():
-        from likewise.service.backup import backup as write
         from likewise.service.configuration import configured
+        from likewise.service.run.backup import backup as write
     rows = write(configured(config, database=database, key=key, checkpoints=checkpoints), file)
     if as_json:
         print_json({"file": str(file), "streams": rows["streams"], "events": rows["events"], "rows": rows})
@@ -54,8 +54,8 @@ def restore(
 ) -> None:
     """Put a backup into a database without streams, all or nothing, without those who were erased since."""
     with service_part():
-        from likewise.service.backup import restore as read
         from likewise.service.configuration import configured
+        from likewise.service.run.backup import restore as read
     settings = configured(config, database=database, key=key, checkpoints=checkpoints, erasures=erasures)
     done = read(settings, file)
     found = str(settings.erasure_file) if done.listed else None

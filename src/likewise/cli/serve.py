@@ -24,7 +24,7 @@ from likewise.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from likewise.service.configuration import Configuration
-    from likewise.service.demo import Links
+    from likewise.service.run.demo import Links
 
 EXAMPLES = """
 Examples:
@@ -94,7 +94,7 @@ def _folder(wanted: bool) -> Iterator[Path | None]:
 
 
 def _serve(configuration: Configuration, demo: bool, kept: bool) -> None:
-    from likewise.service.discretion import begin_log
+    from likewise.service.redaction import begin_log
 
     begin_log()
     # Before anything is begun or told: a token that is shown once must not be lost to a port that is taken.
@@ -133,7 +133,7 @@ def _serve_together(configuration: Configuration, demo: bool) -> None:
 
 def _introduce(configuration: Configuration, address: str) -> None:
     """Say what the first start alone says, and by which key the service is known."""
-    from likewise.service.chain import Signer
+    from likewise.service.log.signing import Signer
 
     with open_tokens(configuration.database, None, new=True) as tokens:
         key = Signer.at(configuration.key_file).public_key  # before a token, which would be told to no end
@@ -172,7 +172,7 @@ def _address(configuration: Configuration, host: str, port: int) -> str:
 
 
 def _demo(configuration: Configuration, kept: bool) -> Links:
-    from likewise.service.demo import prepare
+    from likewise.service.run.demo import prepare
 
     with open_tokens(configuration.database, None, new=True):
         pass  # a database that can't be used is said before anything else
@@ -223,9 +223,9 @@ def _uvicorn(configuration: Configuration) -> dict[str, Any]:
     many = configuration.workers > 1
     if many:  # other processes find the configuration in their environment
         os.environ.update(configuration.environment())
-        app: Any = "likewise.service.http:server_app"
+        app: Any = "likewise.service.run:server_app"
     else:
-        from likewise.service.http import server_app
+        from likewise.service.run import server_app
 
         app = server_app(configuration)
     return {

@@ -12,7 +12,7 @@ import typer
 from likewise.errors import NotSupported
 
 if TYPE_CHECKING:
-    from likewise.service.tokens import Tokens
+    from likewise.service.accounts.tokens import Tokens
 
 Database = Annotated[
     str | None, typer.Option(help="A SQLite file, or postgresql://…; likewise.db, or LIKEWISE_DATABASE, if not given.")
@@ -36,10 +36,10 @@ def service_part() -> Iterator[None]:
 def open_tokens(database: str | None, config: Path | None, *, new: bool = False) -> Iterator[Tokens]:
     """The tokens of a service, whether it runs or not; ``new`` if its database may be made for them."""
     with service_part():
+        from likewise.service.accounts.tokens import Tokens
         from likewise.service.configuration import configured
-        from likewise.service.store import Store
-        from likewise.service.store.connections import require_there
-        from likewise.service.tokens import Tokens
+        from likewise.service.log import Store
+        from likewise.service.log.connections import require_there
     given = configured(config, database=database).database
     if not new:
         require_there(given)

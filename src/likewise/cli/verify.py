@@ -33,12 +33,12 @@ def verify(
     if script:
         from importlib.resources import files
 
-        typer.echo(files("likewise.service").joinpath("verify_standalone.py").read_text(encoding="utf-8"), nl=False)
+        typer.echo(files("likewise.service.proof").joinpath("standalone.py").read_text(encoding="utf-8"), nl=False)
         return
     if export is None:
         raise InvalidParameter("Give the export to check: likewise verify export.jsonl.")
     _refuse_other_files(export)
-    from likewise.service import verify as checking
+    from likewise.service.proof import replay as checking
 
     with bar("Checking", words(as_json), hidden=as_json) as told:
         found = checking.verify(

@@ -93,7 +93,7 @@ class Configuration(BaseSettings):
         return {f"LIKEWISE_{name.upper()}": str(value) for name, value in self if value is not None}
 
     def _beside(self, suffix: str) -> Path:
-        from likewise.service.store.connections import address
+        from likewise.service.log.connections import address
 
         url = address(self.database)
         here = url.database if url.get_backend_name() == "sqlite" else None

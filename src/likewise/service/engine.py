@@ -1,7 +1,7 @@
 """The engine: everything that can be asked of the service, in Python. Routes and pages only translate.
 
 Every method answers with plain JSON values, or raises an error that knows its HTTP status
-(``likewise.service.problems.status_of``). What was asked is durable when a method returns.
+(``likewise.service.refusals.status_of``). What was asked is durable when a method returns.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ import numpy as np
 
 from likewise.errors import require, require_number
 from likewise.policies import thresholds_of
-from likewise.service import commands, views
-from likewise.service.certificate import certificate
-from likewise.service.chain import CheckpointFile, ErasureFile, Signer
-from likewise.service.events import Aside, stamp
-from likewise.service.export import export
-from likewise.service.forgetting import Forgetting
-from likewise.service.problems import BrokenLog, Conflict, Unknown
-from likewise.service.rounds import require_past
-from likewise.service.settings import Settings, plain_text
-from likewise.service.standing import standing
-from likewise.service.state import OpenRound, State
-from likewise.service.store import Idempotency, Store
-from likewise.service.store.leases import Leases
-from likewise.service.streams import Live, Outcome, Streams, Task
+from likewise.service.live.streams import Live, Outcome, Streams, Task
+from likewise.service.log import Idempotency, Store
+from likewise.service.log.erasure import Forgetting
+from likewise.service.log.export import export
+from likewise.service.log.leases import Leases
+from likewise.service.log.signing import CheckpointFile, ErasureFile, Signer
+from likewise.service.refusals import BrokenLog, Conflict, Unknown
+from likewise.service.stream import commands
+from likewise.service.stream import readers as views
+from likewise.service.stream.events import Aside, stamp
+from likewise.service.stream.rounds import require_past
+from likewise.service.stream.settings import Settings, plain_text
+from likewise.service.stream.state import OpenRound, State
+from likewise.service.stream.status import standing
+from likewise.service.stream.transcript import certificate
 
 SMALL_BATCH = 50
 """People who are decided about in a moment; more would hold up an event loop."""

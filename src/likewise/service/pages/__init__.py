@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 def install(app: FastAPI) -> None:
     """Add the pages to an application whose ``state.service`` is set."""
-    from likewise.service.http.rates import Rates
+    from likewise.service.accounts.rates import Rates
+    from likewise.service.accounts.sessions import Sessions
+    from likewise.service.jobs.runner import Jobs
     from likewise.service.pages import administration, login, overview, records, review
-    from likewise.service.pages.following import Follower
-    from likewise.service.pages.jobs import Jobs
     from likewise.service.pages.rendering import nowhere
-    from likewise.service.pages.sessions import Sessions
+    from likewise.service.projections.follower import Follower
 
     service = app.state.service
     app.state.sessions = Sessions(service.store, service.engine.signer)

@@ -10,13 +10,13 @@ from fastapi.responses import RedirectResponse, StreamingResponse
 from starlette.responses import Response
 
 from likewise.errors import InvalidParameter
-from likewise.service.events import dumps
-from likewise.service.pages.access import STREAM, Visit, Visitor
+from likewise.service.accounts.sessions import LINK, Sessions
+from likewise.service.accounts.tokens import ROLES
+from likewise.service.jobs.kinds import begin
 from likewise.service.pages.rendering import render, router
-from likewise.service.pages.sessions import LINK, Sessions
-from likewise.service.pages.work import begin
-from likewise.service.problems import Conflict
-from likewise.service.tokens import ROLES
+from likewise.service.pages.visits import STREAM, Visit, Visitor
+from likewise.service.refusals import Conflict
+from likewise.service.stream.events import dumps
 
 pages = router()
 WAITS = (

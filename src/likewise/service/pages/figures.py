@@ -11,14 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from likewise.service.pages import pairs, summaries
-from likewise.service.pages.drawing import Plot
-from likewise.service.pages.pairs import LINES, Spread
+from likewise.service.log import Store
+from likewise.service.pages.charts import Plot
 from likewise.service.pages.rendering import plural
-from likewise.service.pages.summaries import Bin
-from likewise.service.settings import Settings
-from likewise.service.state import State
-from likewise.service.store import Store
+from likewise.service.projections import pairs
+from likewise.service.projections import rounds as summaries
+from likewise.service.projections.pairs import LINES, Spread
+from likewise.service.projections.rounds import Bin
+from likewise.service.stream.settings import Settings
+from likewise.service.stream.state import State
 
 FAR = 8
 """A limit that is so many times higher than what it limits would flatten the picture."""

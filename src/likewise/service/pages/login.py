@@ -8,10 +8,10 @@ from fastapi import Form, HTTPException, Request
 from fastapi.responses import RedirectResponse
 from starlette.responses import Response
 
-from likewise.service.http.rates import Rates
-from likewise.service.pages.access import COOKIE, Visitor
+from likewise.service.accounts.rates import Rates
+from likewise.service.accounts.sessions import SESSION, Sessions
 from likewise.service.pages.rendering import render, router, static
-from likewise.service.pages.sessions import SESSION, Sessions
+from likewise.service.pages.visits import COOKIE, Visitor
 
 pages = router()
 LOGINS = 60.0

@@ -10,15 +10,16 @@ from fastapi import Query, Request
 from starlette.responses import Response
 
 from likewise.errors import require
-from likewise.service.pages import history, summaries
-from likewise.service.pages.access import STREAM, Visit, Visitor
+from likewise.service.jobs.kinds import begin
+from likewise.service.jobs.runner import Job
 from likewise.service.pages.figures import figures
-from likewise.service.pages.following import Follower
-from likewise.service.pages.jobs import Job
 from likewise.service.pages.rendering import plural, render, router
-from likewise.service.pages.work import begin
-from likewise.service.standing import standing
-from likewise.service.state import State
+from likewise.service.pages.visits import STREAM, Visit, Visitor
+from likewise.service.projections import history
+from likewise.service.projections import rounds as summaries
+from likewise.service.projections.follower import Follower
+from likewise.service.stream.state import State
+from likewise.service.stream.status import standing
 
 pages = router()
 PATIENCE = 0.2

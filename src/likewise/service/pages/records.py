@@ -10,14 +10,14 @@ from sqlalchemy import false, select
 from starlette.responses import Response
 
 from likewise.errors import InvalidParameter
-from likewise.service.events import dumps, loads
-from likewise.service.pages.access import STREAM, Visit, Visitor
+from likewise.service.log.tables import events
 from likewise.service.pages.rendering import number, plural, render, router, words
-from likewise.service.problems import Unknown, status_of
-from likewise.service.rounds import KINDS
-from likewise.service.settings import plain_text
-from likewise.service.state import State
-from likewise.service.store.tables import events
+from likewise.service.pages.visits import STREAM, Visit, Visitor
+from likewise.service.refusals import Unknown, status_of
+from likewise.service.stream.events import dumps, loads
+from likewise.service.stream.rounds import KINDS
+from likewise.service.stream.settings import plain_text
+from likewise.service.stream.state import State
 
 pages = router()
 Number = Annotated[int, Path(ge=1, lt=2**53)]

@@ -21,8 +21,8 @@ from starlette.exceptions import HTTPException as StarletteException
 from starlette.responses import Response
 
 from likewise.errors import LikewiseError
-from likewise.service.pages.access import NotLoggedIn, Visit
-from likewise.service.problems import status_of
+from likewise.service.pages.visits import NotLoggedIn, Visit
+from likewise.service.refusals import status_of
 
 log = logging.getLogger(__name__)
 POLICY = (

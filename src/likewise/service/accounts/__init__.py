@@ -1,0 +1,1 @@
+"""Who may do what? Tokens, sessions, the table of roles, and how often anybody may ask."""

@@ -1,0 +1,167 @@
+"""Who is looking at the pages: one-time login links, and signed cookies that end.
+
+A session stands for a token. Its cookie holds the token's digest, a number and an end, signed with a key derived from
+the service's own; nothing about it is stored. Revoking the token ends its sessions, and so does logging out everywhere,
+which changes the number that cookies of a name must hold.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+import secrets
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from likewise.errors import InvalidParameter
+from likewise.service.accounts.tokens import Identity
+from likewise.service.log import Store
+from likewise.service.log.signing import Signer
+from likewise.service.log.tables import logins, sessions, tokens
+
+SESSION = 12 * 3600.0
+"""Seconds until a session ends."""
+LINK = 24 * 3600.0
+"""Seconds for which a login link may be used, once."""
+
+
+class Session(NamedTuple):
+    """Somebody who is logged in, and until when (seconds)."""
+
+    identity: Identity
+    id: str
+    until: float
+
+
+class Sessions:
+    """Login links and cookies of a service.
+
+    Parameters
+    ----------
+    store
+        Where tokens, links and the numbers of sessions are.
+    signer
+        Its key signs cookies too, by way of a key derived from it.
+    clock
+        Seconds since 1970.
+    """
+
+    def __init__(self, store: Store, signer: Signer, clock: Callable[[], float] = time.time) -> None:
+        self._store = store
+        self._clock = clock
+        # An Ed25519 signature is the same every time, and only the key's owner can make it.
+        self._key = hashlib.sha256(signer.sign("", 0, "key of sessions", "")["signature"].encode()).digest()
+
+    def link(self, who: str, seconds: float = LINK) -> str:
+        """A code that logs its bearer in, once, as the newest valid token of a name, or of a digest's start."""
+        now = self._clock()
+        mine = (tokens.c.name == who) | (tokens.c.digest.startswith(who, autoescape=True) if len(who) >= 12 else False)
+        wanted = select(tokens).where(mine, tokens.c.revoked_at.is_(None)).order_by(tokens.c.created_at.desc())
+        with self._store.read() as connection:
+            valid = [row.digest for row in connection.execute(wanted) if _runs(row, now)]
+        if not valid:
+            raise InvalidParameter(f"`who` must be the name of somebody with a valid token, got {who!r}.")
+        code = secrets.token_urlsafe(32)
+        row = {"digest": _digest(code), "token": valid[0], "expires_at": now + seconds}
+
+        def write(connection: Connection) -> None:
+            connection.execute(delete(logins).where(logins.c.expires_at <= now))
+            connection.execute(insert(logins), [row])
+
+        self._store.write(write)
+        return code
+
+    def known(self, code: str) -> str | None:
+        """The name that a code would log in; None if it can't be used (any more)."""
+        wanted = select(tokens.c.name).join_from(logins, tokens, logins.c.token == tokens.c.digest)
+        usable = (logins.c.digest == _digest(code), logins.c.used_at.is_(None), logins.c.expires_at > self._clock())
+        with self._store.read() as connection:
+            return connection.scalar(wanted.where(*usable, tokens.c.revoked_at.is_(None)))
+
+    def redeem(self, code: str) -> str | None:
+        """Use a code up: the cookie of the session it begins, or None."""
+        now = self._clock()
+        mine = (logins.c.digest == _digest(code), logins.c.used_at.is_(None), logins.c.expires_at > now)
+
+        def write(connection: Connection) -> str | None:
+            # The update decides: of two that come at once, one finds the code used.
+            if connection.execute(update(logins).where(*mine).values(used_at=now)).rowcount != 1:
+                return None
+            return connection.scalar(select(logins.c.token).where(logins.c.digest == _digest(code)))
+
+        digest = self._store.write(write)
+        return None if digest is None else self._begin(digest)
+
+    def login(self, token: str) -> str | None:
+        """The cookie of a session that begins with a token, or None if it isn't valid."""
+        return self._begin(hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest())
+
+    def find(self, cookie: str) -> Session | None:
+        """The session of a cookie; None if it is forged, has ended, or its token is no longer valid."""
+        said = self._opened(cookie)
+        if said is None or said["until"] <= self._clock():
+            return None
+        found = self._looked_up(said["token"])
+        if found is None or found[1] != said["version"]:
+            return None
+        return Session(found[0], said["id"], said["until"])
+
+    def end_all(self, name: str) -> None:
+        """Log somebody out everywhere."""
+
+        def write(connection: Connection) -> None:
+            here = sessions.c.name == name
+            if connection.execute(update(sessions).where(here).values(version=sessions.c.version + 1)).rowcount == 0:
+                connection.execute(insert(sessions), [{"name": name, "version": 1}])
+
+        self._store.write(write)
+
+    def csrf(self, session: Session) -> str:
+        """What a form of this session must bring along."""
+        return self._mac(b"csrf " + session.id.encode())
+
+    def _begin(self, digest: str) -> str | None:
+        found = self._looked_up(digest)
+        if found is None:
+            return None
+        until = self._clock() + SESSION
+        said = {"token": digest, "version": found[1], "until": until, "id": secrets.token_hex(16)}
+        body = base64.urlsafe_b64encode(json.dumps(said).encode()).decode()
+        return f"{body}.{self._mac(body.encode())}"
+
+    def _opened(self, cookie: str) -> dict[str, Any] | None:
+        body, _, mac = cookie.partition(".")
+        if not hmac.compare_digest(self._mac(body.encode(errors="replace")).encode(), mac.encode(errors="replace")):
+            return None
+        try:
+            said: dict[str, Any] = json.loads(base64.urlsafe_b64decode(body))
+        except (ValueError, binascii.Error):
+            return None
+        return said
+
+    def _looked_up(self, digest: str) -> tuple[Identity, int] | None:
+        """Whose token it is, and the number that their cookies must hold."""
+        both = select(tokens, sessions.c.version).outerjoin(sessions, sessions.c.name == tokens.c.name)
+        with self._store.read() as connection:
+            row = connection.execute(both.where(tokens.c.digest == digest)).first()
+        if row is None or row.revoked_at is not None or not _runs(row, self._clock()):
+            return None
+        streams = None if row.streams is None else tuple(json.loads(row.streams))
+        return Identity(row.name, row.role, streams), row.version or 0
+
+    def _mac(self, body: bytes) -> str:
+        return hmac.new(self._key, body, hashlib.sha256).hexdigest()
+
+
+def _runs(row: Any, now: float) -> bool:
+    return row.expires_at is None or row.expires_at > now
+
+
+def _digest(code: str) -> str:
+    return hashlib.sha256(b"login " + code.encode(errors="surrogatepass")).hexdigest()

@@ -1,0 +1,140 @@
+"""Tokens: 256 random bits that say who somebody is. The database keeps only their SHA-256."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, func, insert, select, update
+
+from likewise.errors import InvalidParameter, require, require_number
+from likewise.service.log import Store
+from likewise.service.log.tables import tokens
+from likewise.service.refusals import Conflict
+from likewise.service.stream.settings import NAME, plain_text
+
+ROLES = ("admin", "decider", "auditor", "viewer")
+MOST_DAYS = 36_500
+"""A hundred years: a calendar has an end, and the list of tokens shows dates."""
+PREFIX = "lw_"
+"""So that a token that strayed into a text can be recognised."""
+
+
+class Identity(NamedTuple):
+    """Who is asking: a name, a role, and the streams it is for (None for all)."""
+
+    name: str
+    role: str
+    streams: tuple[str, ...] | None = None
+
+    def reaches(self, stream: str) -> bool:
+        """Whether this identity is for a stream."""
+        return self.streams is None or stream in self.streams
+
+
+class Tokens:
+    """The tokens of a service.
+
+    Several tokens may have one name, so that one can take over from another; names are what the log records.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def add(
+        self, name: str, role: str, streams: Sequence[str] | None = None, days: float | None = None
+    ) -> tuple[str, float | None]:
+        """A new token, which is never shown again, and when it expires (seconds since 1970)."""
+        plain_text(name, "name")
+        require(role in ROLES, "role", f"be one of {list(ROLES)}", role)
+        for stream in streams or ():
+            require(NAME.fullmatch(stream) is not None, "streams", "be names of streams", stream)
+        if role == "admin" and streams is not None:
+            raise InvalidParameter("`streams` must be left out for an admin, who is one for the whole service.")
+        if days is not None:
+            require_number(days, "days", 0, MOST_DAYS, open_at="low")
+        token, now = PREFIX + secrets.token_hex(32), time.time()
+        expires = None if days is None else now + 86_400 * days
+        row = {
+            "digest": _digest(token),
+            "name": name,
+            "role": role,
+            "streams": None if streams is None else json.dumps(sorted(set(streams))),
+            "created_at": now,
+            "expires_at": expires,
+        }
+        self._store.write(lambda connection: connection.execute(insert(tokens), [row]) and None)
+        return token, expires
+
+    def unknown(self, streams: Sequence[str]) -> Sequence[str]:
+        """Of some names of streams: those of which there is no stream yet."""
+        known = self._store.streams()
+        return [stream for stream in streams if stream not in known]
+
+    def first(self) -> str | None:
+        """An admin's token if there never was one; None otherwise."""
+        with self._store.read() as connection:
+            if connection.scalar(select(func.count()).select_from(tokens).where(tokens.c.role == "admin")):
+                return None
+        return self.add("admin", "admin")[0]
+
+    def find(self, token: str, now: float) -> Identity | None:
+        """Whose token it is; None if it is nobody's, was revoked or has expired."""
+        wanted = select(tokens).where(tokens.c.digest == _digest(token))
+        with self._store.read() as connection:
+            row = connection.execute(wanted).first()
+        if row is None or row.revoked_at is not None or (row.expires_at is not None and row.expires_at <= now):
+            return None
+        return Identity(row.name, row.role, None if row.streams is None else tuple(json.loads(row.streams)))
+
+    def list(self) -> list[dict[str, Any]]:
+        """Every token there was, oldest first, by the start of its digest; never the token itself."""
+        with self._store.read() as connection:
+            rows = connection.execute(select(tokens).order_by(tokens.c.created_at, tokens.c.digest)).all()
+        return [
+            {
+                "token": row.digest[:12],
+                "name": row.name,
+                "role": row.role,
+                "streams": None if row.streams is None else json.loads(row.streams),
+                "created_at": row.created_at,
+                "expires_at": row.expires_at,
+                "revoked_at": row.revoked_at,
+            }
+            for row in rows
+        ]
+
+    def revoke(self, who: str) -> int:
+        """Revoke every token of a name, or the one whose digest starts so; how many there were.
+
+        The last administrator's is refused: nobody could add another from afar.
+        """
+        now = time.time()
+        mine = (tokens.c.name == who) | (tokens.c.digest.startswith(who, autoescape=True) if _starts(who) else False)
+        valid = tokens.c.revoked_at.is_(None), (tokens.c.expires_at.is_(None) | (tokens.c.expires_at > now))
+        # Locked, so that of two who revoke each other at the same time one waits, and then sees that they are the last.
+        admins = select(tokens.c.digest).where(tokens.c.role == "admin", *valid)
+        admins = admins.order_by(tokens.c.digest).with_for_update()
+        change = update(tokens).where(mine, tokens.c.revoked_at.is_(None)).values(revoked_at=now)
+
+        def write(connection: Connection) -> int:
+            before = connection.execute(admins).all()
+            count = connection.execute(change).rowcount
+            if before and not connection.execute(admins).all():
+                raise Conflict("This is the last administrator; add another first.")
+            return int(count)
+
+        return self._store.write(write)
+
+
+def _starts(who: str) -> bool:
+    """Whether it can be the start of a digest: as long as the list shows, and hexadecimal."""
+    return len(who) >= 12 and set(who) <= set("0123456789abcdef")
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()

@@ -1,0 +1,1 @@
+"""HTTP for programs: routes, bodies, answers, strict reading, and problems in one shape."""

@@ -1,0 +1,1 @@
+"""What runs apart? Long work on whole logs, in the background or in a process of its own."""

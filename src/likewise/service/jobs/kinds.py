@@ -1,0 +1,50 @@
+"""What pages have done in the background: the certificate, a check of the log, and what happened before they looked."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from likewise.service.engine import Engine
+from likewise.service.jobs.process import Told, Work
+from likewise.service.jobs.runner import Job, Jobs
+from likewise.service.projections import history
+from likewise.service.proof.replay import sentences, verify
+from likewise.service.stream.events import dumps
+
+if TYPE_CHECKING:
+    from likewise.service.running import Service
+
+
+def begin(jobs: Jobs, kind: str, service: Service, stream: str) -> Job:
+    """Begin a job of a kind about a stream; a short one is done when this returns, as a rule."""
+    head, apart = service.store.head(stream)[0], service.apart
+    wait = 0.0 if apart.long(stream) else None
+    return jobs.begin(stream, kind, head, lambda progress: apart.run(KINDS[kind], stream, progress), wait)
+
+
+def letter(engine: Engine, stream: str, progress: Told) -> str:
+    """The letter of a stream's certificate."""
+    return str(engine.certificate(stream, progress=progress)["letter"])
+
+
+def check(engine: Engine, stream: str, progress: Told) -> dict[str, Any]:
+    """Export the log, follow its chain, and run the learner again, as an outsider would."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "log.jsonl"
+        with path.open("w", encoding="utf-8") as file:
+            for number, line in enumerate(engine.export(stream)):
+                if number % 500 == 0:
+                    progress(0.0)  # writing it is the small part
+                file.write(dumps(line) + "\n")
+        found = verify(path, key=engine.signer.public_key, progress=progress)
+    return {"said": sentences(found), "wrong": found.first is not None}
+
+
+def past(engine: Engine, stream: str, progress: Told) -> int:
+    """Run the learner again over what happened before the service first looked."""
+    return history.tell(engine.store, stream, progress)
+
+
+KINDS: dict[str, Work] = {"certificate": letter, "verify": check, "history": past}

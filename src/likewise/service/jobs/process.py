@@ -1,0 +1,119 @@
+"""Long work in a process of its own, so that nobody who asks for a decision or a page waits for it.
+
+    python -m likewise.service.jobs.process likewise.service.engine:Engine.certificate loans '{"delta": 0.05}'
+
+The child finds the service's configuration in its environment, and writes a JSON object per line: the share that is
+done, and at last the result or the reason why there is none. A short log is not worth a process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pkgutil import resolve_name
+from typing import Any
+
+from likewise.errors import LikewiseError
+from likewise.service.configuration import Configuration
+from likewise.service.engine import Engine
+from likewise.service.log import Store
+from likewise.service.log.signing import CheckpointFile, Signer
+from likewise.service.refusals import Unavailable
+from likewise.service.stream.events import dumps
+
+SHORT = 5000
+"""Events of a log that is worked on here and now."""
+Told = Callable[[float], None]
+"""Hears which share is done, from 0 to 1."""
+Work = Callable[..., Any]
+"""From an engine, a stream, ``progress`` and other named JSON values to a JSON value; a child finds it by its name."""
+
+
+class Apart:
+    """Runs work on whole logs, in another process where they are long.
+
+    Parameters
+    ----------
+    engine
+        Its streams are worked on.
+    configuration
+        For a child that makes an engine of its own.
+    """
+
+    def __init__(self, engine: Engine, configuration: Configuration) -> None:
+        self._engine, self._configuration = engine, configuration
+        self._children: set[subprocess.Popen[str]] = set()
+        self._lock = threading.Lock()
+        self._stopped = False
+
+    def long(self, stream: str) -> bool:
+        """Whether the log of a stream is worth a process."""
+        return self._engine.store.head(stream)[0] > SHORT
+
+    def run(self, work: Work, stream: str, progress: Told = lambda share: None, **arguments: Any) -> Any:
+        """The result of ``work``; an error if there is none, or if the service is stopped before."""
+        if not self.long(stream):
+            return work(self._engine, stream, progress=progress, **arguments)
+        with self._child([sys.executable, "-m", __name__, _named(work), stream, dumps(arguments)]) as child:
+            try:
+                assert child.stdout is not None
+                for line in child.stdout:
+                    said = json.loads(line)
+                    if "result" in said:
+                        return said["result"]
+                    if "error" in said:
+                        raise resolve_name(said["error"])(said["words"])
+                    progress(said["share"])
+            finally:
+                child.terminate()
+                with self._lock:
+                    self._children.discard(child)
+        what = "service was stopped" if self._stopped else "process that worked on this ended"
+        raise Unavailable(f"The {what} before this was done; ask again.")
+
+    def _child(self, command: list[str]) -> subprocess.Popen[str]:
+        environment = {**os.environ, **self._configuration.environment()}
+        with self._lock:
+            if self._stopped:
+                raise Unavailable("The service is being stopped; ask again.")
+            child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+            self._children.add(child)
+        return child
+
+    def stop(self) -> None:
+        """End what runs elsewhere."""
+        with self._lock:
+            self._stopped = True
+            for child in self._children:
+                child.terminate()
+
+
+def main(name: str, stream: str, arguments: str) -> None:
+    """What the child does."""
+    os.nice(10)
+    configuration = Configuration()
+    with Store(configuration.database) as store:
+        engine = Engine(store, Signer.at(configuration.key_file), CheckpointFile(configuration.checkpoint_file))
+        try:
+            work: Work = resolve_name(name)
+            _say(result=work(engine, stream, progress=lambda share: _say(share=share), **json.loads(arguments)))
+        except LikewiseError as error:
+            _say(error=_named(type(error)), words=str(error))
+
+
+def _named(what: Any) -> str:
+    """What another process resolves to the same function or class."""
+    return f"{what.__module__}:{what.__qualname__}"
+
+
+def _say(**what: Any) -> None:
+    sys.stdout.write(dumps(what) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

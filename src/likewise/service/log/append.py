@@ -1,0 +1,167 @@
+"""Appending to the log: what a write holds, and how many of them become few statements."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+from sqlalchemy import Connection, Dialect, Table, delete, update
+from sqlalchemy.exc import IntegrityError
+
+from likewise.errors import LikewiseError
+from likewise.service.log import tables
+from likewise.service.refusals import SequenceConflict
+from likewise.service.stream.events import Aside, Sealed, dumps
+
+Part = TypeVar("Part")
+CHUNK = 400
+"""References looked up at once; databases limit the parameters of a query."""
+
+
+class KeyTaken(LikewiseError):
+    """Somebody else answered under this idempotency key first."""
+
+
+class Idempotency(NamedTuple):
+    """A key under which a request is answered once: whose key it is, the key, and a hash of what is asked."""
+
+    scope: str
+    key: str
+    request: str
+
+
+@dataclass(frozen=True)
+class Append:
+    """One write to the log: everything in it happens, or nothing.
+
+    Attributes
+    ----------
+    sealed
+        The events, in their places.
+    at
+        Seconds; when the response was made.
+    key, response
+        What to answer if the same request comes again.
+    erase
+        References whose content goes for ever; the stream's snapshot, and what was answered about ``erase_rounds``,
+        go with them.
+    secret
+        Of a stream that is created: what its decisions are derived from.
+    """
+
+    sealed: Sequence[Sealed]
+    at: float = 0.0
+    key: Idempotency | None = None
+    response: Any = None
+    erase: Sequence[str] = ()
+    erase_rounds: Sequence[int] = ()
+    secret: str | None = None
+
+
+Work = Append | Callable[[Connection], Any]
+"""What the writer is handed: an append, or any other write."""
+
+
+def carry_out(connection: Connection, works: Sequence[Work]) -> list[Any]:
+    """Carry out works in their order, appends that stand together in the same statements; the result of each."""
+    results: list[Any] = []
+    for appends, some in itertools.groupby(works, lambda work: isinstance(work, Append)):
+        if appends:
+            together = [work for work in some if isinstance(work, Append)]
+            _append(connection, together)
+            results += [None] * len(together)
+        else:
+            results += [work(connection) for work in some if not isinstance(work, Append)]
+    return results
+
+
+def _append(connection: Connection, appends: Sequence[Append]) -> None:
+    """Add some appends, or fail; which of them was at fault is known only of one that stands alone."""
+    name = appends[0].sealed[0].stream
+    answers = [_response_row(append, append.key) for append in appends if append.key is not None]
+    try:
+        add(connection, tables.responses, answers)
+    except IntegrityError as taken:
+        raise KeyTaken(f"An idempotency key was used meanwhile in {name!r}.") from taken
+    try:
+        created = [(append.sealed[0].stream, append.secret) for append in appends if append.secret is not None]
+        add(connection, tables.streams, [{"stream": stream, "secret": secret} for stream, secret in created])
+        add(connection, tables.events, [_row(sealed) for append in appends for sealed in append.sealed])
+    except IntegrityError as refused:
+        seq = appends[0].sealed[0].seq
+        raise SequenceConflict(f"Event {seq} of {name!r} does not follow the log's last one.") from refused
+    events = [sealed for append in appends for sealed in append.sealed]
+    add(connection, tables.asides, [_aside_row(one.stream, aside) for one in events for aside in one.event.asides])
+    for append in appends:
+        if append.erase:
+            _erase(connection, append)
+
+
+def add(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
+    """Insert rows, in their order.
+
+    The statement is spelt out once and handed to the driver: there are only texts and numbers in it, and looking at
+    each of them again, as SQLAlchemy does, takes longer than the database itself. PostgreSQL gets all rows as one
+    JSON value, as a message for each row would take longer still.
+    """
+    if not rows:
+        return
+    statement = _spelt(table, connection.dialect)
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(statement, (dumps(rows),))
+    else:
+        names = table.columns.keys()
+        connection.exec_driver_sql(statement, [tuple(map(row.get, names)) for row in rows])
+
+
+@functools.cache
+def _spelt(table: Table, dialect: Dialect) -> str:
+    """An INSERT of all columns, as a driver reads it."""
+    quoted = dialect.identifier_preparer.format_column
+    named = ", ".join(map(quoted, table.columns))
+    if dialect.name == "postgresql":
+        typed = ", ".join(f"{quoted(column)} {column.type.compile(dialect)}" for column in table.columns)
+        return f"INSERT INTO {table.name} ({named}) SELECT * FROM json_to_recordset(%s::json) AS row ({typed})"
+    return f"INSERT INTO {table.name} ({named}) VALUES ({', '.join('?' * len(table.columns))})"
+
+
+def _erase(connection: Connection, append: Append) -> None:
+    """Everything outside the log that says who somebody was."""
+    stream, kept = append.sealed[0].stream, tables.responses.c
+    for refs in chunks(append.erase):
+        connection.execute(delete(tables.asides).where(tables.asides.c.ref.in_(refs)))
+    for rounds in chunks(append.erase_rounds):
+        about = update(tables.responses).where(kept.stream == stream, kept.round.in_(rounds))
+        # The hash of the request goes too: it has no salt, and whoever guesses an id could confirm it.
+        connection.execute(about.values(request="", response=None))
+    connection.execute(delete(tables.snapshots).where(tables.snapshots.c.stream == stream))
+
+
+def _row(sealed: Sealed) -> dict[str, Any]:
+    return sealed.to_dict() | {"data": dumps(sealed.event.data), "round": sealed.event.round}
+
+
+def _response_row(append: Append, key: Idempotency) -> dict[str, Any]:
+    first = append.sealed[0]
+    about = {"stream": first.stream, "round": first.event.round, "at": append.at}
+    return key._asdict() | about | {"response": dumps(append.response)}
+
+
+def _aside_row(stream: str, aside: Aside) -> dict[str, Any]:
+    return {
+        "ref": aside.ref,
+        "stream": stream,
+        "round": aside.round,
+        "kind": aside.kind,
+        "person": aside.person,
+        "salt": aside.salt,
+        "content": dumps(aside.content),
+    }
+
+
+def chunks(values: Sequence[Part]) -> Iterator[Sequence[Part]]:
+    """Some values at a time."""
+    return (values[start : start + CHUNK] for start in range(0, len(values), CHUNK))

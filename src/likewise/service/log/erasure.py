@@ -1,0 +1,72 @@
+"""What follows an erasure, tried again until it is done: rows leave the database's files, and the erasure is listed.
+
+The person is gone for every reader as soon as the erasure is in the log; this is about disks and about old backups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+from likewise.service.log import Store
+from likewise.service.log.signing import ErasureFile
+from likewise.service.stream.events import Sealed
+
+LATELY = 86_400.0
+"""Seconds for which a service that starts takes it that an erasure may not have left the database's files."""
+
+
+class Forgetting:
+    """Keeps in mind what is still to be done.
+
+    Parameters
+    ----------
+    store
+        Where the logs are.
+    file
+        Where erasures are listed, if anywhere.
+    clock
+        Seconds since 1970.
+    """
+
+    def __init__(self, store: Store, file: ErasureFile | None, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._file = file
+        self._clock = clock
+        self.unscrubbed = False
+        """Whether something that was erased may still be in the database's files."""
+        self._unlisted: set[str] = set()
+
+    def begin(self, streams: Iterable[str]) -> None:
+        """Take up what a process may have left undone that died after an erasure."""
+        if self._file is not None:
+            self._file.begin()
+        self._unlisted |= set(streams)
+        times = [one.event.time for stream in self._unlisted for one in self._erasures(stream)]
+        self.unscrubbed = any(at > self._clock() - LATELY for at in times)
+        self._list()
+
+    def erased(self, stream: str) -> None:
+        """Somebody was erased just now."""
+        self.unscrubbed = not self._store.scrub(anew=True)
+        self._unlisted.add(stream)
+        with suppress(OSError):  # they are erased; the clock tries again to list them
+            self._list()
+
+    def look(self) -> None:
+        """Do what is left, as far as it can be done now."""
+        if self.unscrubbed:
+            self.unscrubbed = not self._store.scrub()
+        self._list()
+
+    def _list(self) -> None:
+        """Add the erasures of the logs to their file, as far as they aren't in it."""
+        for stream in list(self._unlisted):
+            if self._file is not None:
+                known = {fact["hash"] for fact in self._file.read(stream)}
+                found = [one for one in self._erasures(stream) if one.hash not in known]
+                self._file.write({"stream": stream, "hash": one.hash, "refs": one.event.data["refs"]} for one in found)
+            self._unlisted.discard(stream)
+
+    def _erasures(self, stream: str) -> list[Sealed]:
+        return self._store.events(stream, kind="person_erased")

@@ -1,0 +1,68 @@
+"""An export: everything an outsider needs to check a stream, one JSON object per line.
+
+First a header with the public key; then every event, in order; then what is kept beside the log, so that commitments
+can be opened; then the signed checkpoints, the last one at the head. Without people, the log can still be checked, but
+its commitments can't be opened and the learner can't be run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from likewise.service.log import Store
+from likewise.service.log.signing import CheckpointFile, Signer
+from likewise.service.proof.standalone import FORMAT
+from likewise.service.stream.events import Aside
+
+PAGE = 1000
+"""Events read at once."""
+
+
+def export(
+    store: Store,
+    stream: str,
+    signer: Signer,
+    checkpoints: CheckpointFile | None,
+    at: str,
+    *,
+    people: bool = True,
+) -> Iterator[dict[str, Any]]:
+    """The lines of an export, as the log stands at its first line; later, if people are erased while it is written."""
+    last, hash = store.head(stream)
+    header = {"format": FORMAT, "stream": stream, "public_key": signer.public_key, "events": last, "people": people}
+    yield {"line": "header"} | header
+    after = 0
+    gone: set[str] = set()  # committed to, neither shown nor erased by an event so far
+    while after < last:
+        beside: list[str] = []
+        erased: set[str] = set()
+        while after < last:
+            page = store.events(stream, after, min(PAGE, last - after))
+            for sealed in page:
+                yield {"line": "event"} | sealed.to_dict()
+                beside += sealed.event.refs
+                erased |= set(sealed.event.data.get("refs", ()))
+            after = page[-1].seq
+        gone = (gone | set(beside)) - erased
+        for aside in store.asides_of(beside, stream) if people else ():
+            gone.discard(aside.ref)
+            yield _line(aside)
+        if people and gone:
+            last, hash = store.head(stream)  # with the events that say why they are not there any more
+    for checkpoint in checkpoints.read(stream) if checkpoints is not None else ():
+        if checkpoint["seq"] <= last:
+            yield {"line": "checkpoint"} | checkpoint
+    if last:
+        yield {"line": "checkpoint"} | signer.sign(stream, last, hash, at)
+
+
+def _line(aside: Aside) -> dict[str, Any]:
+    return {
+        "line": "aside",
+        "ref": aside.ref,
+        "kind": aside.kind,
+        "round": aside.round,
+        "salt": aside.salt,
+        "content": aside.content,
+    }

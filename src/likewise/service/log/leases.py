@@ -1,0 +1,75 @@
+"""Leases: an auditor has a round in front of them until a time, and nobody else gets it before that."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from sqlalchemy import Connection, delete, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
+
+from likewise.service.log.store import Store
+from likewise.service.log.tables import leases
+
+
+class Lease(NamedTuple):
+    """Who has a round, and until when (seconds)."""
+
+    round: int
+    holder: str
+    until: float
+
+
+class Leases:
+    """The leases of every stream."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def current(self, stream: str, now: float) -> dict[int, Lease]:
+        """The leases of a stream that still run, by round."""
+        kept = leases.c
+        wanted = select(kept.round, kept.holder, kept.until).where(kept.stream == stream, kept.until > now)
+        with self._store.read() as connection:
+            return {row.round: Lease(*row) for row in connection.execute(wanted)}
+
+    def take(self, stream: str, round: int, holder: str, now: float, until: float) -> bool:
+        """Lease a round, or renew a lease; False if somebody else has it."""
+        return self._store.write(lambda connection: _take(connection, stream, round, holder, now, until))
+
+    def renew(self, stream: str, round: int, holder: str, until: float) -> bool:
+        """Prolong a lease, also one that ran out and that nobody else took; False if it isn't the holder's."""
+        kept = leases.c
+        mine = update(leases).where(kept.stream == stream, kept.round == round, kept.holder == holder)
+        return self._store.write(lambda connection: connection.execute(mine.values(until=until)).rowcount == 1)
+
+    def release(self, stream: str, round: int, holder: str, until: float = math.inf) -> None:
+        """Give a round back; if ``until`` is said, only a lease that runs no longer: not one that was renewed since."""
+        kept = leases.c
+        mine = delete(leases).where(kept.stream == stream, kept.round == round, kept.holder == holder)
+        if until < math.inf:
+            mine = mine.where(kept.until <= until + 1e-5)  # told to the microsecond
+        self._store.write(lambda connection: connection.execute(mine) and None)
+
+    def sweep(self, before: float) -> None:
+        """Forget leases that ran out before a time (seconds)."""
+        old = delete(leases).where(leases.c.until < before)
+        self._store.write(lambda connection: connection.execute(old) and None)
+
+
+def _take(connection: Connection, stream: str, round: int, holder: str, now: float, until: float) -> bool:
+    kept = leases.c
+    free = or_(kept.until <= now, kept.holder == holder)
+    here = (kept.stream == stream, kept.round == round)
+    taken = connection.execute(update(leases).where(*here, free).values(holder=holder, until=until))
+    if taken.rowcount == 1:
+        return True
+    if connection.execute(select(kept.round).where(*here)).first() is not None:
+        return False
+    try:
+        # Within a savepoint: on PostgreSQL a refused insert would otherwise spoil the whole transaction.
+        with connection.begin_nested():
+            connection.execute(insert(leases), [{"stream": stream, "round": round, "holder": holder, "until": until}])
+    except IntegrityError:
+        return False
+    return True

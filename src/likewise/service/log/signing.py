@@ -1,0 +1,159 @@
+"""Signed checkpoints: the service's word that a log stood at this event with this hash.
+
+A chain of hashes shows any change to the log, unless somebody recomputes it from the start. A checkpoint, signed with
+Ed25519 and kept elsewhere (a file that is copied away, the receipt in a decider's hands), shows that too. The key lives
+in a file of its own, made on the first start; its public half belongs with whoever will check.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
+
+from likewise.errors import InvalidParameter
+from likewise.service.proof.standalone import signed_bytes
+from likewise.service.stream.events import Sealed, dumps, loads
+
+
+class Signer:
+    """Signs checkpoints with one Ed25519 key.
+
+    Examples
+    --------
+    >>> from likewise.service.proof.standalone import verify_signature
+    >>> signer = Signer.generate()
+    >>> receipt = signer.sign("loans", 7, "ab" * 32, "2026-01-01T00:00:00.000000+00:00")
+    >>> verify_signature(bytes.fromhex(signer.public_key), bytes.fromhex(receipt["signature"]), signed_bytes(receipt))
+    True
+    """
+
+    def __init__(self, key: Ed25519PrivateKey) -> None:
+        self._key = key
+        self.public_key = key.public_key().public_bytes_raw().hex()
+        """64 hexadecimal digits."""
+
+    @classmethod
+    def generate(cls) -> Signer:
+        """A signer with a new key."""
+        return cls(Ed25519PrivateKey.generate())
+
+    @classmethod
+    def at(cls, path: str | Path) -> Signer:
+        """The signer whose key is in a file, which is made, for its owner's eyes only, if it isn't there."""
+        path = Path(path)
+        if not path.exists():
+            _create(path, cls.generate()._pem())
+        try:
+            key = load_pem_private_key(path.read_bytes(), password=None)
+        except (ValueError, TypeError, UnsupportedAlgorithm):  # TypeError: it has a password
+            key = None
+        if not isinstance(key, Ed25519PrivateKey):
+            raise InvalidParameter(f"`key` must be the file of an Ed25519 private key without password, got {path}.")
+        return cls(key)
+
+    def _pem(self) -> bytes:
+        return self._key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+    def sign(self, stream: str, seq: int, hash: str, at: str) -> dict[str, Any]:
+        """A checkpoint: the log of ``stream`` stood at event ``seq`` with this hash."""
+        checkpoint = {"stream": stream, "seq": seq, "hash": hash, "at": at}
+        signature = self._key.sign(signed_bytes(checkpoint)).hex()
+        return checkpoint | {"key": self.public_key, "signature": signature}
+
+    @cached_property
+    def _secret(self) -> bytes:
+        """A signature of Ed25519 is deterministic, so that of a fixed text is a secret that all workers share."""
+        return self._key.sign(b"likewise: keyed hashes")
+
+    def keyed_hash(self, content: bytes) -> str:
+        """A hash that nobody without the key can compare a guess with."""
+        return hmac.digest(self._secret, content, "sha256").hex()
+
+    def receipt(self, sealed: Sealed) -> dict[str, Any]:
+        """The checkpoint at an event, for who caused it."""
+        return self.sign(sealed.stream, sealed.seq, sealed.hash, sealed.event.at)
+
+
+def _create(path: Path, content: bytes) -> None:
+    """Write a new file at once, for its owner only; if somebody else was faster, theirs stays."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent)  # readable by the owner only
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(temporary, path)
+    except FileExistsError:
+        pass
+    finally:
+        os.unlink(temporary)
+
+
+class LineFile:
+    """Facts about streams, one JSON object per line, only ever added to."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    def write(self, facts: Iterable[dict[str, Any]]) -> None:
+        """Add facts; they are on disk when this returns."""
+        lines = "".join(dumps(fact) + "\n" for fact in facts)
+        if lines:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with open(self.path, "ab+") as file:
+                file.write((b"\n" if self._torn(file) else b"") + lines.encode())
+                file.flush()
+                os.fsync(file.fileno())
+
+    @staticmethod
+    def _torn(file: IO[bytes]) -> bool:
+        """Whether a power cut left half a line at the end."""
+        end = file.seek(0, os.SEEK_END)
+        file.seek(max(0, end - 1))
+        return end > 0 and file.read(1) != b"\n"
+
+    def read(self, stream: str | None = None, last: int | None = None) -> Iterator[dict[str, Any]]:
+        """The facts written so far, of one stream if wanted; or those in the ``last`` bytes. Half a line is none."""
+        if not self.path.exists():
+            return
+        with open(self.path, "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(0 if last is None else max(0, size - last))
+            for line in file:
+                try:
+                    fact = loads(line.decode("ascii"))
+                    mine = stream in (None, fact["stream"])
+                except (ValueError, TypeError, KeyError):
+                    continue
+                if mine:
+                    yield fact
+
+
+class CheckpointFile(LineFile):
+    """Signed checkpoints."""
+
+
+class ErasureFile(LineFile):
+    """What was erased: the stream and hash of the event that says so, and random references, which name nobody.
+
+    A backup that is older than an erasure still holds the person; restoring it erases again what is listed here.
+    """
+
+    def begin(self) -> None:
+        """Make the file if it isn't there: an empty list says that nobody was erased, a missing one says nothing."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.touch()
+
+    def refs(self, stream: str) -> list[str]:
+        """Every reference of a stream that was ever erased."""
+        return [ref for fact in self.read(stream) for ref in fact["refs"]]

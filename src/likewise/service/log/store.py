@@ -1,0 +1,220 @@
+"""The store: append to the log, and read it again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Row, bindparam, delete, select
+
+from likewise.service.log import scrub, tables
+from likewise.service.log.append import Append, Work, carry_out, chunks
+from likewise.service.log.connections import address, explained, lock_migrations, make_private, readers, writers
+from likewise.service.log.writer import Writer
+from likewise.service.proof.standalone import GENESIS
+from likewise.service.refusals import BrokenLog
+from likewise.service.stream.events import Aside, Event, Sealed, loads
+
+Result = TypeVar("Result")
+
+ANSWERED = select(tables.responses.c.request, tables.responses.c.response).where(
+    tables.responses.c.scope == bindparam("scope"), tables.responses.c.key == bindparam("key")
+)
+"""Asked with every key, so built once."""
+
+
+class Store:
+    """The log of every stream, and what is kept beside it.
+
+    Parameters
+    ----------
+    database
+        A path or ``sqlite:///…``; or ``postgresql://…``.
+    """
+
+    def __init__(self, database: str | Path) -> None:
+        self.url = address(database)
+        self.keyed_hash: Callable[[bytes], str] = lambda content: hashlib.sha256(content).hexdigest()
+        """What seals the caches; the engine puts a hash with the service's key in its place."""
+        self._erased_before: str | None = None
+        self._readers = readers(self.url)
+        self._writers = writers(self.url)
+        self._writer: Writer[Work] = Writer(self._writers, carry_out)
+
+    @property
+    def dialect(self) -> str:
+        """sqlite or postgresql."""
+        return self._readers.dialect.name
+
+    def migrate(self) -> None:
+        """Bring the tables up to date; several processes may ask at once."""
+        from likewise.service.log.migrations import upgrade
+
+        make_private(self.url)
+        with explained(self.url), self._writers.begin() as connection:
+            lock_migrations(connection)
+            upgrade(connection)
+
+    def close(self) -> None:
+        """Finish what was handed in, and let go of the database."""
+        self._writer.close()
+        self._readers.dispose()
+        self._writers.dispose()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Writing ------------------------------------------------------------------------------------------------------
+
+    def submit(self, append: Append) -> Future[None]:
+        """Hand in an append; it is on disk when the future is done.
+
+        The future fails with ``SequenceConflict`` if its first event doesn't follow the log's last one, and with
+        ``KeyTaken`` if its idempotency key was used meanwhile. Then nothing of it was written.
+        """
+        return self._writer.submit(append)
+
+    def append(self, append: Append) -> None:
+        """The same, waiting until it is on disk."""
+        self.submit(append).result()
+
+    def write(self, write: Callable[[Connection], Result]) -> Result:
+        """Run any other write (tokens, leases, snapshots) on the writer, and wait until it is on disk."""
+        future: Future[Result] = self._writer.submit(write)
+        return future.result()
+
+    def scrub(self, *, anew: bool = False) -> bool:
+        """Get what was erased out of the database's files; ``anew`` if something was erased just now.
+
+        False if somebody still reads the old pages. It doesn't wait for them, as nobody could write meanwhile.
+        """
+        if self.dialect == "sqlite":
+            return scrub.sqlite(self._writers)
+        if anew or self._erased_before is None:
+            self._erased_before = scrub.now(self._writers)
+            return False  # whoever is reading at this moment shall finish first
+        return scrub.postgresql(self._writers, self._erased_before)
+
+    def tidy(self) -> None:
+        """Move what was written from SQLite's side file into the database, which nobody has to wait for.
+
+        Left to itself, SQLite would do it within a commit now and then, and everybody waits for that one.
+        """
+        if self.dialect == "sqlite":
+            with self.read() as connection:
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def forget_responses(self, before: float) -> None:
+        """Drop what was answered under keys before a time (seconds): a key is good for a while, not for ever."""
+        old = delete(tables.responses).where(tables.responses.c.at < before)
+        self.write(lambda connection: connection.execute(old) and None)
+
+    # Reading ------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A connection for reading, at one moment of the log."""
+        with self._readers.connect() as connection:
+            yield connection
+
+    def streams(self) -> list[str]:
+        """The names of all streams, in order."""
+        with self.read() as connection:
+            return list(connection.scalars(select(tables.streams.c.stream).order_by(tables.streams.c.stream)))
+
+    def secret(self, stream: str) -> bytes | None:
+        """What the decisions of a stream are derived from; None if there is no such stream."""
+        wanted = select(tables.streams.c.secret).where(tables.streams.c.stream == stream)
+        with self.read() as connection:
+            found = connection.scalar(wanted)
+        return None if found is None else bytes.fromhex(found)
+
+    def head(self, stream: str) -> tuple[int, str]:
+        """Number and hash of the last event; (0, GENESIS) if there is none."""
+        log = tables.events.c
+        wanted = select(log.seq, log.hash).where(log.stream == stream).order_by(log.seq.desc()).limit(1)
+        with self.read() as connection:
+            found = connection.execute(wanted).first()
+        return (0, GENESIS) if found is None else (found.seq, found.hash)
+
+    def events(
+        self,
+        stream: str,
+        after: int = 0,
+        limit: int = 1000,
+        *,
+        round: int | None = None,
+        kind: str | None = None,
+        asides: bool = False,
+    ) -> list[Sealed]:
+        """Up to ``limit`` events after number ``after``, or all of one round or kind; with their asides if wanted."""
+        log = tables.events.c
+        wanted = select(tables.events).where(log.stream == stream, log.seq > after).order_by(log.seq)
+        # A round is told whole: without its last events a label that is known would be taken for a new one.
+        if round is not None:
+            wanted = wanted.where(log.round == round)
+        if kind is not None:
+            wanted = wanted.where(log.kind == kind)
+        if round is None and kind is None:
+            wanted = wanted.limit(limit)
+        with self.read() as connection:
+            found = [_sealed(row) for row in connection.execute(wanted)]
+            if asides:
+                beside = _asides(connection, [ref for sealed in found for ref in sealed.event.refs], stream)
+                found = [sealed.beside(beside) for sealed in found]
+        return found
+
+    def asides_of(self, refs: Sequence[str], stream: str | None = None) -> Iterator[Aside]:
+        """What is still there under some references, in their order; of one stream if that is said."""
+        for some in chunks(refs):
+            with self.read() as connection:
+                found = _asides(connection, some, stream)
+            yield from (found[ref] for ref in some if ref in found)
+
+    def asides(self, stream: str, *, round: int | None = None, person: str | None = None) -> list[Aside]:
+        """What is kept beside one round, or about one person."""
+        beside = tables.asides.c
+        wanted = select(tables.asides).where(beside.stream == stream).order_by(beside.round, beside.ref)
+        if round is not None:
+            wanted = wanted.where(beside.round == round)
+        if person is not None:
+            wanted = wanted.where(beside.person == person)
+        with self.read() as connection:
+            return [_aside(row) for row in connection.execute(wanted)]
+
+    def response(self, scope: str, key: str) -> tuple[str, Any] | None:
+        """The request and the response under an idempotency key; the response is None if it was erased."""
+        with self.read() as connection:
+            found = connection.execute(ANSWERED, {"scope": scope, "key": key}).first()
+        return None if found is None else (found.request, loads(found.response or "null"))
+
+
+def _sealed(row: Row[Any]) -> Sealed:
+    event = Event(row.kind, loads(row.data), row.at, row.version)
+    # Rounds are found by this column, which no hash covers: somebody could make an event disappear from its round.
+    if row.round != event.round:
+        raise BrokenLog(f"Event {row.seq} of {row.stream!r} is filed under round {row.round}, and is of another.")
+    return Sealed(row.stream, row.seq, row.prev, row.hash, event)
+
+
+def _aside(row: Row[Any], stream: str | None = None) -> Aside:
+    aside = Aside(row.ref, row.kind, row.round, row.salt, loads(row.content))
+    # People are found by these columns: somebody who is filed elsewhere could not be erased.
+    if row.person != aside.person or (stream or row.stream) != row.stream:
+        raise BrokenLog(f"What is kept under {row.ref} in {stream or row.stream!r} is filed wrongly.")
+    return aside
+
+
+def _asides(connection: Connection, refs: Sequence[str], stream: str | None = None) -> dict[str, Aside]:
+    found: dict[str, Aside] = {}
+    for some in chunks(refs):
+        wanted = select(tables.asides).where(tables.asides.c.ref.in_(some))
+        found |= {row.ref: _aside(row, stream) for row in connection.execute(wanted)}
+    return found

@@ -1,0 +1,143 @@
+"""One writer: a thread that runs everybody's writes in as few transactions as it can.
+
+While one transaction is on its way to the disk, the writes of other threads queue up and share the next one: eight
+clients pay for one sync, not for eight. A write that fails takes no other down: its transaction is undone and each
+write of it is tried again alone. Only if a commit itself fails can nobody know whether it happened; then all of its
+writes are told so, and whoever sent an idempotency key asks again.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from queue import Empty, SimpleQueue
+from typing import Any, Generic, TypeVar
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+
+from likewise.service.redaction import kind
+from likewise.service.refusals import Unavailable
+
+log = logging.getLogger(__name__)
+Work = TypeVar("Work")
+TOGETHER = 256
+"""At most so many writes share a transaction."""
+
+
+class Writer(Generic[Work]):
+    """Runs writes in the order in which they were handed in; each is durable when its future is done.
+
+    Parameters
+    ----------
+    engine
+        Makes the connection.
+    carry_out
+        Does some works within a transaction, in their order, and says what each of them gave.
+    """
+
+    def __init__(self, engine: Engine, carry_out: Callable[[Connection, Sequence[Work]], list[Any]]) -> None:
+        self._engine = engine
+        self._carry_out = carry_out
+        self._queue: SimpleQueue[tuple[Work, Future[Any]] | None] = SimpleQueue()
+        self._connection: Connection | None = None
+        self._closed = False
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name="likewise-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, work: Work) -> Future[Any]:
+        """Hand in a work."""
+        future: Future[Any] = Future()
+        with self._lock:
+            if self._closed:
+                raise Unavailable("The store is closed.")
+            self._queue.put((work, future))
+        return future
+
+    def close(self) -> None:
+        """Finish what was handed in, then stop."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._queue.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        last = False
+        while not last:
+            jobs = [self._queue.get()]
+            while len(jobs) < TOGETHER:
+                try:
+                    jobs.append(self._queue.get_nowait())
+                except Empty:
+                    break
+            last = None in jobs
+            self._write([job for job in jobs if job is not None])
+        self._disconnect()
+
+    def _write(self, jobs: list[tuple[Work, Future[Any]]], *, again: bool = True) -> None:
+        try:
+            results = self._transaction([work for work, _ in jobs])
+        except Unavailable as error:  # whether it was committed is not known: nobody may try again in their name
+            for _, future in jobs:
+                future.set_exception(error)
+        except Exception as error:
+            if len(jobs) > 1:
+                for job in jobs:
+                    self._write([job])
+            elif again and _lost(error):
+                self._write(jobs, again=False)
+            else:
+                jobs[0][1].set_exception(_named(error))
+        else:
+            for (_, future), result in zip(jobs, results, strict=True):
+                future.set_result(result)
+
+    def _transaction(self, works: list[Work]) -> list[Any]:
+        """All or nothing, and on disk when it returns; an error of its own if that can't be known."""
+        if not works:
+            return []
+        if self._connection is None:
+            self._connection = self._engine.connect()
+        try:
+            transaction = self._connection.begin()
+            try:
+                results = self._carry_out(self._connection, works)
+            except BaseException:
+                transaction.rollback()
+                raise
+        except DBAPIError as error:
+            if _lost(error):
+                self._disconnect()
+            raise
+        try:
+            transaction.commit()
+        except DBAPIError as error:
+            self._disconnect()
+            raise _unavailable(error) from error
+        return results
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def _lost(error: Exception) -> bool:
+    return isinstance(error, DBAPIError) and error.connection_invalidated
+
+
+def _named(error: Exception) -> Exception:
+    """A database that failed is unavailable; anything else is the business of who wrote."""
+    return _unavailable(error) if isinstance(error, (OperationalError, InterfaceError)) else error
+
+
+def _unavailable(error: DBAPIError) -> Unavailable:
+    log.error("A write failed: %s", kind(error))
+    unavailable = Unavailable(f"The database did not take the write: {type(error.orig).__name__}.")
+    unavailable.__cause__ = error
+    return unavailable

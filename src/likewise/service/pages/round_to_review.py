@@ -1,0 +1,148 @@
+"""A claimed round as an auditor looks at it: people by probability, on an axis, with hints where to look first.
+
+An auditor never sees sensitive features, here or over HTTP: what must not justify a difference should not be in sight
+when differences are judged.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from likewise.service.stream.settings import Feature, Settings
+
+LANE = 0.07
+"""How far apart on the axis two dots must be to stand at one height."""
+HINTS = 2
+"""Pairs of each kind that are offered."""
+
+
+class Person(NamedTuple):
+    """Somebody in a round: their place by probability from 1, their lane on the axis, and what is shown of them."""
+
+    number: int
+    id: str
+    probability: float
+    lane: int
+    features: list[Any]
+
+    @property
+    def x(self) -> str:
+        """Where they stand on the axis, as a share of its width."""
+        return place(self.probability)
+
+
+class Hint(NamedTuple):
+    """Two people worth a look, and why."""
+
+    first: int
+    second: int
+    gap: float
+    why: str
+
+
+class Sight(NamedTuple):
+    """Everything on the page about one round."""
+
+    round: int
+    opened_at: str
+    until: str
+    columns: list[Feature]
+    people: list[Person]
+    hints: list[Hint]
+    possible: bool
+
+    @property
+    def lanes(self) -> int:
+        """How many dots stand above each other at most."""
+        return 1 + max((person.lane for person in self.people), default=0)
+
+
+def place(probability: float) -> str:
+    """A probability on the axis, which leaves room for a dot at both ends.
+
+    Examples
+    --------
+    >>> place(0.0), place(1.0)
+    ('4%', '96%')
+    """
+    return f"{4 + 92 * probability:.4g}%"
+
+
+def sight(claimed: Mapping[str, Any], settings: Settings) -> Sight:
+    """The page's view of a round that the engine handed to an auditor."""
+    columns = visible(settings)
+    ranked = sorted(claimed["people"], key=lambda one: (-one["probability"], one["id"]))
+    lanes = _lanes([one["probability"] for one in ranked])
+    people = [
+        Person(i + 1, one["id"], one["probability"], lane, [one["features"][column.name] for column in columns])
+        for i, (one, lane) in enumerate(zip(ranked, lanes, strict=True))
+    ]
+    far = people[0].probability - people[-1].probability if people else 0.0
+    return Sight(
+        round=claimed["round"],
+        opened_at=claimed["opened_at"],
+        until=claimed["until"],
+        columns=columns,
+        people=people,
+        hints=hints(people, columns, settings),
+        possible=far > settings.level,
+    )
+
+
+def visible(settings: Settings) -> list[Feature]:
+    """The features that auditors see, those to compare by first."""
+    shown = [feature for feature in settings.features if feature.visible]
+    return sorted(shown, key=lambda feature: not feature.compare)
+
+
+def hints(people: Sequence[Person], columns: Sequence[Feature], settings: Settings) -> list[Hint]:
+    """The pairs with the largest gaps, and the most alike of those that are far enough apart to be reported."""
+    scales = _scales(people, columns, settings)
+    # Alike in what to compare by; in everything shown where nothing is marked so.
+    compared = [j for j, column in enumerate(columns) if column.compare] or list(range(len(columns)))
+    pairs = [
+        (a.probability - b.probability, _difference(a, b, columns, scales, compared), a.number, b.number)
+        for a, b in itertools.combinations(people, 2)
+        if a.probability - b.probability > settings.level
+    ]
+    alike = [Hint(a, b, gap, "alike") for gap, _, a, b in sorted(pairs, key=lambda pair: (pair[1], -pair[0]))[:HINTS]]
+    wide = [Hint(a, b, gap, "gap") for gap, _, a, b in sorted(pairs, key=lambda pair: (-pair[0], pair[1]))[:HINTS]]
+    named = {(hint.first, hint.second) for hint in alike}
+    return alike + [hint for hint in wide if (hint.first, hint.second) not in named]
+
+
+def _scales(people: Sequence[Person], columns: Sequence[Feature], settings: Settings) -> list[float]:
+    """What counts as far apart in each number: the range of its cuts, or of this round."""
+    found = []
+    for j, column in enumerate(columns):
+        values = list(settings.cuts.get(column.name) or ())
+        if column.kind == "number" and len(values) < 2:
+            values = [person.features[j] for person in people]
+        found.append(max(values) - min(values) if column.kind == "number" and values else 1.0)
+    return found
+
+
+def _difference(
+    a: Person, b: Person, columns: Sequence[Feature], scales: Sequence[float], compared: Sequence[int]
+) -> float:
+    """How different two people are: the mean over what is compared, each from 0 (the same) to 1."""
+    total = 0.0
+    for j in compared:
+        if columns[j].kind == "category":
+            total += a.features[j] != b.features[j]
+        elif scales[j] > 0:
+            total += min(1.0, abs(a.features[j] - b.features[j]) / scales[j])
+    return total / max(1, len(compared))
+
+
+def _lanes(probabilities: Sequence[float]) -> list[int]:
+    """Heights at which dots don't cover each other."""
+    free: list[float] = []
+    lanes = []
+    for p in probabilities:
+        lane = next((i for i, taken in enumerate(free) if taken - p >= LANE), len(free))
+        free[lane : lane + 1] = [p]
+        lanes.append(lane)
+    return lanes

@@ -1,0 +1,121 @@
+"""Following the logs: summaries, samples of the live state, and reported pairs are kept up while the service runs.
+
+Asked often, it costs only what is new. A log that is long and was never read, restored from a backup say, is read a
+little at a time: neither the clock nor a page waits for all of it.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from likewise.protocol import Floats
+from likewise.service.engine import Engine
+from likewise.service.log.tables import samples
+from likewise.service.projections import pairs
+from likewise.service.projections import rounds as summaries
+from likewise.service.projections.pairs import Pairs
+from likewise.service.refusals import SequenceConflict
+from likewise.service.stream.state import State
+from likewise.service.stream.status import regret, violations_limit
+
+A_TICK = 0.25
+"""Seconds of a tick that reading on may take."""
+
+
+class Follower:
+    """Follows every stream of an engine.
+
+    Parameters
+    ----------
+    engine
+        Its streams are followed.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._seen: dict[str, int] = {}
+        self._pairs: dict[str, Pairs] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self) -> None:
+        """What the clock does every time it looks: read on, for a moment."""
+        for live in self._engine.streams.loaded():
+            if live.durable.seq > self._seen.get(live.name, 0):
+                self.follow(live.name, A_TICK)
+
+    def follow(self, stream: str, seconds: float = math.inf) -> int:
+        """Bring what is kept of a stream up to the head of its log; how many events are left when time is up."""
+        until = time.monotonic() + seconds
+        if not self._lock.acquire(timeout=seconds if math.isfinite(seconds) else -1):
+            return summaries.behind(self._engine.store, stream)
+        try:
+            # The state first: what is read then reaches at least as far.
+            live = self._engine.streams.get(stream)
+            live.current()
+            state, head, _ = live.durable
+            if not summaries.read_on(self._engine.store, stream, until):
+                return summaries.behind(self._engine.store, stream)
+            while not (done := self._look(stream, state)) and time.monotonic() < until:
+                pass
+            if done:
+                self._seen[stream] = head
+            return 0
+        finally:
+            self._lock.release()
+
+    def _look(self, stream: str, state: State) -> bool:
+        """Whether every reported pair was held against the policy of now."""
+        if state.learner is None:
+            return True
+        store = self._engine.store
+        mine = self._pairs.setdefault(stream, Pairs(store, stream))
+        if not mine.read_on(state):
+            return False
+        try:
+            pairs.look(store, stream, mine, state)
+            self._sample(stream, mine, state)
+        except (SequenceConflict, IntegrityError):
+            pass  # another process was faster
+        return True
+
+    def _sample(self, stream: str, mine: Pairs, state: State) -> None:
+        """How things stand now, if it is time: after every round at first, then after every hundredth part of them."""
+        store, learned = self._engine.store, state.totals.learned
+        with store.read() as connection:
+            last = connection.scalar(select(func.max(samples.c.learned)).where(samples.c.stream == stream)) or 0
+        if not due(learned, last):
+            return
+        row = {"stream": stream, "learned": learned} | sample(state, mine.under(state, np.arange(len(mine))), mine.then)
+
+        def write(connection: Connection) -> None:
+            connection.execute(delete(samples).where(samples.c.stream == stream, samples.c.learned == learned))
+            connection.execute(insert(samples), [row])
+
+        store.write(write)
+
+
+def due(learned: int, last: int) -> bool:
+    """Whether it is time for a sample, so many rounds after the start, if the last one was taken then."""
+    return learned >= last + max(1, learned // 100)
+
+
+def sample(state: State, now: Floats, then: Floats) -> dict[str, Any]:
+    """Regret and its limits, and all reported pairs: how far apart they are now, and were then."""
+    said = regret(state)
+    promised = said["promised"]
+    return {
+        "regret": said["observed"],
+        "proved": said["proved"],
+        "promised": None if promised is None else promised["lagrangian_regret"],
+        "violations": violations_limit(state),
+        "pairs": len(now),
+        "closer": int((np.abs(now) < then).sum()),
+        "within": int((np.abs(now) <= state.stream.settings.alpha).sum()),
+    }

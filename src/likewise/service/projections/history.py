@@ -1,0 +1,126 @@
+"""What happened before anybody looked: the learner is run again over a log that was not followed from its start.
+
+The log of a restored database, say, tells every round but neither the regret along the way nor the gaps of reported
+pairs under the policies of then. Running the learner again gives both, up to the first look of
+:mod:`likewise.service.projections.follower`, to whose counts these are added.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, func, insert, select
+
+from likewise.protocol import Floats, Rows
+from likewise.service.log import Store
+from likewise.service.log.tables import gaps, samples
+from likewise.service.projections import pairs
+from likewise.service.projections.follower import due, sample
+from likewise.service.stream.events import Event
+from likewise.service.stream.rounds import evolve
+from likewise.service.stream.state import State
+
+PAGE = 1000
+"""Events read at once."""
+
+
+def first_look(store: Store, stream: str) -> int:
+    """After how many rounds the stream was first looked at; 0 if it was not yet."""
+    with store.read() as connection:
+        return int(connection.scalar(select(func.min(samples.c.learned)).where(samples.c.stream == stream)) or 0)
+
+
+def tell(store: Store, stream: str, told: Callable[[float], None]) -> int:
+    """Tell the rounds before the first look; how many there were."""
+    first = first_look(store, stream)
+    past = Past(stream, first)
+    state, after = State(), 0
+    while state.totals.learned < first - 1:
+        page = store.events(stream, after, PAGE, asides=True)
+        for event in (sealed.event for sealed in page):
+            if state.totals.learned >= first - 1:
+                break
+            learned = past.before(state, event)
+            state = evolve(state, event)
+            if learned:
+                past.look(state)
+        after = page[-1].seq
+        told(state.totals.learned / first)
+    store.write(past.write)
+    return max(0, first - 1)
+
+
+class Past:
+    """Samples and looks at policies before the first one.
+
+    Parameters
+    ----------
+    stream, first
+        The stream, and after how many rounds it was first looked at.
+    """
+
+    def __init__(self, stream: str, first: int) -> None:
+        self._stream, self._first = stream, first
+        self._rounds: list[int] = []
+        self._learned: list[int] = []
+        self._rows: list[Rows] = []
+        self._then: list[float] = []
+        self._due: defaultdict[int, list[int]] = defaultdict(list)
+        self._counts: Counter[tuple[int, int]] = Counter()
+        self._samples: list[dict[str, Any]] = []
+        self._lines: list[dict[str, Any]] = []
+
+    def before(self, state: State, event: Event) -> bool:
+        """Take up the pair of a round that is about to be learned; whether one is."""
+        if event.kind != "learned":
+            return False
+        one, version = state.rounds[event.data["round"]], event.data["version"]
+        pair = one.verdict.pair if one.verdict is not None else None
+        if pair is not None and one.lost.isdisjoint(pair) and one.erased.isdisjoint(pair):
+            number = len(self._rounds)
+            self._rounds.append(one.t)
+            self._learned.append(version)
+            self._rows.append(one.rows[list(pair)])
+            self._then.append(float(one.probabilities[pair[0]] - one.probabilities[pair[1]]))
+            # The last age that it had reached at the first look was counted there.
+            reached = int(pairs.step(self._first - version + 1))
+            for age in pairs.AGES[1:reached].tolist():
+                self._due[version + age - 1].append(number)
+        return True
+
+    def look(self, state: State) -> None:
+        """Hold pairs whose time has come against a policy, and take a sample if it is time for one."""
+        now = state.totals.learned
+        wanted = self._due.pop(now, [])
+        if state.learner is None or state.policy is None:
+            return  # somebody was erased since, and the log can't tell what the learner knew here
+        for number, gap in zip(wanted, self._under(state, wanted).tolist(), strict=True):
+            self._counts[now - self._learned[number] + 1, pairs.bins(np.array([gap]))[0]] += 1
+            self._lines.append({"stream": self._stream, "learned": now, "round": self._rounds[number], "gap": gap})
+        if len(self._rounds) > pairs.LINES:
+            self._lines.clear()  # so many are drawn together
+        if due(now, self._samples[-1]["learned"] if self._samples else 0):
+            everybody = self._under(state, list(range(len(self._rounds))))
+            row = sample(state, everybody, np.array(self._then))
+            self._samples.append({"stream": self._stream, "learned": now} | row)
+
+    def _under(self, state: State, wanted: list[int]) -> Floats:
+        if not wanted:
+            return np.empty(0)
+        assert state.policy is not None
+        chances = state.stream.probabilities(state.policy, np.concatenate([self._rows[number] for number in wanted]))
+        found: Floats = chances[::2] - chances[1::2]
+        return found
+
+    def write(self, connection: Connection) -> None:
+        """Add everything to what is kept, unless another process did."""
+        here = connection.scalar(select(func.min(samples.c.learned)).where(samples.c.stream == self._stream))
+        if here != self._first or self._first <= 1:
+            return
+        pairs.add(connection, self._stream, self._counts)
+        for table, rows in ((samples, self._samples), (gaps, self._lines)):
+            if rows:
+                connection.execute(insert(table), rows)

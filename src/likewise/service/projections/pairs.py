@@ -1,0 +1,224 @@
+"""Did the report help? Every reported pair, held against the policies that came after it.
+
+A pair is looked at when its report is learned and then ever more rarely: after 1, 2, 3 … 10, 13, 16 … rounds, ten times
+for each tenfold (:data:`AGES`). What is kept of all pairs together are counts, how many were so far apart at which age,
+to which a look adds; so neither a look nor a picture costs more the longer a stream runs, but for the pairs themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, delete, insert, select, update
+
+from likewise.protocol import Floats, Rows
+from likewise.service.log import Store
+from likewise.service.log.append import chunks
+from likewise.service.log.tables import events, followed, gaps, helped, summaries
+from likewise.service.refusals import SequenceConflict
+from likewise.service.stream.events import loads
+from likewise.service.stream.state import State
+
+AGES = np.array([0, *sorted({round(10 ** (i / 10)) for i in range(81)})])
+"""Rounds learned since the report at which a pair is looked at, 0 for the report itself."""
+BINS = 200
+"""Gaps from -1 to 1 are counted in so many bins."""
+AT_ONCE = 150
+"""Pairs read at once."""
+LINES = 60
+"""Pairs that are drawn one by one; where there are more, all of them together."""
+Whole = NDArray[np.int64]
+
+
+class Pairs:
+    """The reported pairs of a stream as its class sees people, read from the store as they come.
+
+    Attributes
+    ----------
+    rounds, learned
+        The round of each, and the number of the first policy that knew of its report.
+    then
+        How far apart the two were when they were reported.
+    """
+
+    def __init__(self, store: Store, stream: str) -> None:
+        self._store, self._stream = store, stream
+        self._forget(0)
+
+    def _forget(self, erased: int) -> None:
+        self.rounds = self.learned = np.empty(0, dtype=np.int64)
+        self.then: Floats = np.empty(0)
+        self._rows: Rows | None = None
+        self._read, self._erased = 0, erased
+
+    def __len__(self) -> int:
+        return len(self.rounds)
+
+    def read_on(self, state: State) -> bool:
+        """Take up some of the pairs that were learned meanwhile; whether those were all.
+
+        If somebody was erased, all are read again, without them.
+        """
+        if state.totals.erased != self._erased:
+            self._forget(state.totals.erased)
+        kept = summaries.c
+        wanted = select(kept.round, kept.learned, kept.gap, kept.favoured, kept.disfavoured).where(
+            kept.stream == self._stream, kept.verdict == "reported", kept.learned > self._read
+        )
+        with self._store.read() as connection:
+            known = wanted.where(kept.learned <= state.totals.learned).order_by(kept.learned).limit(AT_ONCE)
+            found = connection.execute(known).all()
+        if found:
+            self._take(state, found)
+            self._read = found[-1].learned
+        return len(found) < AT_ONCE
+
+    def _take(self, state: State, found: Sequence[Any]) -> None:
+        refs = _refs(self._store, self._stream, {row.round: (row.favoured, row.disfavoured) for row in found})
+        asides = self._store.asides_of([ref for two in refs.values() for ref in two])
+        features = {aside.ref: aside.content["features"] for aside in asides}
+        # Where one is missing, somebody was erased.
+        whole = [row for row in found if all(ref in features for ref in refs[row.round])]
+        if not whole:
+            return
+        rows = state.stream.encode([features[ref] for row in whole for ref in refs[row.round]])
+        self._rows = rows if self._rows is None else np.concatenate([self._rows, rows])
+        self.rounds = np.append(self.rounds, [row.round for row in whole])
+        self.learned = np.append(self.learned, [row.learned for row in whole])
+        self.then = np.append(self.then, [row.gap for row in whole])
+
+    def under(self, state: State, which: Whole) -> Floats:
+        """How far apart some of the pairs are under the policy that is deployed now."""
+        if self._rows is None or state.policy is None or not len(which):
+            return np.empty(0)
+        both = np.stack([2 * which, 2 * which + 1], axis=1).ravel()
+        chances = state.stream.probabilities(state.policy, self._rows[both])
+        gaps: Floats = chances[::2] - chances[1::2]
+        return gaps
+
+
+def _refs(store: Store, stream: str, pairs: Mapping[int, Sequence[int]]) -> dict[int, list[str]]:
+    """The references of the two people of some reported pairs, by round."""
+    log = events.c
+    found: dict[int, list[str]] = {}
+    for some in chunks(list(pairs)):
+        wanted = select(log.data).where(log.stream == stream, log.round.in_(some), log.kind == "round_opened")
+        with store.read() as connection:
+            opened = [loads(data) for data in connection.scalars(wanted)]
+        found |= {one["round"]: [one["people"][i]["ref"] for i in pairs[one["round"]]] for one in opened}
+    return found
+
+
+def look(store: Store, stream: str, pairs: Pairs, state: State) -> None:
+    """Hold the pairs whose time has come against the policy of now, and count them."""
+    now = state.totals.learned
+    with store.read() as connection:
+        before = connection.scalar(select(followed.c.learned).where(followed.c.stream == stream)) or 0
+    due = np.flatnonzero(step(now - pairs.learned + 1) > step(before - pairs.learned + 1))
+    if not len(due) or state.policy is None:
+        return
+    found = pairs.under(state, due)
+    ages = AGES[step(now - pairs.learned[due] + 1)]
+    new = due[pairs.learned[due] > before]
+    counts = Counter([*zip(ages.tolist(), bins(found), strict=True), *((0, bin) for bin in bins(pairs.then[new]))])
+    newest = due >= len(pairs) - LINES
+    lines = [
+        {"stream": stream, "learned": now, "round": t, "gap": gap}
+        for t, gap in zip(pairs.rounds[due[newest]].tolist(), found[newest].tolist(), strict=True)
+    ]
+    drawn = pairs.rounds[-LINES:].tolist()
+
+    def write(connection: Connection) -> None:
+        _count(connection, stream, before, now, counts)
+        connection.execute(delete(gaps).where(gaps.c.stream == stream, gaps.c.round.not_in(drawn)))
+        if lines:
+            connection.execute(insert(gaps), lines)
+
+    store.write(write)
+
+
+def _count(connection: Connection, stream: str, before: int, now: int, counts: Mapping[tuple[int, int], int]) -> None:
+    mine = update(followed).where(followed.c.stream == stream, followed.c.learned == before)
+    if connection.execute(mine.values(learned=now)).rowcount != 1:
+        raise SequenceConflict("Another process has looked meanwhile.")
+    add(connection, stream, counts)
+
+
+def add(connection: Connection, stream: str, counts: Mapping[tuple[int, int], int]) -> None:
+    """Add to how many pairs were seen, by (age, bin)."""
+    for (age, bin), more in counts.items():
+        here = (helped.c.stream == stream, helped.c.age == age, helped.c.bin == bin)
+        if connection.execute(update(helped).where(*here).values(pairs=helped.c.pairs + more)).rowcount == 0:
+            connection.execute(insert(helped), [{"stream": stream, "age": age, "bin": bin, "pairs": more}])
+
+
+def step(ages: Any) -> Any:
+    """The place among the ages of the last one that was reached; 0 before the report was learned."""
+    return np.searchsorted(AGES[1:], ages, side="right")
+
+
+def bins(values: Floats) -> list[int]:
+    """The bin of each gap."""
+    return np.clip(np.floor((values + 1.0) * BINS / 2), 0, BINS - 1).astype(int).tolist()  # type: ignore[no-any-return]
+
+
+# What the figure asks ---------------------------------------------------------------------------------------------
+
+
+class Spread(NamedTuple):
+    """All pairs that were looked at so many rounds after their report: how many, and five of their quantiles."""
+
+    age: int
+    pairs: int
+    gaps: tuple[float, float, float, float, float]
+
+
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
+
+
+def spreads(store: Store, stream: str) -> list[Spread]:
+    """How far apart all reported pairs were, by their age."""
+    wanted = select(helped.c.age, helped.c.bin, helped.c.pairs).where(helped.c.stream == stream)
+    counts: dict[int, Any] = {}
+    with store.read() as connection:
+        for age, bin, pairs in connection.execute(wanted):
+            counts.setdefault(age, np.zeros(BINS, dtype=np.int64))[bin] = pairs
+    return [_spread(age, counts[age]) for age in sorted(counts)]
+
+
+def _spread(age: int, counts: Whole) -> Spread:
+    """Quantiles from counts: the middle of the bin in which each of them lies.
+
+    Examples
+    --------
+    >>> counts = np.zeros(BINS, dtype=np.int64)
+    >>> counts[110], counts[150] = 3, 1
+    >>> _spread(4, counts).gaps[2:]
+    (0.105, 0.105, 0.505)
+    """
+    total = np.cumsum(counts)
+    places = [int(np.searchsorted(total, max(1, math.ceil(q * total[-1])))) for q in QUANTILES]
+    low, quarter, middle, most, high = (round((place + 0.5) * 2 / BINS - 1.0, 6) for place in places)
+    return Spread(age, int(total[-1]), (low, quarter, middle, most, high))
+
+
+def paths(store: Store, stream: str, most: int = LINES) -> dict[int, list[tuple[int, float]]]:
+    """For the newest reported pairs: (rounds learned since the report was, gap then), from the report on."""
+    kept, mine = summaries.c, gaps.c
+    wanted = select(kept.round, kept.learned, kept.gap).where(
+        kept.stream == stream, kept.verdict == "reported", kept.learned.is_not(None)
+    )
+    with store.read() as connection:
+        reports = connection.execute(wanted.order_by(kept.learned.desc()).limit(most)).all()
+        found = {row.round: [(0, float(row.gap))] for row in reports}
+        start = {row.round: row.learned for row in reports}
+        for some in chunks(sorted(found)):
+            later = select(mine.round, mine.learned, mine.gap).where(mine.stream == stream, mine.round.in_(some))
+            for row in connection.execute(later.order_by(mine.learned)):
+                found[row.round].append((row.learned - start[row.round] + 1, row.gap))
+    return found

@@ -1,0 +1,212 @@
+"""What the pictures are drawn from: one row for each round, told from the log.
+
+It is a cache beside the log. :func:`read_on` reads the log on from where it stopped, so a page costs what is new, and
+bins are added up by the database.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from sqlalchemy import Connection, case, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from likewise.reduction import error
+from likewise.service.log import Store
+from likewise.service.log.append import add, chunks
+from likewise.service.log.tables import events, followed, samples, summaries
+from likewise.service.refusals import SequenceConflict
+from likewise.service.stream.events import Event, dumps, loads
+
+PAGE = 1000
+"""Events read at once."""
+BINS = 50
+"""Points of a curve."""
+SHOWN = 60
+"""The newest rounds that are drawn person by person."""
+
+
+# The log, round by round ------------------------------------------------------------------------------------------
+
+
+def behind(store: Store, stream: str) -> int:
+    """Events that the summaries have not read yet."""
+    with store.read() as connection:
+        here = connection.scalar(select(followed.c.seq).where(followed.c.stream == stream)) or 0
+    return store.head(stream)[0] - here
+
+
+def read_on(store: Store, stream: str, until: float = math.inf) -> bool:
+    """Fold what the log has gained into the rows of its rounds; whether all of it, when the time is up (monotonic)."""
+    log = events.c
+    while True:
+        with store.read() as connection:
+            here = connection.scalar(select(followed.c.seq).where(followed.c.stream == stream)) or 0
+            wanted = select(log.seq, log.kind, log.at, log.data).where(log.stream == stream, log.seq > here)
+            page = connection.execute(wanted.order_by(log.seq).limit(PAGE)).all()
+        if not page:
+            return True
+        read = [Event(kind, loads(data), at) for _, kind, at, data in page]
+        new = {event.round for event in read if event.kind == "round_opened"}
+        rows = _rows(store, stream, {event.round for event in read if event.round is not None} - new)
+        old = list(rows)
+        for event in read:
+            _fold(rows, event)
+        try:
+            store.write(lambda connection: _keep(connection, stream, (here, page[-1].seq), old, rows))  # noqa: B023
+        except (SequenceConflict, IntegrityError):
+            return False  # another process reads on, too
+        if len(page) < PAGE:
+            return True  # what came in meanwhile is for the next time: small pages cost more than they tell
+        if time.monotonic() > until:
+            return False
+
+
+def _keep(
+    connection: Connection, stream: str, read: tuple[int, int], old: list[int], rows: dict[int, dict[str, Any]]
+) -> None:
+    """Put ``rows`` into the place of those of ``old`` rounds, the log having been ``read`` from there to there."""
+    here, last = read
+    mine = update(followed).where(followed.c.stream == stream, followed.c.seq == here)
+    if here == 0:
+        connection.execute(delete(followed).where(followed.c.stream == stream, followed.c.seq == 0))
+        connection.execute(insert(followed), [{"stream": stream, "seq": last}])
+    elif connection.execute(mine.values(seq=last)).rowcount != 1:
+        raise SequenceConflict("Another process has read on meanwhile.")
+    for some in chunks(old):
+        connection.execute(delete(summaries).where(summaries.c.stream == stream, summaries.c.round.in_(some)))
+    add(connection, summaries, [row | {"stream": stream} for row in rows.values()])
+
+
+def _rows(store: Store, stream: str, rounds: Iterable[int]) -> dict[int, dict[str, Any]]:
+    found: dict[int, dict[str, Any]] = {}
+    with store.read() as connection:
+        for some in chunks(sorted(rounds)):
+            wanted = select(summaries).where(summaries.c.stream == stream, summaries.c.round.in_(some))
+            found |= {row.round: dict(row._mapping) for row in connection.execute(wanted)}
+    return found
+
+
+def _fold(rows: dict[int, dict[str, Any]], event: Event) -> None:
+    """What one event changes about the row of its round."""
+    data, kind = event.data, event.kind
+    if kind == "round_opened":
+        rows[data["round"]] = _opened(event)
+        return
+    row = rows.get(event.round or 0)
+    if row is None:
+        return
+    if kind == "labels_received":
+        labels = json.loads(row["labels"])
+        for position, label in data["labels"]:
+            labels[position] = label
+        row |= {"labels": dumps(labels), "labelled": sum(label is not None for label in labels)}
+    elif kind in ("audited", "audit_retracted"):
+        favoured, disfavoured = data.get("pair", (None, None))
+        row |= {"verdict": data.get("verdict"), "gap": data.get("gap")}
+        row |= {"favoured": favoured, "disfavoured": disfavoured}
+    elif kind == "round_closed":
+        row["status"] = "closed" if data["learns"] else "discarded"
+    elif kind == "learned":
+        labels = np.array([np.nan if one is None else one for one in json.loads(row["labels"])], dtype=float)
+        row |= {"status": "learned", "learned": data["version"], "delay": data["delay"], "waited": data["waited"]}
+        row["error"] = error(np.array(json.loads(row["chances"])), labels)
+
+
+def _opened(event: Event) -> dict[str, Any]:
+    people = event.data["people"]
+    names = ("verdict", "favoured", "disfavoured", "gap", "error", "learned", "delay", "waited")
+    return dict.fromkeys(names) | {
+        "round": event.data["round"],
+        "opened_at": event.time,
+        "people": len(people),
+        "chances": dumps([person["probability"] for person in people]),
+        "labels": dumps([None] * len(people)),
+        "status": "open",
+        "labelled": 0,
+    }
+
+
+# What figures ask -------------------------------------------------------------------------------------------------
+
+
+class Bin(NamedTuple):
+    """Neighbouring rounds, added up: ``last`` is the number of the last of them."""
+
+    last: int
+    rounds: int
+    learned: int
+    violations: int
+    reports: int
+    reviewed: int
+    people: int
+    labelled: int
+    error: float
+    delay: float | None
+    delay_max: int | None
+    waited: float | None
+
+
+def bins(store: Store, stream: str, opened: int, alpha: float, count: int = BINS) -> list[Bin]:
+    """All rounds in at most ``count`` bins, added up by the database."""
+    width = max(1, -(-opened // count))
+    # The bin is a column of its own: PostgreSQL takes two spellings of an expression for two expressions.
+    kept = select(summaries, ((summaries.c.round - 1) // width).label("bin")).where(summaries.c.stream == stream)
+    row = kept.subquery().c
+    done = row.status == "learned"
+    of_learned = [
+        func.sum(case((done, column), else_=0)) for column in (row.people, row.labelled, func.coalesce(row.error, 0.0))
+    ]
+    wanted = (
+        select(
+            func.max(row.round),
+            func.count(),
+            func.sum(case((done, 1), else_=0)),
+            func.sum(case((row.gap > alpha, 1), else_=0)),
+            func.sum(case((row.verdict == "reported", 1), else_=0)),
+            func.sum(case((row.verdict.in_(("reported", "cleared")), 1), else_=0)),
+            *of_learned,
+            func.avg(row.delay),
+            func.max(row.delay),
+            func.avg(row.waited),
+        )
+        .group_by(row.bin)
+        .order_by(row.bin)
+    )
+    with store.read() as connection:
+        return [Bin._make(_plain(value) for value in row) for row in connection.execute(wanted)]
+
+
+def _plain(value: Any) -> Any:
+    """PostgreSQL's averages are decimals."""
+    return value if value is None or isinstance(value, int) else float(value)
+
+
+def recent_violations(store: Store, stream: str, opened: int, alpha: float, rounds: int = 100) -> int:
+    """Violations reported in the last so many rounds."""
+    kept = summaries.c
+    wanted = select(func.count()).where(kept.stream == stream, kept.round > opened - rounds, kept.gap > alpha)
+    with store.read() as connection:
+        return int(connection.scalar(wanted) or 0)
+
+
+def newest(store: Store, stream: str, count: int = SHOWN, before: int | None = None) -> list[Any]:
+    """The newest rounds, or those before a round, in order."""
+    kept = summaries.c
+    wanted = select(summaries).where(kept.stream == stream).order_by(kept.round.desc()).limit(count)
+    if before is not None:
+        wanted = wanted.where(kept.round < before)
+    with store.read() as connection:
+        return list(reversed(connection.execute(wanted).all()))
+
+
+def sampled(store: Store, stream: str) -> list[Any]:
+    """Regret along the way."""
+    wanted = select(samples).where(samples.c.stream == stream).order_by(samples.c.learned)
+    with store.read() as connection:
+        return list(connection.execute(wanted).all())

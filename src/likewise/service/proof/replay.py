@@ -1,0 +1,265 @@
+"""``likewise verify``: check an export, and run the learner again over it.
+
+The chain, the checkpoints and the commitments are checked by ``likewise.service.proof.standalone``. Then the events
+are folded again with ``evolve``. ``likewise.service.stream.rules`` says whether each may follow those before it, and
+every number that the learner gives (probabilities shown, policies deployed, penalties) is compared
+with what was logged. On the machine that wrote the log they agree bit by bit, on another one within 1e-9.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from likewise.errors import require
+from likewise.service.proof.standalone import Checker, Findings, read_lines
+from likewise.service.stream.events import Aside, Event, unsealed
+from likewise.service.stream.rounds import evolve
+from likewise.service.stream.rules import Course
+from likewise.service.stream.state import State
+
+TOLD_EVERY = 500
+"""Lines between two words about progress."""
+TOLERANCE = 1e-9
+"""How far probabilities may be from those of another machine."""
+
+
+@dataclass
+class Replay:
+    """What running the learner again showed.
+
+    Attributes
+    ----------
+    rounds
+        Rounds that were learned again.
+    lost
+        Rounds that can't be: somebody in them was erased since. The learner goes on from its next checkpoint.
+    inexact
+        Policies that agree within the tolerance but not bit by bit: the log was written on another machine.
+    difference
+        The first event that differs from what follows from those before it, and how; None if there is none.
+    """
+
+    rounds: int = 0
+    lost: list[int] = field(default_factory=list)
+    inexact: int = 0
+    difference: tuple[int, str] | None = None
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What an export showed: its findings without the learner, and the replay."""
+
+    findings: Findings
+    replay: Replay | None
+
+    @property
+    def first(self) -> tuple[int, str] | None:
+        """The first event that differs, and how; None if nothing is wrong."""
+        replayed = self.replay.difference if self.replay is not None else None
+        wrong = [one for one in (self.findings.first, replayed) if one is not None]
+        return min(wrong, default=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        found, replay = self.findings, self.replay
+        return {
+            "stream": found.stream,
+            "events": found.events,
+            "checkpoints": found.checkpoints,
+            "commitments_opened": found.asides,
+            "erased": found.erased,
+            "replayed_rounds": None if replay is None else replay.rounds,
+            "lost_rounds": None if replay is None else replay.lost,
+            "inexact_policies": None if replay is None else replay.inexact,
+            "notes": found.notes,
+            "first_difference": None if self.first is None else {"event": self.first[0], "said": self.first[1]},
+        }
+
+
+def sentences(found: Verification) -> list[str]:
+    """What was found, in words; the last sentence is the verdict."""
+    plain, replay = found.findings, found.replay
+    said = [str(plain), *plain.notes]
+    if replay is None:
+        said.append("The learner was not run again.")
+    else:
+        said.append(f"Rounds that were learned again: {replay.rounds:,}.")
+        if replay.lost:
+            said.append(f"Rounds that can't be, since people were erased: {ranges(replay.lost)}.")
+        if replay.inexact:
+            said.append(
+                f"Policies that agree within {TOLERANCE:g}, but not bit by bit: {replay.inexact:,}; another machine."
+            )
+    return [*said, _verdict(found)]
+
+
+def _verdict(found: Verification) -> str:
+    """What is wrong, or that nothing was found, and of how much nothing could be found."""
+    if found.first is not None:
+        return f"The first event that differs: {found.first[1]}"
+    lost = len(found.replay.lost) if found.replay is not None else 0
+    if found.replay is None or not lost:
+        return "Nothing wrong was found."
+    return f"Nothing wrong was found; {lost} of {found.replay.rounds + lost} rounds could not be replayed."
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Numbers in few words.
+
+    Examples
+    --------
+    >>> ranges([1, 2, 3, 7, 9, 10])
+    '1-3, 7, 9-10'
+    """
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    return ", ".join("-".join(map(str, run)) for run in runs)
+
+
+def verify(
+    path: str | Path,
+    *,
+    key: str | None = None,
+    checkpoints: str | Path | None = None,
+    replay: bool = True,
+    progress: Callable[[float], None] | None = None,
+) -> Verification:
+    """Check an export.
+
+    Parameters
+    ----------
+    path
+        The file that was exported.
+    key
+        The public key that the service is known by.
+    checkpoints
+        A file of checkpoints or receipts that was kept apart from the export.
+    replay
+        Whether to run the learner again.
+    progress
+        Told now and then about which share of the work is done: half of it is reading, half running again.
+    """
+    for name, file in (("export", path), ("checkpoints", checkpoints)):
+        require(file is None or Path(file).is_file(), name, "be a file", str(file))
+    checker, told = Checker(key), progress or (lambda share: None)
+    total = _length(path) if progress is not None else 1
+    lines, asides = [], {}
+    for number, line in enumerate(read_lines(str(path))):
+        if number % TOLD_EVERY == 0:
+            told(number / total / 2)
+        checker.take(line)
+        if line.get("line") == "event":
+            lines.append(line)
+        elif line.get("line") == "aside":
+            asides[line.get("ref")] = line
+    found = checker.finish(None if checkpoints is None else read_lines(str(checkpoints), spelling=False))
+    if not replay:
+        return Verification(found, None)
+    again = run_again(lines, asides, lambda share: told(0.5 + share / 2))
+    if asides:
+        return Verification(found, again)
+    if again.difference is not None:  # without people no learner can be run, but what may follow what is known
+        found.problems.append(again.difference)
+    return Verification(found, None)
+
+
+def _length(path: str | Path) -> int:
+    with Path(path).open("rb") as file:
+        return sum(1 for _ in file)
+
+
+def run_again(
+    lines: Sequence[dict[str, Any]],
+    asides: dict[Any, dict[str, Any]],
+    progress: Callable[[float], None] = lambda share: None,
+) -> Replay:
+    """Fold the events of an export again, comparing what was logged with what follows."""
+    state, replay, course = State(), Replay(), Course()
+    for number, line in enumerate(lines):
+        if number % TOLD_EVERY == 0:
+            progress(number / len(lines))
+        try:
+            sealed = unsealed(line)
+            event = sealed.beside({ref: _aside(asides[ref]) for ref in sealed.event.refs if ref in asides}).event
+            said = course.objection(state, event) or _CHECKS.get(event.kind, _nothing)(state, event, replay)
+            state = evolve(state, event)
+        except Exception as error:  # whatever a forged event makes of the code that reads it, it is named
+            said = f"can't follow from those before it ({type(error).__name__}: {error})"
+        if said:
+            replay.difference = int(line.get("seq", 0)), f"Event {line.get('seq')} ({line.get('kind')}) {said}."
+            return replay
+    return replay
+
+
+def _aside(line: dict[str, Any]) -> Aside:
+    return Aside(line["ref"], line["kind"], line["round"], line["salt"], line["content"])
+
+
+Check = Callable[[State, Event, Replay], str]
+
+
+def _nothing(state: State, event: Event, replay: Replay) -> str:
+    return ""
+
+
+def _opened(state: State, event: Event, replay: Replay) -> str:
+    data, policy = event.data, state.policy
+    if policy is None:
+        return ""  # after somebody was erased; the next checkpoint says what was deployed
+    shown = {aside.ref: aside.content["features"] for aside in event.asides}
+    known = [person for person in data["people"] if person["ref"] in shown]
+    if known:
+        model = state.stream
+        rows = model.encode([model.settings.person(shown[person["ref"]]) for person in known])
+        logged = np.array([person["probability"] for person in known])
+        worst = float(np.abs(model.probabilities(policy, rows) - logged).max())
+        if not worst <= TOLERANCE:
+            return f"shows probabilities that differ from the policy's by {worst:.3g}"
+    replay.inexact += data["policy"] != policy.hash
+    return ""
+
+
+def _learned(state: State, event: Event, replay: Replay) -> str:
+    data, one = event.data, state.rounds[event.data["round"]]
+    if state.policy is None or one.lost:
+        replay.lost.append(one.t)
+        return ""
+    penalty = float(state.stream.learner.penalty_at(state.learner))
+    replay.rounds += 1
+    same = math.isclose(data["penalty"], penalty, rel_tol=TOLERANCE)
+    return "" if same else f"should have penalty = {penalty}, not {data['penalty']}"
+
+
+def _checkpointed(state: State, event: Event, replay: Replay) -> str:
+    logged, here = state.stream.load(event.data["learner"]), state.learner
+    if logged.rounds != event.data["version"]:
+        return f"holds a learner of version {logged.rounds}, not {event.data['version']}"
+    if here is None:
+        return ""  # what it knew rested on people who were erased since
+    if not all(np.allclose(a, b, rtol=TOLERANCE, atol=TOLERANCE) for a, b in zip(logged, here, strict=True)):
+        return "holds a state of the learner that is not the one reached"
+    average = np.array(event.data["average"], dtype=float)
+    if state.average is not None and not _close(average, state.average):
+        return "holds an average of the policies that is not the one reached"
+    return ""
+
+
+def _close(one: Any, other: Any) -> bool:
+    return one.shape == other.shape and bool(np.allclose(one, other, rtol=TOLERANCE, atol=TOLERANCE))
+
+
+_CHECKS: dict[str, Check] = {
+    "round_opened": _opened,
+    "learned": _learned,
+    "learner_checkpointed": _checkpointed,
+}

@@ -1,0 +1,92 @@
+"""The application: routes, errors in one shape, limits, metrics, and the running service behind them."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio.to_thread
+from fastapi import FastAPI
+
+from likewise import __version__
+from likewise.service import pages
+from likewise.service.accounts.access import PUBLIC
+from likewise.service.api import problems
+from likewise.service.api.reading import Limits
+from likewise.service.api.routes import health, router
+from likewise.service.configuration import Configuration
+from likewise.service.redaction import begin_log
+from likewise.service.run.metrics import Measured
+from likewise.service.running import Service
+
+TURN = 0.001
+"""Seconds that a thread computes while another one waits; Python's 5 ms are longer than most requests take."""
+GARBAGE = (20_000, 20, 20)
+"""Objects made before garbage is looked for: Python's 700 are those of a few requests, which leave next to none."""
+TOKEN = {"type": "http", "scheme": "bearer", "description": "A token from `likewise user add`."}
+
+
+class Application(FastAPI):
+    """FastAPI, whose document also tells of tokens, and of our shape of problems in place of its own."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The OpenAPI document, made once."""
+        if self.openapi_schema is None:
+            schema = super().openapi()
+            parts = schema["components"]["schemas"]
+            found = problems.Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+            parts |= found.pop("$defs", {}) | {"Problem": found}
+            for name in ("HTTPValidationError", "ValidationError"):
+                parts.pop(name, None)
+            schema["components"]["securitySchemes"] = {"Token": TOKEN}
+            guarded = (operations for path, operations in schema["paths"].items() if path not in PUBLIC)
+            for operation in (one for operations in guarded for one in operations.values()):
+                operation["security"] = [{"Token": []}]
+        return self.openapi_schema or {}
+
+
+def create_app(configuration: Configuration | None = None) -> FastAPI:
+    """The application of a service; it opens its database here, and begins to read the logs when it is started."""
+    service = Service(configuration or Configuration())
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        anyio.to_thread.current_default_thread_limiter().total_tokens = service.configuration.threads
+        service.start()
+        try:
+            yield
+        finally:
+            await anyio.to_thread.run_sync(service.stop)
+
+    app = Application(
+        title="Likewise",
+        version=__version__,
+        summary="Decisions, labels and audits, on a log that loses nothing and can be checked by an outsider.",
+        lifespan=lifespan,
+        docs_url=None,  # its page loads scripts from elsewhere
+        redoc_url=None,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # it would be looked for at every request
+    )
+    app.state.service = service
+    problems.install(app)
+    # Not `include_router`, which looks through the routes twice for every request.
+    app.router.routes += [*router.routes, *health.routes]
+    pages.install(app)
+    limits = service.configuration
+    app.add_middleware(Limits, max_body=limits.max_body, max_seconds=limits.max_seconds)
+    app.add_middleware(Measured, metrics=service.metrics)
+    return app
+
+
+def server_app(configuration: Configuration | None = None) -> FastAPI:
+    """The application of a process that does nothing else, set up for many short requests."""
+    begin_log()  # of several workers each is a process that nobody else has set up
+    app = create_app(configuration)
+    sys.setswitchinterval(TURN)
+    gc.collect()
+    gc.freeze()  # what is there now stays, so that no request waits while it is looked through for garbage
+    gc.set_threshold(*GARBAGE)
+    return app

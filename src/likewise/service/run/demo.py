@@ -1,0 +1,233 @@
+"""``likewise serve --demo``: a stream with a past, and rounds that wait for the newcomer's verdict.
+
+People are those of the Adult census data, or made-up ones where that can't be had. A few hundred rounds were decided,
+labelled and audited by a simulated auditor who knows the data set's hidden distance; twenty more wait for a person.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from likewise import datasets
+from likewise.auditors import MetricAuditor
+from likewise.errors import DataUnavailable
+from likewise.hypotheses.base import quantile_cuts
+from likewise.protocol import Batch, Key, Role
+from likewise.service.accounts.sessions import Sessions
+from likewise.service.accounts.tokens import Tokens
+from likewise.service.configuration import Configuration
+from likewise.service.engine import Engine
+from likewise.service.log import Store
+from likewise.service.log.signing import Signer
+from likewise.service.projections.follower import Follower
+from likewise.service.stream.settings import Settings
+
+if TYPE_CHECKING:
+    from likewise.datasets import Dataset
+
+log = logging.getLogger(__name__)
+ALPHA = 0.1
+PEOPLE = 6
+"""People in a round."""
+AT_ONCE = 5
+"""Rounds that are open at once, at most, so that there is some delay to see."""
+COSTS = (1.0, 3.0)
+"""Few people have the label 1: if missing one of them cost no more than a false yes, hardly anybody would get a yes."""
+CUTS = 12
+"""Of each number."""
+UNKNOWN = "unknown"
+AUDITOR, DECIDER = "simulated auditor", "demo"
+
+
+PARTS = {"reviewer": "auditor", "administrator": "admin"}
+"""Who a newcomer can be, with their roles."""
+
+
+class Links(NamedTuple):
+    """Codes of login links, which work once."""
+
+    reviewer: str
+    administrator: str
+
+
+class Cast(NamedTuple):
+    """The people of a demo: each as a request has them, their labels, and what the simulated auditor compares."""
+
+    stream: str
+    people: list[dict[str, Any]]
+    labels: list[int]
+    view: Any
+    metric: Any
+    settings: Settings
+
+
+class Moving:
+    """A clock that is moved by hand: the past of the demo is told in no time."""
+
+    def __init__(self, now: float) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        """Seconds since 1970."""
+        return self.now
+
+
+def fill(
+    make: Callable[[Callable[[], float]], Engine],
+    rounds: int = 300,
+    waiting: int = 20,
+    *,
+    data: Dataset | None = None,
+    seed: int = 0,
+    now: float | None = None,
+) -> str:
+    """Make a stream with a past; its name.
+
+    Parameters
+    ----------
+    make
+        From a clock to an engine on the store of the service.
+    rounds, waiting
+        Rounds that are over, and rounds that wait for review.
+    data
+        The people; Adult by default, made-up ones where that can't be had.
+    seed
+        Which people, in which order.
+    now
+        When the past ends, in seconds; the present by default.
+    """
+    end = time.time() if now is None else now
+    clock = Moving(end - 120.0 * (rounds + waiting))
+    cast, engine, rng = _cast(data or people(), seed), make(clock), np.random.default_rng(seed)
+    engine.create(cast.settings, DECIDER)
+    follower = Follower(engine)
+    auditor = MetricAuditor(cast.metric, alpha=ALPHA)
+    first = 1
+    while first <= rounds:
+        group = range(first, min(first + int(rng.integers(1, AT_ONCE + 1)), rounds + 1))
+        first = group.stop
+        opened = [(t, *_decided(engine, cast, t, clock)) for t in group]
+        for t, chosen, chances in opened:
+            _audited(engine, cast, t, chosen, chances, auditor, rng)
+            clock.now += 40.0
+        engine.tick()
+        follower.follow(cast.stream)
+    for t in range(rounds + 1, rounds + waiting + 1):
+        _decided(engine, cast, t, clock)
+    follower.follow(cast.stream)
+    return cast.stream
+
+
+def prepare(
+    configuration: Configuration,
+    rounds: int = 300,
+    waiting: int = 20,
+    data: Dataset | None = None,
+    *,
+    before: Callable[[], None] | None = None,
+) -> Links:
+    """Fill the database of a service, unless it has a stream already, and make a login link for each part to play.
+
+    ``before`` is called only if there is something to fill, which takes a while.
+    """
+    with Store(configuration.database) as store:
+        store.migrate()
+        signer = Signer.at(configuration.key_file)
+        if not store.streams():
+            if before is not None:
+                before()
+            fill(lambda clock: Engine(store, signer, None, clock), rounds, waiting, data=data)
+        tokens, sessions = Tokens(store), Sessions(store, signer)
+        for name, role in PARTS.items():
+            here = [one for one in tokens.list() if (one["name"], one["role"]) == (name, role)]
+            if not any(one["revoked_at"] is None and one["expires_at"] is None for one in here):
+                tokens.add(name, role)
+        return Links(*(sessions.link(name) for name in PARTS))
+
+
+def people() -> Dataset:
+    """Adult, or made-up people if its files can't be had."""
+    try:
+        return datasets.adult()
+    except DataUnavailable as error:
+        log.warning("Adult can't be had (%s); the people of this demo are made up.", error)
+        return datasets.synthetic()
+
+
+def _cast(data: Dataset, seed: int) -> Cast:
+    order = np.random.default_rng(seed).permutation(len(data))[:6000]
+    frame = data.people.iloc[order].reset_index(drop=True)
+    numbers = {name for name in frame.columns if frame[name].dtype.kind in "iufb"}
+    features = [_feature(data, frame, name, name in numbers) for name in frame.columns]
+    rows = [
+        {name: float(row[name]) if name in numbers else _text(row[name]) for name in frame.columns}
+        for row in frame.to_dict("records")
+    ]
+    stream = "".join(letter if letter.isalnum() else "-" for letter in data.name.lower()).strip("-")
+    plain = {"name": stream, "features": features, "alpha": ALPHA, "largest_batch": PEOPLE, "waits": {"grace": 10.0}}
+    plain |= {"costs": COSTS}
+    plain["cuts"] = {one["name"]: _cuts(one, rows) for one in features if not one["sensitive"]}
+    return Cast(
+        stream=stream,
+        people=[{"id": f"person-{i + 1:04d}", "features": row} for i, row in enumerate(rows)],
+        labels=data.y[order].astype(int).tolist(),
+        view=data.viewer.transform(frame),
+        metric=data.metric,
+        settings=Settings.from_dict(plain),
+    )
+
+
+def _feature(data: Dataset, frame: Any, name: str, is_number: bool) -> dict[str, Any]:
+    levels = [] if is_number else sorted({_text(value) for value in frame[name]})
+    sensitive = name in data.sensitive
+    return {
+        "name": name,
+        "kind": "number" if is_number else "category",
+        "levels": levels,
+        "shown": not sensitive,
+        "sensitive": sensitive,
+        "compare": name in data.compare_by,
+    }
+
+
+def _cuts(feature: dict[str, Any], rows: list[dict[str, Any]]) -> list[float] | None:
+    """Quantiles of a number; of one that is nearly always the same, whether it is more than that."""
+    if feature["kind"] == "category":
+        return None
+    values = np.array([row[feature["name"]] for row in rows])
+    return quantile_cuts(values, CUTS).tolist() or [float(np.nextafter(values.min(), np.inf))]
+
+
+def _text(value: Any) -> str:
+    return str(value) if isinstance(value, str) and value else UNKNOWN
+
+
+def _decided(engine: Engine, cast: Cast, t: int, clock: Moving) -> tuple[list[int], Any]:
+    """Open round ``t`` and say how it turned out; who was in it, and their probabilities."""
+    chosen = [i % len(cast.people) for i in range(PEOPLE * (t - 1), PEOPLE * t)]
+    asked = [cast.people[i] for i in chosen]
+    done = engine.decide(cast.stream, asked, DECIDER)
+    clock.now += 40.0
+    engine.label(cast.stream, t, {cast.people[i]["id"]: cast.labels[i] for i in chosen}, DECIDER)
+    clock.now += 40.0
+    return chosen, np.array([one["probability"] for one in done["decisions"]])
+
+
+def _audited(
+    engine: Engine, cast: Cast, t: int, chosen: list[int], chances: Any, auditor: MetricAuditor, rng: Any
+) -> None:
+    if rng.random() < 0.08:
+        engine.audit(cast.stream, t, "skip", AUDITOR)
+        return
+    batch = Batch(cast.view[chosen], np.zeros(len(chosen)), cast.view[chosen])
+    report = auditor.audit(batch, chances, Key(0, Role.AUDITOR, t))
+    if report is None:
+        engine.audit(cast.stream, t, "none", AUDITOR)
+        return
+    pair = [cast.people[chosen[i]]["id"] for i in (report.favoured, report.disfavoured)]
+    engine.audit(cast.stream, t, "pair", AUDITOR, pair=pair, reason="same qualifications")

@@ -1,0 +1,123 @@
+"""A running service: the engine, the tokens, the limits, and the clock that moves rounds on."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from anyio import CapacityLimiter
+
+from likewise.service.accounts.rates import Rates
+from likewise.service.accounts.tokens import Identity, Tokens
+from likewise.service.configuration import Configuration
+from likewise.service.engine import Engine
+from likewise.service.jobs.process import Apart
+from likewise.service.log import Store
+from likewise.service.log.signing import CheckpointFile, ErasureFile, Signer
+from likewise.service.redaction import told
+from likewise.service.run.metrics import Metrics
+
+log = logging.getLogger(__name__)
+SWEEP_EVERY = 600.0
+"""Seconds between two sweeps of old leases and idempotency keys."""
+
+LONG = 2
+"""Requests that read whole long logs at once; others wait for them."""
+TRUSTED_FOR = 1.0
+"""Seconds for which a token need not be looked up again."""
+
+
+class Service:
+    """Everything behind the routes and the pages.
+
+    Parameters
+    ----------
+    configuration
+        How it is set up.
+    """
+
+    def __init__(self, configuration: Configuration) -> None:
+        self.configuration = configuration
+        self.store = Store(configuration.database)
+        self.store.migrate()
+        self.engine = Engine(
+            self.store,
+            Signer.at(configuration.key_file),
+            CheckpointFile(configuration.checkpoint_file),
+            erasures=ErasureFile(configuration.erasure_file),
+        )
+        self.apart = Apart(self.engine, configuration)
+        self.patient = CapacityLimiter(LONG)
+        """What limits requests that take long, in place of the threads of all others."""
+        self.tokens = Tokens(self.store)
+        self.metrics = Metrics()
+        self._rates = Rates()
+        self._known: dict[str, tuple[Identity, float]] = {}
+        self.each_tick: list[Callable[[], None]] = []
+        """What else is done every time the clock looks."""
+        self.before_stop: list[Callable[[], None]] = [self.apart.stop]
+        """What else is ended before the database is let go of."""
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Read the logs up to their heads, then look every so often at what time has made due; returns at once."""
+        self._thread = threading.Thread(target=self._run, name="likewise-clock", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Finish what was begun, sign the heads, and let go of the database."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+        for end in self.before_stop:
+            end()
+        self.engine.close()
+
+    def known(self, token: str) -> Identity | None:
+        """Whose token it is, if that was looked up a moment ago."""
+        identity, asked = self._known.get(token, (None, 0.0))
+        return identity if 0 <= time.monotonic() - asked < TRUSTED_FOR else None
+
+    def identity(self, token: str) -> Identity | None:
+        """Whose token it is, looked up; one that was revoked is still :meth:`known` for a second at most."""
+        identity = self.tokens.find(token, time.time())
+        if identity is None:
+            self._known.pop(token, None)
+        else:
+            self._known[token] = identity, time.monotonic()
+        return identity
+
+    def wait(self, identity: Identity | None, address: str) -> float:
+        """Seconds until a caller, by who they are or else by their address, may ask again; 0 if now."""
+        if identity is None:
+            return self._rates.wait(f"address {address}", self.configuration.max_anonymous_rate)
+        return self._rates.wait(f"{identity.role} {identity.name}", self.configuration.max_rate)
+
+    def measurements(self) -> bytes:
+        """What operators watch, as Prometheus reads it."""
+        loaded = self.engine.streams.loaded()
+        self.metrics.streams.set(len(loaded))
+        self.metrics.outstanding.set(sum(live.durable.state.outstanding for live in loaded))
+        self.metrics.ready.set(self.engine.ready)
+        return self.metrics.text()
+
+    def _run(self) -> None:
+        swept = 0.0
+        while not self._stopping.is_set():
+            try:
+                if not self.engine.ready:
+                    self.engine.start()
+                self.engine.tick()
+                for work in self.each_tick:
+                    work()
+                if time.monotonic() - swept > SWEEP_EVERY:
+                    self.engine.sweep()
+                    swept = time.monotonic()
+            except Exception as error:
+                # The clock must go on: a database that is away for a minute may come back.
+                self.metrics.clock_failures.inc()
+                log.error("Looking at what is due failed; trying again: %s", told(error))
+            self._stopping.wait(self.configuration.tick)

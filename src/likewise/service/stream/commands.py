@@ -1,0 +1,137 @@
+"""Commands: what somebody asks of a stream. ``decide`` turns each into events, or refuses.
+
+Whatever is random or private about a command (references, salts, thresholds of decisions) was drawn by the engine
+before, so that deciding stays a pure function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from likewise.protocol import Floats
+from likewise.service.stream.events import Aside
+from likewise.service.stream.settings import Settings
+
+
+@dataclass(frozen=True)
+class CreateStream:
+    """Begin a stream. ``secret`` is a commitment to the secret behind its decisions."""
+
+    settings: Settings
+    by: str
+    secret: str
+
+
+@dataclass(frozen=True)
+class RequestDecisions:
+    """Ask for decisions. ``people`` are asides with id and features; ``thresholds`` are HMAC(secret, id) in [0, 1)."""
+
+    people: Sequence[Aside]
+    thresholds: Floats
+    by: str
+
+
+@dataclass(frozen=True)
+class ReceiveLabels:
+    """Labels 0 or 1 by the ids of people. ``ids`` and ``known`` describe a round that is no longer in the state."""
+
+    round: int
+    labels: Mapping[str, int]
+    by: str
+    ids: Sequence[str | None] = ()
+    known: Sequence[float] = ()
+
+
+@dataclass(frozen=True)
+class Audit:
+    """An auditor's answer: ``verdict`` "pair" (with the ids of two people), "none" or "skip".
+
+    ``remark`` keeps their reason and note outside the log.
+    """
+
+    round: int
+    verdict: str
+    by: str
+    pair: Sequence[str] = ()
+    remark: Aside | None = None
+
+
+@dataclass(frozen=True)
+class RetractAudit:
+    """Take back a verdict before its round is closed: one's own, or with ``anybodys`` another's."""
+
+    round: int
+    by: str
+    anybodys: bool = False
+
+
+@dataclass(frozen=True)
+class CorrectAudit:
+    """Say later what an audit should have been: recorded, never silently unlearned.
+
+    The round is no longer in the state, so the command brings its ``ids`` and ``probabilities`` from the log.
+    """
+
+    round: int
+    verdict: str
+    by: str
+    pair: Sequence[str] = ()
+    remark: Aside | None = None
+    ids: Sequence[str | None] = ()
+    probabilities: Sequence[float] = ()
+
+
+@dataclass(frozen=True)
+class Advance:
+    """Time has passed for a round: what was due expires, and the round closes if it may."""
+
+    round: int
+
+
+@dataclass(frozen=True)
+class ChangeWaits:
+    """Change how long rounds wait, open ones too."""
+
+    changes: Mapping[str, Any]
+    by: str
+
+
+@dataclass(frozen=True)
+class Stop:
+    """No more decisions until ``Resume``."""
+
+    reason: str
+    by: str
+
+
+@dataclass(frozen=True)
+class Resume:
+    """Decide again."""
+
+    by: str
+
+
+@dataclass(frozen=True)
+class Erase:
+    """Erase a person: ``refs`` are all of theirs, in ``rounds``, with the remarks made about those rounds."""
+
+    refs: Sequence[str]
+    rounds: Sequence[int]
+    by: str
+
+
+Command: TypeAlias = (
+    CreateStream
+    | RequestDecisions
+    | ReceiveLabels
+    | Audit
+    | RetractAudit
+    | CorrectAudit
+    | Advance
+    | ChangeWaits
+    | Stop
+    | Resume
+    | Erase
+)

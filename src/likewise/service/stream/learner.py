@@ -1,0 +1,198 @@
+"""What the settings of a stream stand for: its class of hypotheses, its learner, and the policies they deploy."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from likewise import theory
+from likewise.errors import InvalidParameter, require_number
+from likewise.hypotheses import Cells, EnumerableClass, Thresholds
+from likewise.hypotheses.cells import Grid
+from likewise.learners import AdaHedge, Hedge, Scheduled, Tilted
+from likewise.learners.weights import Losses
+from likewise.policies import Mixture
+from likewise.protocol import Floats, Key, Role, Rows
+from likewise.service.stream.events import dumps
+from likewise.service.stream.settings import Settings
+from likewise.theory.regret import from_regret
+
+
+@dataclass(frozen=True)
+class AnytimeHedge(Hedge):
+    """Hedge that needs no horizon: round t uses the rate that Hedge would have if t were the last.
+
+    η_t = √(8 ln N / t)/(k + 2C) never rises, so Σ_t m_t ≤ min L + ln N/η_T, and each mix gap is at most
+    η_t (k + 2C)²/8: LagrangianRegret ≤ (3/2)(k + 2C)√(T ln N / 2), half more than with the horizon known.
+
+    Examples
+    --------
+    >>> learner = AnytimeHedge(Thresholds([[0.5]]), k=4, penalty=6.0)
+    >>> round(learner.bound(alpha=0.5, T=1000).lagrangian_regret)
+    632
+    """
+
+    _: KW_ONLY
+    penalty: float
+
+    @cached_property
+    def C(self) -> float:
+        """The penalty of a report; without a horizon there is no other to fall back on."""
+        return float(self.penalty)
+
+    def rate(self, t: int) -> float:
+        """η_t."""
+        return theory.hedge_rate(t, self.weight, self.C, self.hypotheses.size)
+
+    def act(self, state: Losses, key: Key) -> Mixture:
+        """π^t = Σ_f p_f f."""
+        return Mixture(self.hypotheses, self.hypotheses.geometry.gibbs(state.losses, self.rate(state.rounds + 1)))
+
+    def bound(self, alpha: float, *, T: int | None = None) -> theory.Bound:
+        """(3/2)(k + 2C)√(T ln N/2), and what follows from it."""
+        rounds = self.horizon if T is None else T
+        regret = self._regret(rounds)
+        return from_regret("Hedge at any time", regret, rounds, self.C, alpha, self.kappa)
+
+    def observed_bound(self, state: Losses) -> float:
+        """The same after the rounds that were learned."""
+        return 0.0 if self.alone else self._regret(state.rounds)
+
+    def _regret(self, rounds: int) -> float:
+        return 1.5 * (self.weight + 2 * self.C) * math.sqrt(rounds * float(self.hypotheses.log_size) / 2)
+
+
+class Deployed(NamedTuple):
+    """A policy with its number (rounds learned before it) and the hash of its weights and class."""
+
+    version: int
+    weights: Floats
+    hash: str
+
+
+class Model:
+    """The class and the learner of a stream, built from its settings.
+
+    Examples
+    --------
+    >>> from likewise.service.stream.settings import Feature
+    >>> model = Model(Settings("loans", (Feature("score"),), {"score": (0.3, 0.6)}, alpha=0.2, largest_batch=2))
+    >>> model.hypotheses.size, model.encode([{"score": 0.5}]).tolist()
+    (6, [[1]])
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.columns = [(f, settings.cuts[f.name]) for f in settings.features if f.name in settings.cuts]
+        self.hypotheses: EnumerableClass = self._thresholds() if settings.kind == "thresholds" else self._cells()
+        self.learner = self._learner()
+
+    def _thresholds(self) -> Thresholds:
+        """A number has its cuts; every level of a category has a column of its own, cut between no and yes."""
+        cuts: list[Sequence[float]] = []
+        for feature, column in self.columns:
+            cuts += [column] if column is not None else [(0.5,)] * len(feature.levels)
+        return Thresholds(cuts)
+
+    def _cells(self) -> Cells:
+        cuts = [
+            column if column is not None else [level + 0.5 for level in range(len(feature.levels) - 1)]
+            for feature, column in self.columns
+        ]
+        width = len(cuts)
+        grid = Grid(cuts, list(range(width)), list(range(width)), width)
+        return Cells(grid, grid.cells)
+
+    def _learner(self) -> AdaHedge | Hedge:
+        settings, penalty = self.settings, _penalty(self.settings.penalty)
+        shared: dict[str, Any] = {"k": settings.largest_batch, "T": settings.horizon, "costs": settings.costs}
+        if settings.learner == "adahedge":
+            return AdaHedge(self.hypotheses, alpha=settings.level, penalty=penalty, **shared)
+        if isinstance(penalty, (Scheduled, Tilted)):
+            raise InvalidParameter("`penalty` must be a number for hedge; only adahedge has penalties that grow.")
+        if settings.horizon is not None:
+            return Hedge(self.hypotheses, penalty=penalty, **shared)
+        if penalty is None:
+            raise InvalidParameter("`penalty` must be given for hedge without a `horizon`, got None.")
+        return AnytimeHedge(self.hypotheses, penalty=penalty, **shared)
+
+    def encode(self, people: Sequence[Mapping[str, Any]]) -> Rows:
+        """People, each a mapping of checked features, turned into what the class needs."""
+        numbers = [self._numbers(person) for person in people]
+        if isinstance(self.hypotheses, Thresholds):
+            # What its `encode` does for arrays, which for a batch would spend most of its time on checks.
+            passed = [list(map(bisect_right, self._cuts, person)) for person in numbers]
+            return np.array(passed, dtype=np.int32).reshape(len(passed), len(self._cuts))
+        return self.hypotheses.encode(np.array(numbers, dtype=float))
+
+    @cached_property
+    def _cuts(self) -> list[list[float]]:
+        return [cuts.tolist() for cuts in self.hypotheses.cuts]  # type: ignore[attr-defined]
+
+    def _numbers(self, person: Mapping[str, Any]) -> list[float]:
+        numbers: list[float] = []
+        for feature, column in self.columns:
+            value = person[feature.name]
+            if column is not None:
+                numbers.append(value)
+            elif self.settings.kind == "cells":
+                numbers.append(feature.levels.index(value))
+            else:
+                numbers += [float(value == level) for level in feature.levels]
+        return numbers
+
+    def neutral(self, people: int) -> Rows:
+        """Rows for people whose features are gone; nothing is learned from them."""
+        width = () if self.settings.kind == "cells" else (len(self.hypotheses.cuts),)  # type: ignore[attr-defined]
+        return np.zeros((people, *width), dtype=np.intp if self.settings.kind == "cells" else np.int32)
+
+    @cached_property
+    def digest(self) -> bytes:
+        """SHA-256 of the class, which is a part of every policy's hash."""
+        return hashlib.sha256(dumps(self.hypotheses.to_dict()).encode()).digest()
+
+    def deploy(self, state: Any) -> Deployed:
+        """The policy of a learner's state, numbered and hashed."""
+        version = int(state.rounds)
+        policy = self.learner.act(state, Key(self.settings.seed, Role.LEARNER, version + 1))
+        weights = np.ascontiguousarray(policy.weights, dtype="<f8")
+        return Deployed(version, policy.weights, hashlib.sha256(self.digest + weights.tobytes()).hexdigest())
+
+    def probabilities(self, policy: Deployed, rows: Rows) -> Floats:
+        """π at encoded people."""
+        return Mixture(self.hypotheses, policy.weights).at(rows)
+
+    def dump(self, state: Any) -> dict[str, Any]:
+        """A learner's state as plain JSON values; floats survive bit by bit."""
+        return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in _fields(state)}
+
+    def load(self, data: Mapping[str, Any]) -> Any:
+        """A learner's state again."""
+        kind: Any = type(self.learner.init())
+        return kind(**{n: np.array(v, dtype=float) if isinstance(v, list) else v for n, v in data.items()})
+
+
+def _fields(state: Any) -> list[tuple[str, Any]]:
+    return list(state._asdict().items())
+
+
+def _penalty(given: Any) -> float | Scheduled | Tilted | None:
+    if isinstance(given, Mapping):
+        if set(given) == {"first", "growth"}:
+            return Scheduled(**given)
+        if {"c"} <= set(given) <= {"c", "floor"}:
+            return Tilted(**given)
+        raise InvalidParameter(
+            f"`penalty` must hold first and growth (scheduled) or c and floor (tilted), got {sorted(given)}."
+        )
+    if given is not None:
+        require_number(given, "penalty", 0)
+        return float(given)
+    return None

@@ -1,0 +1,262 @@
+"""The state of a stream: what its log says so far. It does not grow with the rounds that were learned.
+
+Only rounds that are still open are held, each with what the learner will need of it; the others have left sums and
+counts. A state is never changed, only followed by the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from likewise.protocol import Floats, Rows
+from likewise.service.stream.learner import Deployed, Model
+from likewise.service.stream.settings import Waits
+
+PAGE = 64
+"""Rounds that are copied together when one of them changes."""
+
+
+class Verdict(NamedTuple):
+    """What became of the audit of a round: reported, cleared, skipped or expired."""
+
+    outcome: str
+    at: float
+    by: str
+    pair: tuple[int, int] | None = None
+
+    @property
+    def reviewed(self) -> bool:
+        """Whether somebody looked; a round that nobody looked at is not a round without violation."""
+        return self.outcome in ("reported", "cleared")
+
+
+@dataclass(frozen=True)
+class OpenRound:
+    """A round between its opening and its learning.
+
+    Attributes
+    ----------
+    t, opened_at, version
+        Its number, when it was opened (seconds), and the number of the policy that was deployed for it.
+    refs, ids
+        References and ids of its people; the id of an erased person is None.
+    rows, probabilities
+        People as the class needs them, and what they were shown.
+    labels
+        0 or 1, NaN while it is missing.
+    late
+        (position, label) of labels that came after their wait had ended; nothing is learned from them.
+    verdict
+        None until the audit is settled or expired.
+    retracted_at
+        When a verdict was last taken back: the audit is given the grace time to be made again.
+    labels_expired
+        Whether the wait for labels has ended with some of them missing.
+    closed
+        Whether the next event is that it is learned.
+    erased, lost
+        Positions of people who were erased while the round was open; positions whose features are not there any more
+        when the log is read again.
+    """
+
+    t: int
+    opened_at: float
+    version: int
+    refs: tuple[str, ...]
+    ids: tuple[str | None, ...]
+    rows: Rows
+    probabilities: Floats
+    labels: Floats
+    late: tuple[tuple[int, int], ...] = ()
+    verdict: Verdict | None = None
+    retracted_at: float = -np.inf
+    labels_expired: bool = False
+    closed: bool = False
+    erased: frozenset[int] = frozenset()
+    lost: frozenset[int] = frozenset()
+
+    @property
+    def missing(self) -> int:
+        """Labels that are still to come; nobody waits for the label of a person who was erased."""
+        return int(np.isnan(self.labels).sum()) - sum(bool(np.isnan(self.labels[i])) for i in self.erased)
+
+    @property
+    def known(self) -> Floats:
+        """Labels that were told, late ones too; NaN where there is none."""
+        known = self.labels.copy()
+        for position, label in self.late:
+            known[position] = label
+        return known
+
+    @property
+    def labelled(self) -> str | None:
+        """complete, partial or expired once it is settled, None before."""
+        if self.missing == 0:
+            return "complete"
+        if not self.labels_expired:
+            return None
+        return "expired" if np.isnan(self.labels).all() else "partial"
+
+    def settled_at(self, waits: Waits) -> float:
+        """When its verdict is final: after the grace time; an expired audit is final at once."""
+        if self.verdict is None:
+            return np.inf
+        return self.verdict.at + (0.0 if self.verdict.outcome == "expired" else waits.grace)
+
+    def audit_due(self, waits: Waits) -> float:
+        """When its audit expires, if nobody makes it."""
+        if self.verdict is not None or waits.audit is None:
+            return np.inf
+        return max(self.opened_at + waits.audit, self.retracted_at + waits.grace)
+
+    def labels_due(self, waits: Waits) -> float:
+        """When its missing labels expire."""
+        return np.inf if waits.label is None or self.labelled is not None else self.opened_at + waits.label
+
+    def due(self, waits: Waits) -> float:
+        """When time alone changes something about it, in seconds; infinite if never."""
+        closing = np.inf if self.labelled is None else self.settled_at(waits)
+        return min(self.audit_due(waits), self.labels_due(waits), closing)
+
+    def may_close(self, waits: Waits, now: float) -> bool:
+        """Whether audit and labels are both settled."""
+        return self.labelled is not None and self.settled_at(waits) <= now
+
+    def teaches(self, waits: Waits) -> bool:
+        """Whether the learner learns from it when it closes; a wait that ended may say that it is discarded."""
+        unaudited = self.verdict is not None and self.verdict.outcome == "expired" and waits.audit_end == "discard"
+        return not unaudited and (self.labelled == "complete" or waits.label_end != "discard")
+
+
+class OpenRounds(Mapping[int, OpenRound]):
+    """The open rounds by number, in the order of opening; changing one copies a page of them, not all.
+
+    Examples
+    --------
+    >>> rounds = OpenRounds()
+    >>> len(rounds), 3 in rounds
+    (0, False)
+    """
+
+    def __init__(self, pages: dict[int, dict[int, OpenRound]] | None = None, size: int = 0) -> None:
+        self._pages = {} if pages is None else pages
+        self._size = size
+
+    def __getitem__(self, t: int) -> OpenRound:
+        return self._pages[t // PAGE][t]
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[int]:
+        # Pages come in order: a new round has the largest number so far, so its page is the last.
+        return (t for page in self._pages.values() for t in page)
+
+    def put(self, one: OpenRound) -> OpenRounds:
+        """The same rounds with this one added, or in place of the one with its number."""
+        page = self._pages.get(one.t // PAGE, {})
+        return OpenRounds(self._pages | {one.t // PAGE: page | {one.t: one}}, self._size + (one.t not in page))
+
+    def without(self, t: int) -> OpenRounds:
+        """The same rounds without this one."""
+        page = {number: one for number, one in self._pages[t // PAGE].items() if number != t}
+        pages = {number: one for number, one in self._pages.items() if number != t // PAGE or page}
+        return OpenRounds(pages | {t // PAGE: page} if page else pages, self._size - 1)
+
+
+class Totals(NamedTuple):
+    """Sums over what has left the state.
+
+    Attributes
+    ----------
+    learned, discarded
+        Rounds closed, by what became of them.
+    reported, cleared, skipped, expired
+        Verdicts of the rounds learned.
+    people, missing
+        People in the rounds learned, and how many labels of theirs never came.
+    errors, charged, penalties
+        Σ Err(π^t), Σ_t Σ_i s_i π^t(x_i) and Σ C_t over reports, each of the policy that was deployed for its round.
+    delay_sum, delay_max
+        Of the rounds learned: how many rounds were learned between a round's opening and its own learning.
+    late, corrected, erased
+        Labels that came too late, audits corrected after closing, people erased.
+    """
+
+    learned: int = 0
+    discarded: int = 0
+    reported: int = 0
+    cleared: int = 0
+    skipped: int = 0
+    expired: int = 0
+    people: int = 0
+    missing: int = 0
+    errors: float = 0.0
+    charged: float = 0.0
+    penalties: float = 0.0
+    delay_sum: int = 0
+    delay_max: int = 0
+    late: int = 0
+    corrected: int = 0
+    erased: int = 0
+
+
+NOTHING = Totals()
+
+
+@dataclass(frozen=True)
+class State:
+    """What the log of a stream says so far.
+
+    Attributes
+    ----------
+    model
+        The settings with their class and learner; None before the stream is created.
+    learner
+        The learner's state; None while the log is being read again and the features it needs were erased.
+    policy
+        What is deployed for the next round; None with ``learner``.
+    opened
+        How many rounds were opened.
+    rounds
+        Those that are still open.
+    average
+        Σ over opened rounds of the weights deployed.
+    stopped
+        Why the stream is stopped; None while it runs.
+    totals
+        Sums over the rounds that are closed.
+    """
+
+    model: Model | None = None
+    learner: Any = None
+    policy: Deployed | None = None
+    opened: int = 0
+    rounds: OpenRounds = field(default_factory=OpenRounds)
+    average: Floats | None = None
+    stopped: str | None = None
+    totals: Totals = NOTHING
+
+    @property
+    def stream(self) -> Model:
+        """The model of a stream that exists."""
+        assert self.model is not None, "the first event of a log is stream_created"
+        return self.model
+
+    @property
+    def waits(self) -> Waits:
+        """How long rounds wait."""
+        return self.stream.settings.waits
+
+    @property
+    def outstanding(self) -> int:
+        """Rounds opened and not yet closed."""
+        return len(self.rounds)
+
+    def with_round(self, one: OpenRound) -> State:
+        """The same state with a round added or changed."""
+        return replace(self, rounds=self.rounds.put(one))
