@@ -29,10 +29,11 @@ from rich.console import Console
 
 from likewise.service.configuration import Configuration
 from likewise.service.log import Append, Store
+from likewise.service.log.chain import seal
 from likewise.service.projections import rounds as summaries
 from likewise.service.run import create_app
 from likewise.service.stream import commands
-from likewise.service.stream.events import Aside, Event, seal
+from likewise.service.stream.events import Aside, Event
 from likewise.service.stream.rounds import decide, evolve
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import State

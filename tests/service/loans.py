@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from likewise.service.canonical import dumps
 from likewise.service.stream import commands, snapshot
-from likewise.service.stream.events import Aside, dumps
+from likewise.service.stream.events import Aside
 from likewise.service.stream.rounds import decide, evolve
 from likewise.service.stream.settings import Feature, Settings, Waits
 from likewise.service.stream.state import State

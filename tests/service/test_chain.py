@@ -13,10 +13,11 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from likewise.errors import InvalidParameter
+from likewise.service.log.chain import seal, unsealed
 from likewise.service.log.signing import CheckpointFile, Signer
 from likewise.service.proof import standalone
 from likewise.service.proof.standalone import GENESIS, canonical, event_hash, main, signed_bytes, verify_signature
-from likewise.service.stream.events import Aside, Event, seal, stamp, unsealed
+from likewise.service.stream.events import Aside, Event, stamp
 
 SCRIPT = Path(standalone.__file__)
 # RFC 8032, section 7.1, tests 1 to 3: public key, message, signature.

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from likewise.cli import app
 from likewise.errors import InvalidParameter
+from likewise.service.canonical import dumps
 from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
 from likewise.service.log import Idempotency, Store, scrub, tables
@@ -22,7 +23,6 @@ from likewise.service.log.signing import CheckpointFile, ErasureFile, Signer
 from likewise.service.proof.replay import verify
 from likewise.service.refusals import Unknown
 from likewise.service.run.backup import backup, restore
-from likewise.service.stream.events import dumps
 
 X = default_rng(1).random((2, 2))
 

@@ -13,8 +13,8 @@ from loans import Fold, far_apart, fingerprint, from_class, loans, people
 import likewise as lw
 from likewise.service.live.streams import Streams
 from likewise.service.log import Append
+from likewise.service.log.chain import seal
 from likewise.service.proof.standalone import GENESIS
-from likewise.service.stream.events import seal
 from likewise.service.stream.settings import Feature
 
 COLUMNS = ("a", "b", "c")

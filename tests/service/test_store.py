@@ -14,11 +14,12 @@ from sqlalchemy.exc import IntegrityError
 
 from likewise.errors import InvalidParameter
 from likewise.service.log import Append, Idempotency, KeyTaken, Store, tables
+from likewise.service.log.chain import seal
 from likewise.service.log.leases import Leases
 from likewise.service.log.snapshots import Snapshots
 from likewise.service.proof.standalone import GENESIS
 from likewise.service.refusals import SequenceConflict, Unavailable
-from likewise.service.stream.events import Aside, Event, seal, stamp
+from likewise.service.stream.events import Aside, Event, stamp
 
 
 def note(number=0, asides=()):

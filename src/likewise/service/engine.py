@@ -28,7 +28,7 @@ from likewise.service.log.signing import CheckpointFile, ErasureFile, Signer
 from likewise.service.refusals import BrokenLog, Conflict, Unknown
 from likewise.service.stream import commands
 from likewise.service.stream import readers as views
-from likewise.service.stream.events import Aside, stamp
+from likewise.service.stream.events import Aside, Event, stamp
 from likewise.service.stream.rounds import require_past
 from likewise.service.stream.settings import Settings, plain_text
 from likewise.service.stream.state import OpenRound, State
@@ -361,17 +361,17 @@ class Engine:
     def round(self, stream: str, t: int) -> dict[str, Any]:
         """Everything that is known of a round, open or closed."""
         self.streams.get(stream)
-        sealed = self.store.events(stream, round=t, asides=True)
-        if not sealed:
+        events = self._events_of(stream, t)
+        if not events:
             raise Unknown(f"There is no round {t} in the stream {stream!r}.")
-        return views.round_view(sealed)
+        return views.round_view(events)
 
     def person(self, stream: str, person: str) -> dict[str, Any]:
         """One person's decision record: every round they were in."""
         self.streams.get(stream)
         mine = self.store.asides(stream, person=person)
-        rounds = (self.store.events(stream, round=aside.round, asides=True) for aside in mine)
-        found = [view for sealed in rounds if (view := views.person_view(sealed, person)) is not None]
+        rounds = (self._events_of(stream, aside.round) for aside in mine)
+        found = [view for events in rounds if (view := views.person_view(events, person)) is not None]
         if not found:  # nobody of that id, or erased while this was read
             raise Unknown(f"There is no such person in the stream {stream!r}.")
         return {"id": person, "rounds": found}
@@ -474,7 +474,10 @@ class Engine:
         if t in state.rounds or not 1 <= t <= state.opened:
             return None
         live.settle()
-        return views.past_round(self.store.events(live.name, round=t, asides=True), state)
+        return views.past_round(self._events_of(live.name, t), state)
+
+    def _events_of(self, stream: str, t: int) -> list[Event]:
+        return [sealed.event for sealed in self.store.events(stream, round=t, asides=True)]
 
 
 def _advance(t: int) -> Task:

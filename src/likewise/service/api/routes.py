@@ -16,8 +16,8 @@ from likewise.service.api import models
 from likewise.service.api.creation import settings_of
 from likewise.service.api.problems import DOCUMENTED, problem
 from likewise.service.api.reading import KEYED, Call, StrictRoute
+from likewise.service.canonical import dumps
 from likewise.service.engine import Engine
-from likewise.service.stream.events import dumps
 from likewise.service.stream.settings import plain_text
 
 # Answers are made here: the models document them, tests compare the two, and nobody waits for a second check.

@@ -6,12 +6,12 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from likewise.service.canonical import dumps
 from likewise.service.engine import Engine
 from likewise.service.jobs.process import Told, Work
 from likewise.service.jobs.runner import Job, Jobs
 from likewise.service.projections import history
 from likewise.service.proof.replay import sentences, verify
-from likewise.service.stream.events import dumps
 
 if TYPE_CHECKING:
     from likewise.service.running import Service

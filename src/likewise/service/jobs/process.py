@@ -18,12 +18,12 @@ from pkgutil import resolve_name
 from typing import Any
 
 from likewise.errors import LikewiseError
+from likewise.service.canonical import dumps
 from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
 from likewise.service.log import Store
 from likewise.service.log.signing import CheckpointFile, Signer
 from likewise.service.refusals import Unavailable
-from likewise.service.stream.events import dumps
 
 SHORT = 5000
 """Events of a log that is worked on here and now."""

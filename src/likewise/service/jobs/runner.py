@@ -17,10 +17,10 @@ from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from likewise.errors import LikewiseError
+from likewise.service.canonical import dumps, loads
 from likewise.service.log import Store
 from likewise.service.log.tables import jobs
 from likewise.service.redaction import told
-from likewise.service.stream.events import dumps, loads
 
 log = logging.getLogger(__name__)
 TOLD_EVERY = 1.0

@@ -24,14 +24,14 @@ import anyio.to_thread
 from sqlalchemy.exc import IntegrityError
 
 from likewise.errors import LikewiseError
+from likewise.service.canonical import GENESIS
 from likewise.service.log import Append, Idempotency, KeyTaken, Store
+from likewise.service.log.chain import Sealed, seal
 from likewise.service.log.snapshots import Snapshots
-from likewise.service.proof.standalone import GENESIS
 from likewise.service.redaction import kind
 from likewise.service.refusals import BrokenLog, KeyReused, SequenceConflict, Unavailable, Unknown
 from likewise.service.stream import snapshot
 from likewise.service.stream.commands import Command
-from likewise.service.stream.events import Sealed, seal
 from likewise.service.stream.rounds import decide, evolve
 from likewise.service.stream.state import State
 

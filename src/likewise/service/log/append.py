@@ -12,9 +12,11 @@ from sqlalchemy import Connection, Dialect, Table, delete, update
 from sqlalchemy.exc import IntegrityError
 
 from likewise.errors import LikewiseError
+from likewise.service.canonical import dumps
 from likewise.service.log import tables
+from likewise.service.log.chain import Sealed
 from likewise.service.refusals import SequenceConflict
-from likewise.service.stream.events import Aside, Sealed, dumps
+from likewise.service.stream.events import Aside
 
 Part = TypeVar("Part")
 CHUNK = 400

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from likewise.service.log import Store
+from likewise.service.log.chain import Sealed
 from likewise.service.log.signing import ErasureFile
-from likewise.service.stream.events import Sealed
 
 LATELY = 86_400.0
 """Seconds for which a service that starts takes it that an erasure may not have left the database's files."""

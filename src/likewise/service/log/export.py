@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from likewise.service.canonical import EXPORT_FORMAT
 from likewise.service.log import Store
 from likewise.service.log.signing import CheckpointFile, Signer
-from likewise.service.proof.standalone import FORMAT
 from likewise.service.stream.events import Aside
 
 PAGE = 1000
@@ -30,7 +30,13 @@ def export(
 ) -> Iterator[dict[str, Any]]:
     """The lines of an export, as the log stands at its first line; later, if people are erased while it is written."""
     last, hash = store.head(stream)
-    header = {"format": FORMAT, "stream": stream, "public_key": signer.public_key, "events": last, "people": people}
+    header = {
+        "format": EXPORT_FORMAT,
+        "stream": stream,
+        "public_key": signer.public_key,
+        "events": last,
+        "people": people,
+    }
     yield {"line": "header"} | header
     after = 0
     gone: set[str] = set()  # committed to, neither shown nor erased by an event so far

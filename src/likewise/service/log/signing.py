@@ -20,8 +20,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
 from likewise.errors import InvalidParameter
-from likewise.service.proof.standalone import signed_bytes
-from likewise.service.stream.events import Sealed, dumps, loads
+from likewise.service.canonical import dumps, loads, signed_bytes
+from likewise.service.log.chain import Sealed
 
 
 class Signer:

@@ -11,9 +11,9 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select
 
+from likewise.service.canonical import dumps, loads
 from likewise.service.log import tables
 from likewise.service.log.store import Store
-from likewise.service.stream.events import dumps, loads
 
 
 class Snapshots:

@@ -11,13 +11,14 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Row, bindparam, delete, select
 
+from likewise.service.canonical import GENESIS, loads
 from likewise.service.log import scrub, tables
 from likewise.service.log.append import Append, Work, carry_out, chunks
+from likewise.service.log.chain import Sealed
 from likewise.service.log.connections import address, explained, lock_migrations, make_private, readers, writers
 from likewise.service.log.writer import Writer
-from likewise.service.proof.standalone import GENESIS
 from likewise.service.refusals import BrokenLog
-from likewise.service.stream.events import Aside, Event, Sealed, loads
+from likewise.service.stream.events import Aside, Event
 
 Result = TypeVar("Result")
 

@@ -12,11 +12,11 @@ from starlette.responses import Response
 from likewise.errors import InvalidParameter
 from likewise.service.accounts.sessions import LINK, Sessions
 from likewise.service.accounts.tokens import ROLES
+from likewise.service.canonical import dumps
 from likewise.service.jobs.kinds import begin
 from likewise.service.pages.rendering import render, router
 from likewise.service.pages.visits import STREAM, Visit, Visitor
 from likewise.service.refusals import Conflict
-from likewise.service.stream.events import dumps
 
 pages = router()
 WAITS = (

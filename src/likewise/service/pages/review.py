@@ -13,13 +13,13 @@ from sqlalchemy import select
 from starlette.responses import Response
 
 from likewise.errors import require
+from likewise.service.canonical import dumps
 from likewise.service.log import Idempotency
 from likewise.service.log.tables import events
 from likewise.service.pages.rendering import render, router
 from likewise.service.pages.round_to_review import sight
 from likewise.service.pages.visits import REVIEW, Visit, Visitor
 from likewise.service.refusals import Conflict
-from likewise.service.stream.events import dumps
 
 pages = router()
 REASONS = (

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, delete, insert, select, update
 
 from likewise.protocol import Floats, Rows
+from likewise.service.canonical import loads
 from likewise.service.log import Store
 from likewise.service.log.append import chunks
 from likewise.service.log.tables import events, followed, gaps, helped, summaries
 from likewise.service.refusals import SequenceConflict
-from likewise.service.stream.events import loads
 from likewise.service.stream.state import State
 
 AGES = np.array([0, *sorted({round(10 ** (i / 10)) for i in range(81)})])

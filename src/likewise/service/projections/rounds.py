@@ -17,11 +17,12 @@ from sqlalchemy import Connection, case, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from likewise.reduction import error
+from likewise.service.canonical import dumps, loads
 from likewise.service.log import Store
 from likewise.service.log.append import add, chunks
 from likewise.service.log.tables import events, followed, samples, summaries
 from likewise.service.refusals import SequenceConflict
-from likewise.service.stream.events import Event, dumps, loads
+from likewise.service.stream.events import Event
 
 PAGE = 1000
 """Events read at once."""

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from likewise.errors import require
+from likewise.service.log.chain import unsealed
 from likewise.service.proof.standalone import Checker, Findings, read_lines
-from likewise.service.stream.events import Aside, Event, unsealed
+from likewise.service.stream.events import Aside, Event
 from likewise.service.stream.rounds import evolve
 from likewise.service.stream.rules import Course
 from likewise.service.stream.state import State

@@ -20,7 +20,7 @@ from likewise.learners import AdaHedge, Hedge, Scheduled, Tilted
 from likewise.learners.weights import Losses
 from likewise.policies import Mixture
 from likewise.protocol import Floats, Key, Role, Rows
-from likewise.service.stream.events import dumps
+from likewise.service.canonical import dumps
 from likewise.service.stream.settings import Settings
 from likewise.theory.regret import from_regret
 

@@ -5,34 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from likewise.service.stream.events import Event, Sealed
+from likewise.service.stream.events import Event
 from likewise.service.stream.rounds import evolve
 from likewise.service.stream.state import OpenRound, State
 
 
-def past_round(sealed: Sequence[Sealed], state: State) -> OpenRound:
+def past_round(events: Sequence[Event], state: State) -> OpenRound:
     """A round that has left the state, as it would stand there, late labels included."""
     alone = State(model=state.model)
-    for event in (one.event for one in sealed):
+    for event in events:
         if event.kind not in ("round_closed", "learned", "audit_corrected"):
             alone = evolve(alone, event)
     return next(iter(alone.rounds.values()))
 
 
-def round_view(sealed: Sequence[Sealed]) -> dict[str, Any]:
+def round_view(events: Sequence[Event]) -> dict[str, Any]:
     """Everything that is known of a round; people who were erased stand there without id and features."""
-    view = _opened(sealed[0].event)
-    for one in sealed[1:]:
-        _TELLERS[one.event.kind](view, one.event)
+    view = _opened(events[0])
+    for event in events[1:]:
+        _TELLERS[event.kind](view, event)
     return view
 
 
-def person_view(sealed: Sequence[Sealed], person: str) -> dict[str, Any] | None:
+def person_view(events: Sequence[Event], person: str) -> dict[str, Any] | None:
     """What a round was for one of its people: their probability, decision and label, and whether they were reported.
 
     None if they are not in it: they may have been erased a moment ago.
     """
-    view = round_view(sealed)
+    view = round_view(events)
     mine = next((one for one in view["people"] if one["id"] == person), None)
     if mine is None:
         return None

@@ -1,0 +1,68 @@
+"""The chain: an event in its place in the log, numbered, with the hash of the one before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from likewise.service.canonical import event_hash
+from likewise.service.stream.events import Aside, Event
+
+
+class Sealed(NamedTuple):
+    """An event in its place in the log: numbered, and chained to the one before."""
+
+    stream: str
+    seq: int
+    prev: str
+    hash: str
+    event: Event
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as it is hashed and exported."""
+        return _fields(self.stream, self.seq, self.prev, self.event) | {"hash": self.hash}
+
+    def beside(self, asides: Mapping[str, Aside]) -> Sealed:
+        """The same with what it commits to, as far as that is still there."""
+        found = tuple(asides[ref] for ref in self.event.refs if ref in asides)
+        return self._replace(event=replace(self.event, asides=found)) if found else self
+
+
+def seal(stream: str, seq: int, prev: str, events: list[Event]) -> list[Sealed]:
+    """Put events into the log after event ``seq``, whose hash is ``prev``.
+
+    Examples
+    --------
+    >>> from likewise.service.canonical import GENESIS
+    >>> from likewise.service.stream.events import stamp
+    >>> facts = [Event("stopped", {"reason": "lunch"}, stamp(0)), Event("resumed", {}, stamp(1))]
+    >>> one, two = seal("loans", 0, GENESIS, facts)
+    >>> (one.seq, two.seq, two.prev == one.hash)
+    (1, 2, True)
+    """
+    found = []
+    for event in events:
+        seq += 1
+        sealed = Sealed(stream, seq, prev, event_hash(_fields(stream, seq, prev, event)), event)
+        found.append(sealed)
+        prev = sealed.hash
+    return found
+
+
+def unsealed(line: Mapping[str, Any]) -> Sealed:
+    """An exported event again, without its asides."""
+    event = Event(line["kind"], line["data"], line["at"], line["version"])
+    return Sealed(line["stream"], line["seq"], line["prev"], line["hash"], event)
+
+
+def _fields(stream: str, seq: int, prev: str, event: Event) -> dict[str, Any]:
+    return {
+        "stream": stream,
+        "seq": seq,
+        "prev": prev,
+        "kind": event.kind,
+        "version": event.version,
+        "at": event.at,
+        "data": event.data,
+    }
