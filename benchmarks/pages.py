@@ -33,8 +33,8 @@ from likewise.service.log.chain import seal
 from likewise.service.projections import rounds as summaries
 from likewise.service.run import create_app
 from likewise.service.stream import commands
+from likewise.service.stream.decide import decide
 from likewise.service.stream.events import Aside, Event
-from likewise.service.stream.rounds import decide, evolve
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import State
 
@@ -62,9 +62,9 @@ def build(database: str, rounds: int) -> None:
         state, secret, (seq, hash) = State(), secrets.token_bytes(32), store.head(NAME)
         settings = Settings.from_dict(SETTINGS)
         created = commands.CreateStream(settings, "root", hashlib.sha256(secret).hexdigest())
-        waiting = decide(state, created, _clock(0))
-        state = evolve(state, waiting[0])
-        told = iter(_rounds(state, rounds))
+        decision = decide(state, created, _clock(0))
+        waiting = decision.events
+        told = iter(_rounds(decision.after, rounds))
         for number in itertools.count():
             waiting += [event for _, events in zip(range(AT_ONCE), told, strict=False) for event in events]
             if not waiting:
@@ -78,12 +78,12 @@ def _rounds(state: State, rounds: int) -> Iterator[list[Event]]:
     """The events of one round after another."""
     rng = np.random.default_rng(0)
     for t in range(1, rounds + 1):
-        now, found = _clock(t), []
+        events: list[Event] = []
         for command in _told(rng, t, last=t > rounds - 20):
-            for event in decide(state, command(state) if callable(command) else command, now):
-                state = evolve(state, event)
-                found.append(event)
-        yield found
+            decision = decide(state, command(state) if callable(command) else command, _clock(t))
+            state = decision.after
+            events += decision.events
+        yield events
 
 
 def _told(rng: np.random.Generator, t: int, last: bool) -> Iterator[Any]:

@@ -1,15 +1,15 @@
-"""A small stream of loans: settings, people, a clock that is set by hand, and the two pure functions alone."""
+"""A small stream of loans: settings, people, a clock that is set by hand, and what follows from commands alone."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from likewise.service.canonical import dumps
-from likewise.service.stream import commands, snapshot
+from likewise.service.stream import commands
+from likewise.service.stream.decide import decide
 from likewise.service.stream.events import Aside
-from likewise.service.stream.rounds import decide, evolve
 from likewise.service.stream.settings import Feature, Settings, Waits
-from likewise.service.stream.state import State
+from likewise.service.stream.state import State, dump_state
 
 COLUMNS = ("score", "age")
 CUTS = tuple(np.linspace(0.1, 0.9, 9).tolist())
@@ -68,7 +68,7 @@ def far_apart(probabilities):
 
 def fingerprint(state):
     """Everything about a state, in one text."""
-    return dumps(snapshot.dump(state))
+    return dumps(dump_state(state))
 
 
 class Fold:
@@ -79,11 +79,10 @@ class Fold:
         self.do(commands.CreateStream(loans() if settings is None else settings, "root", "00"))
 
     def do(self, command):
-        events = decide(self.state, command, self.clock())
-        for event in events:
-            self.state = evolve(self.state, event)
-        self.events += events
-        return events
+        decision = decide(self.state, command, self.clock())
+        self.state = decision.after
+        self.events += decision.events
+        return decision.events
 
     def kinds(self, command):
         return [event.kind for event in self.do(command)]
@@ -93,7 +92,7 @@ class Fold:
         t = self.state.opened + 1
         asides = [Aside(f"{t}.{i}", "person", t, "00" * 32, person) for i, person in enumerate(people(X, columns))]
         (opened,) = self.do(commands.RequestDecisions(asides, np.full(len(asides), 0.5), "decider"))
-        return t, np.array([person["probability"] for person in opened.data["people"]])
+        return t, np.array([person.probability for person in opened.people])
 
     def label(self, t, y):
         """Labels by position; NaN for one that doesn't come."""

@@ -17,9 +17,10 @@ from likewise.service.log.chain import seal, unsealed
 from likewise.service.log.signing import CheckpointFile, Signer
 from likewise.service.proof import standalone
 from likewise.service.proof.standalone import GENESIS, canonical, event_hash, main, signed_bytes, verify_signature
-from likewise.service.stream.events import Aside, Event, stamp
+from likewise.service.stream.events import Aside, Resumed, Stopped, stamp
 
 SCRIPT = Path(standalone.__file__)
+STOPPED = Stopped(at=stamp(0), reason="x", by="ann")
 # RFC 8032, section 7.1, tests 1 to 3: public key, message, signature.
 VECTORS = [
     (
@@ -97,7 +98,7 @@ def test_one_spelling_per_value():
 
 
 def test_each_event_carries_the_hash_of_the_one_before():
-    one, two = seal("loans", 0, GENESIS, [Event("stopped", {"reason": "x"}, stamp(0)), Event("resumed", {}, stamp(1))])
+    one, two = seal("loans", 0, GENESIS, [STOPPED, Resumed(at=stamp(1), by="ann")])
     assert one.prev == GENESIS
     assert two.prev == one.hash == event_hash(one.to_dict())
     assert unsealed(two.to_dict()) == two
@@ -105,7 +106,7 @@ def test_each_event_carries_the_hash_of_the_one_before():
 
 @pytest.mark.parametrize("field", ["stream", "seq", "prev", "kind", "version", "at", "data"])
 def test_a_hash_depends_on_everything_an_event_says(field):
-    (one,) = seal("loans", 0, GENESIS, [Event("stopped", {"reason": "x"}, stamp(0))])
+    (one,) = seal("loans", 0, GENESIS, [STOPPED])
     changed = one.to_dict() | {field: "other"}
     assert event_hash(changed) != one.hash
 

@@ -25,7 +25,7 @@ from likewise.service.refusals import (
     Conflict,
     KeyReused,
     SequenceConflict,
-    Stopped,
+    StreamStopped,
     Unavailable,
     Unknown,
     status_of,
@@ -180,7 +180,7 @@ class TestRounds:
             assert 400 <= status_of(raised.value)[0] < 500
         assert engine.events("loans") == before
         engine.stop("loans", "lunch", "root")
-        with pytest.raises(Stopped, match="lunch"):
+        with pytest.raises(StreamStopped, match="lunch"):
             engine.decide("loans", people(X), "d")
 
     def test_an_auditor_sees_only_what_is_shown_and_no_weights(self, engine):
@@ -326,7 +326,7 @@ class TestOnAnEventLoop:
         one.create(loans(), "root")
         for engine in (one, two, one):
             on_a_loop(self.many(engine, [None, None]))
-        assert [event["data"]["round"] for event in one.events("loans")[1:]] == list(range(1, 10))
+        assert [event["data"]["t"] for event in one.events("loans")[1:]] == list(range(1, 10))
 
     def test_who_stops_waiting_leaves_nothing_behind(self, loans_engine):
         async def leave():
@@ -350,7 +350,7 @@ class TestOnAnEventLoop:
         crowd = people(np.full((60, 2), 0.5))
         assert len(on_a_loop(engine.decide_soon("loans", crowd, "decider"))["decisions"]) == 60
         engine.stop("loans", "lunch", "root")
-        with pytest.raises(Stopped, match="lunch"):
+        with pytest.raises(StreamStopped, match="lunch"):
             on_a_loop(engine.decide_soon("loans", people(X), "decider"))
 
     def test_a_key_of_an_earlier_process_fills_no_log_and_is_remembered(self, database, start, caplog):
@@ -684,17 +684,18 @@ def test_ticks_write_a_checkpoint_of_every_stream_that_moved(loans_engine, check
 
 def test_the_learner_never_computes_while_the_database_is_held(loans_engine, monkeypatch):
     """No write on the writer's thread ever reaches the pure functions, and no lock of ours waits for the disk."""
-    from likewise.service.live import streams
+    from likewise.service.stream import decide
+    from likewise.service.stream.learner import Model
 
     threads = set()
-    for name in ("decide", "evolve"):
-        original = getattr(streams, name)
+    for owner, name in ((decide.Decision, "add"), (Model, "deploy")):
+        original = getattr(owner, name)
 
         def watched(*arguments, original=original):
             threads.add(threading.current_thread().name)
             return original(*arguments)
 
-        monkeypatch.setattr(streams, name, watched)
+        monkeypatch.setattr(owner, name, watched)
     whole_round(loans_engine)
     assert threads == {threading.current_thread().name}
     gate = threading.Event()

@@ -153,9 +153,13 @@ def after(lines, i, kind, **data):
     return i + 1
 
 
+NOTHING = {"reports": [], "remark": None}
+"""What an answer without pair and words holds."""
+
+
 def second_verdict(lines):
     i = first(lines, "audited")
-    return after(lines, i, "audited", round=lines[i]["data"]["round"], verdict="skipped", by="ann")
+    return after(lines, i, "audited", t=lines[i]["data"]["t"], verdict="skipped", by="ann", **NOTHING)
 
 
 def changed_label(lines):
@@ -184,15 +188,15 @@ def new_beginning(lines):
 
 
 def audit_ended_early(lines):
-    return after(lines, first(lines, "round_opened"), "audited", round=1, verdict="expired", by="clock")
+    return after(lines, first(lines, "round_opened"), "audited", t=1, verdict="expired", by="clock", **NOTHING)
 
 
 def labels_ended_early(lines):
-    return after(lines, first(lines, "round_opened"), "labels_expired", round=1, outcome="expired", missing=3)
+    return after(lines, first(lines, "round_opened"), "labels_expired", t=1, outcome="expired", missing=3)
 
 
 def decided_while_stopped(lines):
-    i = first(lines, "round_opened", round=4)
+    i = first(lines, "round_opened", t=4)
     lines.insert(i, lines[i] | {"kind": "stopped", "data": {"reason": "lunch", "by": "root"}})
     return i + 1
 
@@ -217,7 +221,7 @@ def another_erasure(lines):
 
 
 def retracted_nothing(lines):
-    return after(lines, first(lines, "round_opened"), "audit_retracted", round=1, by="ann")
+    return after(lines, first(lines, "round_opened"), "audit_retracted", t=1, by="ann")
 
 
 def closed_too_soon(lines):
@@ -227,7 +231,7 @@ def closed_too_soon(lines):
 
 def cleared_with_a_pair(lines):
     i = first(lines, "audited", verdict="cleared")
-    lines[i]["data"] |= {"pair": [0, 1], "gap": 0.5}
+    lines[i]["data"]["reports"] = [{"favoured": 0, "disfavoured": 1, "gap": 0.5}]
     return i
 
 
@@ -249,7 +253,7 @@ def resumed_while_running(lines):
 
 def late_before_its_time(lines):
     i = first(lines, "round_opened")
-    return after(lines, i, "labels_late", round=1, labels=[[0, 1]], by="decider")
+    return after(lines, i, "labels_late", t=1, labels=[[0, 1]], by="decider")
 
 
 def a_round_too_large(lines):
@@ -303,6 +307,9 @@ class TestWithTheKey:
         found = verify(path, key=SIGNER.public_key)
         assert found.first is not None
         assert found.first[0] == events(lines).index(place) + 1
+        assert "must hold" not in found.first[1], (
+            "every event has the fields of its kind: it is refused for what it says"
+        )
 
     @pytest.mark.parametrize("forge", [second_verdict, lesson_left_out, new_beginning])
     def test_also_where_nobody_is_shown(self, exported, tmp_path, forge):
@@ -320,11 +327,11 @@ class TestWithTheKey:
             engine.decide("loans", people(X), "decider")
         lines = [line for line in engine.export("loans") if line["line"] != "checkpoint"]
         assert verify(write(tmp_path / "export.jsonl", lines)).first is None
-        one = lines[first(lines, "round_opened", round=2)]["data"]["people"][0]
+        one = lines[first(lines, "round_opened", t=2)]["data"]["people"][0]
         assert 0 < one["probability"] < 1
         one["decision"] = 1 - one["decision"]
         found = verify(write(tmp_path / "export.jsonl", renumbered(lines))).first
-        assert "otherwise than before" in found[1]
+        assert "differently than before" in found[1]
 
     def test_another_past_is_found_against_a_checkpoint_that_was_kept(self, exported, tmp_path):
         """Nothing in it is impossible: somebody else made a verdict."""

@@ -18,7 +18,7 @@ from likewise.service.log import Idempotency, Store
 from likewise.service.log.signing import CheckpointFile, Signer
 from likewise.service.proof.replay import verify
 from likewise.service.proof.standalone import canonical
-from likewise.service.refusals import Conflict, Stopped, Unknown
+from likewise.service.refusals import Conflict, StreamStopped, Unknown
 from likewise.service.stream.settings import Waits
 
 POOL = [f"p{i}" for i in range(6)]
@@ -143,7 +143,7 @@ class Machine(RuleBasedStateMachine):
             {"id": name, "features": dict(zip(COLUMNS, (value, 1 - value), strict=True))}
             for name, value in zip(names, values, strict=True)
         ]
-        refusal = Stopped if self.stopped else None
+        refusal = StreamStopped if self.stopped else None
         self.keys += 1
         key = Idempotency("token", str(self.keys), "request")
         found = self.ask(engine, refusal, lambda e: e.decide("loans", people, "decider", key))

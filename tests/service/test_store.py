@@ -19,13 +19,29 @@ from likewise.service.log.leases import Leases
 from likewise.service.log.snapshots import Snapshots
 from likewise.service.proof.standalone import GENESIS
 from likewise.service.refusals import SequenceConflict, Unavailable
-from likewise.service.stream.events import Aside, Event, stamp
+from likewise.service.stream.events import (
+    Aside,
+    Decided,
+    LearnerCheckpointed,
+    PersonErased,
+    RoundOpened,
+    Stopped,
+    stamp,
+)
 
 
 def note(number=0, asides=()):
     """Any event will do for the store."""
-    data = {"round": number, "people": [aside.promise() for aside in asides]} if asides else {"note": number}
-    return Event("noted", data, stamp(number), asides=tuple(asides))
+    if not asides:
+        return Stopped(at=stamp(number), reason=str(number), by="root")
+    people = tuple(Decided(aside.ref, aside.commitment, 0.5, 1) for aside in asides)
+    place = {"version": 0, "policy": "", "outstanding": 0, "by": "root"}
+    return RoundOpened(at=stamp(number), t=number, people=people, asides=tuple(asides), **place)
+
+
+def learner(numbers):
+    """An event that holds numbers."""
+    return LearnerCheckpointed(at=stamp(0), version=0, learner={}, average=numbers)
 
 
 def person(ref, name="ada", round=1):
@@ -55,14 +71,14 @@ class TestContract:
 
     def test_floats_survive_bit_by_bit(self, store):
         values = [0.1, 1e-320, -0.0, 2**0.5, 1.7976931348623157e308, 3.0]
-        store.append(Append(sealed(store, "loans", Event("noted", {"values": values}, stamp(0)))))
+        store.append(Append(sealed(store, "loans", learner(values))))
         (read,) = store.events("loans")
-        assert [value.hex() for value in read.event.data["values"]] == [value.hex() for value in values]
+        assert [value.hex() for value in read.event.average] == [value.hex() for value in values]
 
     def test_text_of_every_kind_survives(self, store):
         words = "naïve 审计 \N{ZERO WIDTH JOINER} 🙂 \\u0000 ' \" \n"
-        store.append(Append(sealed(store, "loans", Event("noted", {"words": words}, stamp(0)))))
-        assert store.events("loans")[0].event.data["words"] == words
+        store.append(Append(sealed(store, "loans", Stopped(at=stamp(0), reason=words, by="root"))))
+        assert store.events("loans")[0].event.reason == words
 
     def test_reading_goes_on_after_a_number(self, store):
         store.append(Append(sealed(store, "loans", *(note(i) for i in range(10)))))
@@ -215,7 +231,7 @@ class TestContract:
     def test_a_snapshot_from_before_an_erasure_is_not_kept(self, store):
         store.append(Append(sealed(store, "loans", note(1))))
         seq, hash = store.head("loans")
-        store.append(Append(sealed(store, "loans", Event("person_erased", {"refs": []}, stamp(0)))))
+        store.append(Append(sealed(store, "loans", PersonErased(at=stamp(0), erased=(), rounds=(), by="root"))))
         Snapshots(store).save("loans", seq, hash, 1, {})
         assert Snapshots(store).latest("loans", 1) is None
 
@@ -280,7 +296,7 @@ class TestContract:
             store = stores[writer]
             try:
                 for i in range(10):
-                    event = Event("noted", {"name": f"{writer}.{i}"}, stamp(0))
+                    event = Stopped(at=stamp(0), reason=f"{writer}.{i}", by="root")
                     while True:
                         try:
                             store.append(Append(sealed(store, "loans", event)))
@@ -296,7 +312,7 @@ class TestContract:
             store.close()
         assert failures == []
         assert [one.seq for one in read] == list(range(1, 201))
-        assert sorted(one.event.data["name"] for one in read) == sorted(wanted)
+        assert sorted(one.event.reason for one in read) == sorted(wanted)
         assert all(later.prev == earlier.hash for earlier, later in itertools.pairwise(read))
 
     def test_twenty_auditors_never_get_the_same_round(self, database, open_store):

@@ -17,6 +17,8 @@ from likewise.cli.verify import verify as command
 from likewise.errors import InvalidParameter
 from likewise.service.proof.replay import sentences, verify
 
+PAIR = {"favoured": 0, "disfavoured": 1, "gap": 0.9}
+
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory):
@@ -170,7 +172,7 @@ class TestTampering:
             {"salt": "00" * 32},
             {"salt": lines[i]["salt"].upper()},
             {"salt": lines[i]["salt"] + " "},
-            {"round": 3},
+            {"t": 3},
             {"kind": "remark"},
             {"ref": "0" * 32},
         ):
@@ -219,7 +221,7 @@ class TestReplayFindsLies:
         assert f"should have {name}" in found[1]
 
     def test_a_gap_that_was_another(self, lie, exported):
-        seq, found = lie("audited", lambda data: data.update(verdict="reported", pair=[0, 1], gap=0.9))
+        seq, found = lie("audited", lambda data: data.update(verdict="reported", reports=[PAIR]))
         assert found[0] == seq
         assert "reports a gap" in found[1]
 
@@ -228,7 +230,7 @@ class TestReplayFindsLies:
         assert found[0] == seq
 
     def test_an_event_that_makes_no_sense_is_named_not_raised(self, lie):
-        seq, found = lie("labels_received", lambda data: data.update(round=99))
+        seq, found = lie("labels_received", lambda data: data.update(t=99))
         assert found[0] == seq
         assert "can't follow" in found[1]
 

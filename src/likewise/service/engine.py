@@ -27,13 +27,23 @@ from likewise.service.log.leases import Leases
 from likewise.service.log.signing import CheckpointFile, ErasureFile, Signer
 from likewise.service.refusals import BrokenLog, Conflict, Unknown
 from likewise.service.stream import commands
-from likewise.service.stream import readers as views
-from likewise.service.stream.events import Aside, Event, stamp
-from likewise.service.stream.rounds import require_past
+from likewise.service.stream.decide import require_past
+from likewise.service.stream.events import (
+    Aside,
+    AuditCorrected,
+    Audited,
+    Event,
+    LabelsLate,
+    RoundOpened,
+    StreamCreated,
+    stamp,
+)
+from likewise.service.stream.events.event import RoundEvent
+from likewise.service.stream.readers import past_round, person_view, round_view
 from likewise.service.stream.settings import Settings, plain_text
 from likewise.service.stream.state import OpenRound, State
 from likewise.service.stream.status import standing
-from likewise.service.stream.transcript import certificate
+from likewise.service.stream.transcript import certificate, transcript
 
 SMALL_BATCH = 50
 """People who are decided about in a moment; more would hold up an event loop."""
@@ -157,12 +167,12 @@ class Engine:
             return commands.RequestDecisions(asides, thresholds, by)
 
         def reply(outcome: Outcome) -> dict[str, Any]:
-            data = outcome.sealed[0].event.data
+            event = outcome.event(RoundOpened)
             decisions = [
-                {"id": name, "probability": person["probability"], "decision": person["decision"]}
-                for name, person in zip(ids, data["people"], strict=True)
+                {"id": id, "probability": person.probability, "decision": person.decision}
+                for id, person in zip(ids, event.people, strict=True)
             ]
-            return {"round": data["round"], "policy_version": data["version"], "decisions": decisions}
+            return {"round": event.t, "policy_version": event.version, "decisions": decisions}
 
         return self._task(command, reply, key)
 
@@ -254,11 +264,14 @@ class Engine:
         remark = _remark(t, reason, note)
 
         def reply(outcome: Outcome) -> dict[str, Any]:
-            data = outcome.sealed[0].event.data
-            ids = outcome.before.rounds[t].ids
-            chosen = [ids[position] for position in data.get("pair", ())]
-            final = stamp(now + outcome.before.waits.grace)
-            return {"round": t, "verdict": data["verdict"], "pair": chosen, "gap": data.get("gap"), "final_at": final}
+            event, ids = outcome.event(Audited), outcome.before.rounds[t].ids
+            return {
+                "round": t,
+                "verdict": event.verdict,
+                "pair": [ids[position] for report in event.reports for position in report.positions],
+                "gap": event.reports[0].gap if event.reports else None,
+                "final_at": stamp(now + outcome.before.waits.grace),
+            }
 
         return self._do(live, lambda state: commands.Audit(t, verdict, by, pair, remark), reply, key)
 
@@ -290,7 +303,7 @@ class Engine:
             past = self._past(live, state, t)
             return asked if past is None else replace(asked, ids=past.ids, probabilities=past.probabilities.tolist())
 
-        return self._do(live, command, lambda o: {"round": t, "verdict": o.sealed[0].event.data["verdict"]}, key)
+        return self._do(live, command, lambda o: {"round": t, "verdict": o.event(AuditCorrected).verdict}, key)
 
     # What administrators ask --------------------------------------------------------------------------------------
 
@@ -340,7 +353,7 @@ class Engine:
         def command(state: State) -> commands.Erase:
             live.settle()
             mine = find()
-            rounds[:] = sorted({aside.round for aside in mine})
+            rounds[:] = sorted({aside.t for aside in mine})
             remarks = [a for t in rounds for a in self.store.asides(stream, round=t) if a.kind == "remark"]
             refs[:] = [aside.ref for aside in [*mine, *remarks]]
             return commands.Erase(refs, rounds, by)
@@ -364,14 +377,14 @@ class Engine:
         events = self._events_of(stream, t)
         if not events:
             raise Unknown(f"There is no round {t} in the stream {stream!r}.")
-        return views.round_view(events)
+        return round_view(events)
 
     def person(self, stream: str, person: str) -> dict[str, Any]:
         """One person's decision record: every round they were in."""
         self.streams.get(stream)
         mine = self.store.asides(stream, person=person)
-        rounds = (self._events_of(stream, aside.round) for aside in mine)
-        found = [view for events in rounds if (view := views.person_view(events, person)) is not None]
+        rounds = (self._events_of(stream, aside.t) for aside in mine)
+        found = [view for events in rounds if (view := person_view(events, person)) is not None]
         if not found:  # nobody of that id, or erased while this was read
             raise Unknown(f"There is no such person in the stream {stream!r}.")
         return {"id": person, "rounds": found}
@@ -382,13 +395,20 @@ class Engine:
         """What is proved of the rounds so far, with the delay beside it; ``progress`` hears how much was read."""
         live = self.streams.get(stream)
         live.current()
-        here = live.durable
-        return certificate(self.store, here.state, here.seq, delta, progress)
+        state, seq, _ = live.durable
+
+        def events() -> Iterator[Event]:
+            for page in self.store.pages(stream, seq):
+                yield from (sealed.event for sealed in page)
+                if progress is not None:
+                    progress(page[-1].seq / seq)
+
+        return certificate(transcript(events(), state), state, delta)
 
     def events(self, stream: str, after: int = 0, limit: int = 1000) -> list[dict[str, Any]]:
         """Up to ``limit`` events after number ``after``, as exported."""
         self.streams.get(stream)
-        return [sealed.to_dict() for sealed in self.store.events(stream, after, limit)]
+        return self.store.lines(stream, after, limit)
 
     def export(self, stream: str, *, people: bool = True) -> Iterator[dict[str, Any]]:
         """The lines of an export, which ``likewise verify`` checks."""
@@ -464,7 +484,8 @@ class Engine:
             if found is None:
                 raise Unknown(f"There is no stream named {stream!r}.")
             created = self.store.events(stream, 0, 1)[0].event
-            if hashlib.sha256(found).hexdigest() != created.data["secret"]:
+            assert isinstance(created, StreamCreated), "the first event of a log creates its stream"
+            if hashlib.sha256(found).hexdigest() != created.secret:
                 raise BrokenLog(f"The secret behind the decisions of {stream!r} is not the one its log commits to.")
             self._secrets[stream] = found
         return self._secrets[stream]
@@ -474,10 +495,11 @@ class Engine:
         if t in state.rounds or not 1 <= t <= state.opened:
             return None
         live.settle()
-        return views.past_round(self._events_of(live.name, t), state)
+        return past_round(self._events_of(live.name, t), state)
 
-    def _events_of(self, stream: str, t: int) -> list[Event]:
-        return [sealed.event for sealed in self.store.events(stream, round=t, asides=True)]
+    def _events_of(self, stream: str, t: int) -> list[RoundEvent]:
+        events = (sealed.event for sealed in self.store.events(stream, round=t, asides=True))
+        return [event for event in events if isinstance(event, RoundEvent)]
 
 
 def _advance(t: int) -> Task:
@@ -515,10 +537,9 @@ def _broken(text: str) -> bool:
 
 
 def _disposition(outcome: Outcome, t: int) -> str:
-    kinds = {sealed.event.kind for sealed in outcome.sealed}
-    if not kinds:
+    if not outcome.sealed:
         return "duplicate"
-    if "labels_late" in kinds:
+    if isinstance(outcome.sealed[0].event, LabelsLate):
         return "late"
     one = outcome.after.rounds.get(t)
     return "joined" if one is None or one.missing == 0 else "pending"

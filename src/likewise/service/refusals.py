@@ -32,7 +32,7 @@ class Conflict(ServiceProblem):
     title = "Conflict"
 
 
-class Stopped(ServiceProblem):
+class StreamStopped(ServiceProblem):
     """The stream was stopped: no decisions until it is resumed."""
 
     status = 503

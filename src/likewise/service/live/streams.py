@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import anyio.to_thread
 from sqlalchemy.exc import IntegrityError
@@ -30,12 +30,13 @@ from likewise.service.log.chain import Sealed, seal
 from likewise.service.log.snapshots import Snapshots
 from likewise.service.redaction import kind
 from likewise.service.refusals import BrokenLog, KeyReused, SequenceConflict, Unavailable, Unknown
-from likewise.service.stream import snapshot
 from likewise.service.stream.commands import Command
-from likewise.service.stream.rounds import decide, evolve
-from likewise.service.stream.state import State
+from likewise.service.stream.decide import decide
+from likewise.service.stream.events import Event, SettingsChanged
+from likewise.service.stream.state import SNAPSHOT_FORMAT, State, dump_state, load_state
 
 log = logging.getLogger(__name__)
+Kind = TypeVar("Kind", bound=Event)
 ATTEMPTS = 200
 """How often a command is decided again when other processes keep being faster."""
 SNAPSHOT_EVERY = 2000
@@ -63,6 +64,12 @@ class Outcome(NamedTuple):
     before: State
     after: State
     sealed: Sequence[Sealed]
+
+    def event(self, kind: type[Kind]) -> Kind:
+        """The first event, which is of this kind."""
+        first = self.sealed[0].event
+        assert isinstance(first, kind)
+        return first
 
 
 class Attempt(NamedTuple):
@@ -140,12 +147,12 @@ class Live:
             self._schedule_all(self.latest.state)
 
     def _from_snapshot(self) -> None:
-        found = Snapshots(self._store).latest(self.name, snapshot.FORMAT)
+        found = Snapshots(self._store).latest(self.name, SNAPSHOT_FORMAT)
         if found is None:
             return
         seq, hash, data = found
         try:
-            self.durable = self.latest = Position(snapshot.load(data), seq, hash)
+            self.durable = self.latest = Position(load_state(data), seq, hash)
             self._saved = seq
         except (KeyError, TypeError, ValueError, IndexError) as error:
             log.warning("The snapshot of %r is unreadable (%s): its log is read anew.", self.name, kind(error))
@@ -285,8 +292,10 @@ class Live:
             command = task.command(before.state)
             if self.latest is not before:  # it looked into the log, so it waited for the disk, which may have refused
                 return None
-            sealed = seal(self.name, before.seq, before.hash, decide(before.state, command, now))
-            after = self._followed(before, sealed)
+            decision = decide(before.state, command, now)
+            sealed = seal(self.name, before.seq, before.hash, decision.events)
+            after = _moved(before, decision.after, sealed)
+            self._schedule(after.state, sealed)
             reply = task.reply(Outcome(before.state, after.state, sealed))
             if not sealed:
                 return Attempt(sealed, reply, after, self._generation, task.key)
@@ -344,24 +353,25 @@ class Live:
         self.latest = self.durable
 
     def _followed(self, position: Position, sealed: Sequence[Sealed]) -> Position:
+        """The position after events that are in the log already."""
         state = position.state
         for one in sealed:
-            state = evolve(state, one.event)
-            if self._loaded:
-                self._schedule(state, one)
-        return Position(state, sealed[-1].seq, sealed[-1].hash) if sealed else position
+            state = one.event.evolve(state)
+        if self._loaded:
+            self._schedule(state, sealed)
+        return _moved(position, state, sealed)
 
     # Time ---------------------------------------------------------------------------------------------------------
 
-    def _schedule(self, state: State, sealed: Sealed) -> None:
-        """Remember when time alone will change a round that an event was about."""
-        if sealed.event.kind == "settings_changed":
+    def _schedule(self, state: State, sealed: Sequence[Sealed]) -> None:
+        """Remember when time alone will change the rounds that some events were about."""
+        if any(isinstance(one.event, SettingsChanged) for one in sealed):
             self._schedule_all(state)
-        for t in sealed.event.data.get("rounds", [sealed.event.round]):
+        for t in {t for one in sealed for t in one.event.touches}:
             self._push(state, t)
 
-    def _push(self, state: State, t: int | None) -> None:
-        one = state.rounds.get(t) if t is not None else None
+    def _push(self, state: State, t: int) -> None:
+        one = state.rounds.get(t)
         if one is not None and math.isfinite(due := one.due(state.waits)):
             heapq.heappush(self._due, (due, one.t))
 
@@ -398,12 +408,16 @@ class Live:
         if state.learner is None or seq == self._saved or not (always or far):
             return False
         try:
-            Snapshots(self._store).save(self.name, seq, hash, snapshot.FORMAT, snapshot.dump(state))
+            Snapshots(self._store).save(self.name, seq, hash, SNAPSHOT_FORMAT, dump_state(state))
         except (IntegrityError, Unavailable) as error:  # it is a cache, and another process may be saving its own
             log.warning("No snapshot of %r was taken: %s", self.name, kind(error))
             return False
         self._saved = seq
         return True
+
+
+def _moved(position: Position, state: State, sealed: Sequence[Sealed]) -> Position:
+    return Position(state, sealed[-1].seq, sealed[-1].hash) if sealed else position
 
 
 async def _done(future: Future[None]) -> None:

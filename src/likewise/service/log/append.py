@@ -143,12 +143,13 @@ def _erase(connection: Connection, append: Append) -> None:
 
 
 def _row(sealed: Sealed) -> dict[str, Any]:
-    return sealed.to_dict() | {"data": dumps(sealed.event.data), "round": sealed.event.round}
+    line = sealed.to_dict()
+    return line | {"data": dumps(line["data"]), "round": sealed.event.about}
 
 
 def _response_row(append: Append, key: Idempotency) -> dict[str, Any]:
     first = append.sealed[0]
-    about = {"stream": first.stream, "round": first.event.round, "at": append.at}
+    about = {"stream": first.stream, "round": first.event.about, "at": append.at}
     return key._asdict() | about | {"response": dumps(append.response)}
 
 
@@ -156,7 +157,7 @@ def _aside_row(stream: str, aside: Aside) -> dict[str, Any]:
     return {
         "ref": aside.ref,
         "stream": stream,
-        "round": aside.round,
+        "round": aside.t,
         "kind": aside.kind,
         "person": aside.person,
         "salt": aside.salt,

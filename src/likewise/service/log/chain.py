@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from likewise.service.canonical import event_hash
-from likewise.service.stream.events import Aside, Event
+from likewise.service.stream.events import Aside, Event, read_event
+from likewise.service.stream.events.event import VERSION
 
 
 class Sealed(NamedTuple):
@@ -21,48 +22,48 @@ class Sealed(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """The event as it is hashed and exported."""
-        return _fields(self.stream, self.seq, self.prev, self.event) | {"hash": self.hash}
+        return _line(self.stream, self.seq, self.prev, self.event) | {"hash": self.hash}
 
     def beside(self, asides: Mapping[str, Aside]) -> Sealed:
         """The same with what it commits to, as far as that is still there."""
-        found = tuple(asides[ref] for ref in self.event.refs if ref in asides)
-        return self._replace(event=replace(self.event, asides=found)) if found else self
+        shown = tuple(asides[ref] for ref in self.event.refs if ref in asides)
+        return self._replace(event=replace(self.event, asides=shown)) if shown else self
 
 
-def seal(stream: str, seq: int, prev: str, events: list[Event]) -> list[Sealed]:
+def seal(stream: str, seq: int, prev: str, events: Sequence[Event]) -> list[Sealed]:
     """Put events into the log after event ``seq``, whose hash is ``prev``.
 
     Examples
     --------
     >>> from likewise.service.canonical import GENESIS
-    >>> from likewise.service.stream.events import stamp
-    >>> facts = [Event("stopped", {"reason": "lunch"}, stamp(0)), Event("resumed", {}, stamp(1))]
-    >>> one, two = seal("loans", 0, GENESIS, facts)
+    >>> from likewise.service.stream.events import Resumed, Stopped, stamp
+    >>> events = [Stopped(at=stamp(0), reason="lunch", by="ann"), Resumed(at=stamp(1), by="ann")]
+    >>> one, two = seal("loans", 0, GENESIS, events)
     >>> (one.seq, two.seq, two.prev == one.hash)
     (1, 2, True)
     """
-    found = []
+    chained = []
     for event in events:
         seq += 1
-        sealed = Sealed(stream, seq, prev, event_hash(_fields(stream, seq, prev, event)), event)
-        found.append(sealed)
+        sealed = Sealed(stream, seq, prev, event_hash(_line(stream, seq, prev, event)), event)
+        chained.append(sealed)
         prev = sealed.hash
-    return found
+    return chained
 
 
 def unsealed(line: Mapping[str, Any]) -> Sealed:
     """An exported event again, without its asides."""
-    event = Event(line["kind"], line["data"], line["at"], line["version"])
+    event = read_event(line["kind"], line["data"], line["at"])
     return Sealed(line["stream"], line["seq"], line["prev"], line["hash"], event)
 
 
-def _fields(stream: str, seq: int, prev: str, event: Event) -> dict[str, Any]:
+def _line(stream: str, seq: int, prev: str, event: Event) -> dict[str, Any]:
     return {
         "stream": stream,
         "seq": seq,
         "prev": prev,
         "kind": event.kind,
-        "version": event.version,
+        "version": VERSION,
         "at": event.at,
-        "data": event.data,
+        "data": event.data(),
     }

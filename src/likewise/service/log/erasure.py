@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from likewise.service.log import Store
-from likewise.service.log.chain import Sealed
 from likewise.service.log.signing import ErasureFile
+from likewise.service.stream.events import PersonErased
 
 LATELY = 86_400.0
 """Seconds for which a service that starts takes it that an erasure may not have left the database's files."""
@@ -42,7 +42,7 @@ class Forgetting:
         if self._file is not None:
             self._file.begin()
         self._unlisted |= set(streams)
-        times = [one.event.time for stream in self._unlisted for one in self._erasures(stream)]
+        times = [event.time for stream in self._unlisted for _, event in self._erasures(stream)]
         self.unscrubbed = any(at > self._clock() - LATELY for at in times)
         self._list()
 
@@ -64,9 +64,11 @@ class Forgetting:
         for stream in list(self._unlisted):
             if self._file is not None:
                 known = {fact["hash"] for fact in self._file.read(stream)}
-                found = [one for one in self._erasures(stream) if one.hash not in known]
-                self._file.write({"stream": stream, "hash": one.hash, "refs": one.event.data["refs"]} for one in found)
+                erasures = [(hash, event) for hash, event in self._erasures(stream) if hash not in known]
+                self._file.write({"stream": stream, "hash": hash, "refs": event.erased} for hash, event in erasures)
             self._unlisted.discard(stream)
 
-    def _erasures(self, stream: str) -> list[Sealed]:
-        return self._store.events(stream, kind="person_erased")
+    def _erasures(self, stream: str) -> list[tuple[str, PersonErased]]:
+        """The erasures of a stream, each with the hash of its event."""
+        sealed = self._store.events(stream, kind=PersonErased.kind)
+        return [(one.hash, one.event) for one in sealed if isinstance(one.event, PersonErased)]

@@ -7,7 +7,7 @@ its commitments can't be opened and the learner can't be run again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from likewise.service.canonical import EXPORT_FORMAT
@@ -44,12 +44,12 @@ def export(
         beside: list[str] = []
         erased: set[str] = set()
         while after < last:
-            page = store.events(stream, after, min(PAGE, last - after))
-            for sealed in page:
-                yield {"line": "event"} | sealed.to_dict()
-                beside += sealed.event.refs
-                erased |= set(sealed.event.data.get("refs", ()))
-            after = page[-1].seq
+            page = store.lines(stream, after, min(PAGE, last - after))
+            for line in page:
+                yield {"line": "event"} | line
+                beside += committed(line["data"])
+                erased |= set(line["data"].get("erased", ()))
+            after = page[-1]["seq"]
         gone = (gone | set(beside)) - erased
         for aside in store.asides_of(beside, stream) if people else ():
             gone.discard(aside.ref)
@@ -63,12 +63,18 @@ def export(
         yield {"line": "checkpoint"} | signer.sign(stream, last, hash, at)
 
 
+def committed(data: Mapping[str, Any]) -> list[str]:
+    """The references that an event commits to, told from what stands in the log, whatever that may be."""
+    promises = [*(data.get("people") or ()), *filter(None, [data.get("remark")])]
+    return [promise["ref"] for promise in promises]
+
+
 def _line(aside: Aside) -> dict[str, Any]:
     return {
         "line": "aside",
         "ref": aside.ref,
         "kind": aside.kind,
-        "round": aside.round,
+        "t": aside.t,
         "salt": aside.salt,
         "content": aside.content,
     }

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, delete, insert, select
 from likewise.service.canonical import dumps, loads
 from likewise.service.log import tables
 from likewise.service.log.store import Store
+from likewise.service.stream.events import PersonErased
 
 
 class Snapshots:
@@ -55,7 +56,7 @@ class Snapshots:
 
 def _replace(connection: Connection, stream: str, seq: int, row: dict[str, Any]) -> None:
     kept, log = tables.snapshots.c, tables.events.c
-    erased = select(log.seq).where(log.stream == stream, log.seq > seq, log.kind == "person_erased").limit(1)
+    erased = select(log.seq).where(log.stream == stream, log.seq > seq, log.kind == PersonErased.kind).limit(1)
     if connection.execute(erased).first() is not None:
         return  # it was taken before somebody was erased, and may still know them
     connection.execute(delete(tables.snapshots).where(kept.stream == stream))

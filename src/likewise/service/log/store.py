@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Row, bindparam, delete, select
+from sqlalchemy import Connection, Row, Select, bindparam, delete, select
 
 from likewise.service.canonical import GENESIS, loads
 from likewise.service.log import scrub, tables
@@ -18,9 +18,12 @@ from likewise.service.log.chain import Sealed
 from likewise.service.log.connections import address, explained, lock_migrations, make_private, readers, writers
 from likewise.service.log.writer import Writer
 from likewise.service.refusals import BrokenLog
-from likewise.service.stream.events import Aside, Event
+from likewise.service.stream.events import Aside, read_event
+from likewise.service.stream.events.event import VERSION
 
 Result = TypeVar("Result")
+PAGE = 1000
+"""Events read at once."""
 
 ANSWERED = select(tables.responses.c.request, tables.responses.c.response).where(
     tables.responses.c.scope == bindparam("scope"), tables.responses.c.key == bindparam("key")
@@ -157,7 +160,7 @@ class Store:
     ) -> list[Sealed]:
         """Up to ``limit`` events after number ``after``, or all of one round or kind; with their asides if wanted."""
         log = tables.events.c
-        wanted = select(tables.events).where(log.stream == stream, log.seq > after).order_by(log.seq)
+        wanted = _after(stream, after)
         # A round is told whole: without its last events a label that is known would be taken for a new one.
         if round is not None:
             wanted = wanted.where(log.round == round)
@@ -171,6 +174,19 @@ class Store:
                 beside = _asides(connection, [ref for sealed in found for ref in sealed.event.refs], stream)
                 found = [sealed.beside(beside) for sealed in found]
         return found
+
+    def lines(self, stream: str, after: int = 0, limit: int = 1000) -> list[dict[str, Any]]:
+        """The same as they stand in the log, whatever it may be: what an outsider checks."""
+        with self.read() as connection:
+            return [_line(row) for row in connection.execute(_after(stream, after).limit(limit))]
+
+    def pages(self, stream: str, until: int) -> Iterator[list[Sealed]]:
+        """All events up to number ``until``, with their asides, some at a time."""
+        after = 0
+        while after < until:
+            page = self.events(stream, after, min(PAGE, until - after), asides=True)
+            yield page
+            after = page[-1].seq
 
     def asides_of(self, refs: Sequence[str], stream: str | None = None) -> Iterator[Aside]:
         """What is still there under some references, in their order; of one stream if that is said."""
@@ -197,12 +213,34 @@ class Store:
         return None if found is None else (found.request, loads(found.response or "null"))
 
 
+def _after(stream: str, after: int) -> Select[Any]:
+    log = tables.events.c
+    return select(tables.events).where(log.stream == stream, log.seq > after).order_by(log.seq)
+
+
 def _sealed(row: Row[Any]) -> Sealed:
-    event = Event(row.kind, loads(row.data), row.at, row.version)
-    # Rounds are found by this column, which no hash covers: somebody could make an event disappear from its round.
-    if row.round != event.round:
-        raise BrokenLog(f"Event {row.seq} of {row.stream!r} is filed under round {row.round}, and is of another.")
+    if row.version != VERSION:
+        raise BrokenLog(f"Event {row.seq} of {row.stream!r} has layout {row.version}; this version reads {VERSION}.")
+    try:
+        event = read_event(row.kind, loads(row.data), row.at)
+    except (TypeError, ValueError) as error:
+        raise BrokenLog(f"Event {row.seq} of {row.stream!r} can't be read: {type(error).__name__}.") from error
+    _require_filed(row, event.about)
     return Sealed(row.stream, row.seq, row.prev, row.hash, event)
+
+
+def _line(row: Row[Any]) -> dict[str, Any]:
+    """An event as it is exported, without a look at what it says."""
+    data = loads(row.data)
+    _require_filed(row, data.get("t"))
+    names = ("stream", "seq", "prev", "kind", "version", "at", "hash")
+    return {name: row._mapping[name] for name in names} | {"data": data}
+
+
+def _require_filed(row: Row[Any], t: int | None) -> None:
+    """Rounds are found by a column that no hash covers: somebody could make an event disappear from its round."""
+    if row.round != t:
+        raise BrokenLog(f"Event {row.seq} of {row.stream!r} is filed under round {row.round}, but is of {t}.")
 
 
 def _aside(row: Row[Any], stream: str | None = None) -> Aside:

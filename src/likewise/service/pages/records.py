@@ -15,7 +15,7 @@ from likewise.service.log.tables import events
 from likewise.service.pages.rendering import number, plural, render, router, words
 from likewise.service.pages.visits import STREAM, Visit, Visitor
 from likewise.service.refusals import Unknown, status_of
-from likewise.service.stream.rounds import KINDS
+from likewise.service.stream.events import KINDS
 from likewise.service.stream.settings import plain_text
 from likewise.service.stream.state import State
 
@@ -168,12 +168,13 @@ def _told(data: dict[str, Any]) -> str:
 
     Examples
     --------
-    >>> _told({"round": 3, "verdict": "reported", "pair": [2, 5], "gap": 0.31250001, "by": "ann"})
-    'verdict reported · pair 2, 5 · gap 0.3125 · by ann'
-    >>> _told({"round": 3, "audit": "cleared", "labels": "complete", "learns": True})
+    >>> _told({"t": 3, "verdict": "reported", "reports": [{"favoured": 2, "disfavoured": 5, "gap": 0.31250001}]})
+    'verdict reported · reports 2 and 5, 0.3125 apart'
+    >>> _told({"t": 3, "audit": "cleared", "labels": "complete", "learns": True})
     'audit cleared · labels complete · learns yes'
     """
-    return " · ".join(f"{_name(name, value)} {_plain(value)}" for name, value in data.items() if name != "round")
+    shown = {name: value for name, value in data.items() if name != "t" and value not in (None, [])}
+    return " · ".join(f"{_name(name, value)} {_plain(value)}" for name, value in shown.items())
 
 
 def _name(name: str, value: Any) -> str:
@@ -188,6 +189,8 @@ def _plain(value: Any) -> str:
     if isinstance(value, dict):
         if "probability" in value:  # a person of a round
             return f"{value['probability']:.3f} ({'yes' if value['decision'] else 'no'})"
+        if "favoured" in value:  # a reported pair
+            return f"{value['favoured']} and {value['disfavoured']}, {number(value['gap'])} apart"
         if "commitment" in value:
             return "kept beside the log"
         text = dumps(value)

@@ -19,9 +19,8 @@ from likewise.service.log import Store
 from likewise.service.log.tables import gaps, samples
 from likewise.service.projections import pairs
 from likewise.service.projections.follower import due, sample
-from likewise.service.stream.events import Event
-from likewise.service.stream.rounds import evolve
-from likewise.service.stream.state import State
+from likewise.service.stream.events import Event, Learned
+from likewise.service.stream.state import OpenRound, Pair, State
 
 PAGE = 1000
 """Events read at once."""
@@ -44,7 +43,7 @@ def tell(store: Store, stream: str, told: Callable[[float], None]) -> int:
             if state.totals.learned >= first - 1:
                 break
             learned = past.before(state, event)
-            state = evolve(state, event)
+            state = event.evolve(state)
             if learned:
                 past.look(state)
         after = page[-1].seq
@@ -75,21 +74,24 @@ class Past:
 
     def before(self, state: State, event: Event) -> bool:
         """Take up the pair of a round that is about to be learned; whether one is."""
-        if event.kind != "learned":
+        if not isinstance(event, Learned):
             return False
-        one, version = state.rounds[event.data["round"]], event.data["version"]
-        pair = one.verdict.pair if one.verdict is not None else None
-        if pair is not None and one.lost.isdisjoint(pair) and one.erased.isdisjoint(pair):
-            number = len(self._rounds)
-            self._rounds.append(one.t)
-            self._learned.append(version)
-            self._rows.append(one.rows[list(pair)])
-            self._then.append(float(one.probabilities[pair[0]] - one.probabilities[pair[1]]))
-            # The last age that it had reached at the first look was counted there.
-            reached = int(pairs.step(self._first - version + 1))
-            for age in pairs.AGES[1:reached].tolist():
-                self._due[version + age - 1].append(number)
+        round_ = event.round(state)
+        for pair in round_.verdict.pairs[:1] if round_.verdict is not None else ():
+            if round_.lost.isdisjoint(pair.positions) and round_.erased.isdisjoint(pair.positions):
+                self._take(round_, pair, event.version)
         return True
+
+    def _take(self, round_: OpenRound, pair: Pair, version: int) -> None:
+        number = len(self._rounds)
+        self._rounds.append(round_.t)
+        self._learned.append(version)
+        self._rows.append(round_.rows[list(pair.positions)])
+        self._then.append(pair.gap)
+        # The last age that it had reached at the first look was counted there.
+        reached = int(pairs.step(self._first - version + 1))
+        for age in pairs.AGES[1:reached].tolist():
+            self._due[version + age - 1].append(number)
 
     def look(self, state: State) -> None:
         """Hold pairs whose time has come against a policy, and take a sample if it is time for one."""

@@ -110,7 +110,7 @@ def _refs(store: Store, stream: str, pairs: Mapping[int, Sequence[int]]) -> dict
         wanted = select(log.data).where(log.stream == stream, log.round.in_(some), log.kind == "round_opened")
         with store.read() as connection:
             opened = [loads(data) for data in connection.scalars(wanted)]
-        found |= {one["round"]: [one["people"][i]["ref"] for i in pairs[one["round"]]] for one in opened}
+        found |= {one["t"]: [one["people"][i]["ref"] for i in pairs[one["t"]]] for one in opened}
     return found
 
 

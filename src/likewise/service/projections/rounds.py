@@ -6,10 +6,10 @@ bins are added up by the database.
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,16 @@ from likewise.service.log import Store
 from likewise.service.log.append import add, chunks
 from likewise.service.log.tables import events, followed, samples, summaries
 from likewise.service.refusals import SequenceConflict
-from likewise.service.stream.events import Event
+from likewise.service.stream.events import (
+    Audited,
+    AuditRetracted,
+    Event,
+    LabelsReceived,
+    Learned,
+    RoundClosed,
+    RoundOpened,
+    read_event,
+)
 
 PAGE = 1000
 """Events read at once."""
@@ -30,6 +39,7 @@ BINS = 50
 """Points of a curve."""
 SHOWN = 60
 """The newest rounds that are drawn person by person."""
+NO_PAIR = dict.fromkeys(("favoured", "disfavoured", "gap"))
 
 
 # The log, round by round ------------------------------------------------------------------------------------------
@@ -52,9 +62,9 @@ def read_on(store: Store, stream: str, until: float = math.inf) -> bool:
             page = connection.execute(wanted.order_by(log.seq).limit(PAGE)).all()
         if not page:
             return True
-        read = [Event(kind, loads(data), at) for _, kind, at, data in page]
-        new = {event.round for event in read if event.kind == "round_opened"}
-        rows = _rows(store, stream, {event.round for event in read if event.round is not None} - new)
+        read = [read_event(kind, loads(data), at) for _, kind, at, data in page]
+        new = {event.t for event in read if isinstance(event, RoundOpened)}
+        rows = _rows(store, stream, {event.about for event in read if event.about is not None} - new)
         old = list(rows)
         for event in read:
             _fold(rows, event)
@@ -95,39 +105,42 @@ def _rows(store: Store, stream: str, rounds: Iterable[int]) -> dict[int, dict[st
 
 def _fold(rows: dict[int, dict[str, Any]], event: Event) -> None:
     """What one event changes about the row of its round."""
-    data, kind = event.data, event.kind
-    if kind == "round_opened":
-        rows[data["round"]] = _opened(event)
-        return
-    row = rows.get(event.round or 0)
-    if row is None:
-        return
-    if kind == "labels_received":
-        labels = json.loads(row["labels"])
-        for position, label in data["labels"]:
-            labels[position] = label
-        row |= {"labels": dumps(labels), "labelled": sum(label is not None for label in labels)}
-    elif kind in ("audited", "audit_retracted"):
-        favoured, disfavoured = data.get("pair", (None, None))
-        row |= {"verdict": data.get("verdict"), "gap": data.get("gap")}
-        row |= {"favoured": favoured, "disfavoured": disfavoured}
-    elif kind == "round_closed":
-        row["status"] = "closed" if data["learns"] else "discarded"
-    elif kind == "learned":
-        labels = np.array([np.nan if one is None else one for one in json.loads(row["labels"])], dtype=float)
-        row |= {"status": "learned", "learned": data["version"], "delay": data["delay"], "waited": data["waited"]}
-        row["error"] = error(np.array(json.loads(row["chances"])), labels)
+    if isinstance(event, RoundOpened):
+        rows[event.t] = _opened(event)
+    elif (row := rows.get(event.about or 0)) is not None:
+        row |= _changes(row, event)
 
 
-def _opened(event: Event) -> dict[str, Any]:
-    people = event.data["people"]
+def _changes(row: dict[str, Any], event: Event) -> dict[str, Any]:
+    match event:
+        case LabelsReceived():
+            labels = loads(row["labels"])
+            for position, label in event.labels:
+                labels[position] = label
+            return {"labels": dumps(labels), "labelled": sum(label is not None for label in labels)}
+        case Audited():
+            pair = asdict(event.reports[0]) if event.reports else NO_PAIR
+            return {"verdict": event.verdict} | pair
+        case AuditRetracted():
+            return {"verdict": None} | NO_PAIR
+        case RoundClosed():
+            return {"status": "closed" if event.learns else "discarded"}
+        case Learned():
+            labels = np.array([np.nan if label is None else label for label in loads(row["labels"])], dtype=float)
+            wrong = error(np.array(loads(row["chances"])), labels)
+            counts = {"learned": event.version, "delay": event.delay, "waited": event.waited}
+            return {"status": "learned", "error": wrong} | counts
+    return {}
+
+
+def _opened(event: RoundOpened) -> dict[str, Any]:
     names = ("verdict", "favoured", "disfavoured", "gap", "error", "learned", "delay", "waited")
     return dict.fromkeys(names) | {
-        "round": event.data["round"],
+        "round": event.t,
         "opened_at": event.time,
-        "people": len(people),
-        "chances": dumps([person["probability"] for person in people]),
-        "labels": dumps([None] * len(people)),
+        "people": len(event.people),
+        "chances": dumps([person.probability for person in event.people]),
+        "labels": dumps([None] * len(event.people)),
         "status": "open",
         "labelled": 0,
     }

@@ -1,33 +1,28 @@
 """``likewise verify``: check an export, and run the learner again over it.
 
 The chain, the checkpoints and the commitments are checked by ``likewise.service.proof.standalone``. Then the events
-are folded again with ``evolve``. ``likewise.service.stream.rules`` says whether each may follow those before it, and
-every number that the learner gives (probabilities shown, policies deployed, penalties) is compared
-with what was logged. On the machine that wrote the log they agree bit by bit, on another one within 1e-9.
+are folded again. ``likewise.service.stream.rules`` says whether each may follow those before it; every number that the
+learner gives (probabilities shown, policies deployed, penalties) is compared there with what was logged. On the machine
+that wrote the log they agree bit by bit, on another one within 1e-9.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from likewise.errors import require
 from likewise.service.log.chain import unsealed
 from likewise.service.proof.standalone import Checker, Findings, read_lines
-from likewise.service.stream.events import Aside, Event
-from likewise.service.stream.rounds import evolve
-from likewise.service.stream.rules import Course
+from likewise.service.stream.events import Aside, Event, Learned, RoundOpened
+from likewise.service.stream.events.rounds import TOLERANCE
+from likewise.service.stream.rules import Rules
 from likewise.service.stream.state import State
 
 TOLD_EVERY = 500
 """Lines between two words about progress."""
-TOLERANCE = 1e-9
-"""How far probabilities may be from those of another machine."""
 
 
 @dataclass
@@ -50,6 +45,16 @@ class Replay:
     lost: list[int] = field(default_factory=list)
     inexact: int = 0
     difference: tuple[int, str] | None = None
+
+    def note(self, state: State, event: Event) -> None:
+        """Count what an event lets be compared, before it changes the state."""
+        if isinstance(event, RoundOpened) and state.policy is not None:
+            self.inexact += event.policy != state.policy.hash
+        elif isinstance(event, Learned):
+            if state.policy is None or event.round(state).lost:
+                self.lost.append(event.t)
+            else:
+                self.rounds += 1
 
 
 @dataclass(frozen=True)
@@ -185,82 +190,24 @@ def run_again(
     progress: Callable[[float], None] = lambda share: None,
 ) -> Replay:
     """Fold the events of an export again, comparing what was logged with what follows."""
-    state, replay, course = State(), Replay(), Course()
+    state, replay, rules = State(), Replay(), Rules()
     for number, line in enumerate(lines):
         if number % TOLD_EVERY == 0:
             progress(number / len(lines))
         try:
             sealed = unsealed(line)
             event = sealed.beside({ref: _aside(asides[ref]) for ref in sealed.event.refs if ref in asides}).event
-            said = course.objection(state, event) or _CHECKS.get(event.kind, _nothing)(state, event, replay)
-            state = evolve(state, event)
+            wrong = rules.objection(state, event)
+            if not wrong:
+                replay.note(state, event)
+                state = event.evolve(state)
         except Exception as error:  # whatever a forged event makes of the code that reads it, it is named
-            said = f"can't follow from those before it ({type(error).__name__}: {error})"
-        if said:
-            replay.difference = int(line.get("seq", 0)), f"Event {line.get('seq')} ({line.get('kind')}) {said}."
+            wrong = f"can't follow from those before it ({type(error).__name__}: {error})"
+        if wrong:
+            replay.difference = int(line.get("seq", 0)), f"Event {line.get('seq')} ({line.get('kind')}) {wrong}."
             return replay
     return replay
 
 
 def _aside(line: dict[str, Any]) -> Aside:
-    return Aside(line["ref"], line["kind"], line["round"], line["salt"], line["content"])
-
-
-Check = Callable[[State, Event, Replay], str]
-
-
-def _nothing(state: State, event: Event, replay: Replay) -> str:
-    return ""
-
-
-def _opened(state: State, event: Event, replay: Replay) -> str:
-    data, policy = event.data, state.policy
-    if policy is None:
-        return ""  # after somebody was erased; the next checkpoint says what was deployed
-    shown = {aside.ref: aside.content["features"] for aside in event.asides}
-    known = [person for person in data["people"] if person["ref"] in shown]
-    if known:
-        model = state.stream
-        rows = model.encode([model.settings.person(shown[person["ref"]]) for person in known])
-        logged = np.array([person["probability"] for person in known])
-        worst = float(np.abs(model.probabilities(policy, rows) - logged).max())
-        if not worst <= TOLERANCE:
-            return f"shows probabilities that differ from the policy's by {worst:.3g}"
-    replay.inexact += data["policy"] != policy.hash
-    return ""
-
-
-def _learned(state: State, event: Event, replay: Replay) -> str:
-    data, one = event.data, state.rounds[event.data["round"]]
-    if state.policy is None or one.lost:
-        replay.lost.append(one.t)
-        return ""
-    penalty = float(state.stream.learner.penalty_at(state.learner))
-    replay.rounds += 1
-    same = math.isclose(data["penalty"], penalty, rel_tol=TOLERANCE)
-    return "" if same else f"should have penalty = {penalty}, not {data['penalty']}"
-
-
-def _checkpointed(state: State, event: Event, replay: Replay) -> str:
-    logged, here = state.stream.load(event.data["learner"]), state.learner
-    if logged.rounds != event.data["version"]:
-        return f"holds a learner of version {logged.rounds}, not {event.data['version']}"
-    if here is None:
-        return ""  # what it knew rested on people who were erased since
-    if not all(np.allclose(a, b, rtol=TOLERANCE, atol=TOLERANCE) for a, b in zip(logged, here, strict=True)):
-        return "holds a state of the learner that is not the one reached"
-    average = np.array(event.data["average"], dtype=float)
-    if state.average is not None and not _close(average, state.average):
-        return "holds an average of the policies that is not the one reached"
-    return ""
-
-
-def _close(one: Any, other: Any) -> bool:
-    return one.shape == other.shape and bool(np.allclose(one, other, rtol=TOLERANCE, atol=TOLERANCE))
-
-
-_CHECKS: dict[str, Check] = {
-    "round_opened": _opened,
-    "learned": _learned,
-    "learner_checkpointed": _checkpointed,
-}
+    return Aside(line["ref"], line["kind"], line["t"], line["salt"], line["content"])

@@ -75,7 +75,7 @@ class Promise:
     """What an event says of something that is kept beside the log."""
 
     seq: int
-    round: int
+    t: int
     kind: str
     commitment: str
 
@@ -189,7 +189,7 @@ class Checker:
             if one:
                 if one["ref"] in self._promises:
                     self._wrong(seq, f"Event {seq} commits to {one['ref']}, as an event before it does.")
-                self._promises[one["ref"]] = Promise(seq, data["round"], what, one["commitment"])
+                self._promises[one["ref"]] = Promise(seq, data["t"], what, one["commitment"])
         if kind == "person_erased":
             self._take_erasure(seq, data)
         if kind == "stream_created" and data["settings"]["name"] != found.stream:
@@ -197,10 +197,10 @@ class Checker:
 
     def _take_erasure(self, seq: int, data: dict[str, Any]) -> None:
         """What is erased was committed to before, in the very rounds that the event names."""
-        known = [self._promises[ref].round for ref in data["refs"] if ref in self._promises]
-        if len(known) != len(data["refs"]) or sorted(set(known)) != data["rounds"]:
+        known = [self._promises[ref].t for ref in data["erased"] if ref in self._promises]
+        if len(known) != len(data["erased"]) or sorted(set(known)) != data["rounds"]:
             self._wrong(seq, f"Event {seq} erases what no event before it committed to in the rounds it names.")
-        self._erased |= dict.fromkeys(data["refs"], seq)
+        self._erased |= dict.fromkeys(data["erased"], seq)
 
     def _take_aside(self, aside: dict[str, Any]) -> None:
         if aside["ref"] in self._asides:
@@ -214,8 +214,8 @@ class Checker:
             if promise is None:
                 self._wrong(self.found.events + 1, f"The reference {ref} is in no event.")
                 continue
-            same = set(aside) == {"ref", "kind", "round", "salt", "content"}
-            same = same and (aside["kind"], aside["round"]) == (promise.kind, promise.round)
+            same = set(aside) == {"ref", "kind", "t", "salt", "content"}
+            same = same and (aside["kind"], aside["t"]) == (promise.kind, promise.t)
             same = same and len(unhex(aside["salt"])) == SALT
             if not same or commitment(aside["salt"], aside["content"]) != promise.commitment:
                 self._wrong(promise.seq, f"What is shown for {ref} is not what event {promise.seq} committed to.")

@@ -37,7 +37,7 @@ class RequestDecisions:
 class ReceiveLabels:
     """Labels 0 or 1 by the ids of people. ``ids`` and ``known`` describe a round that is no longer in the state."""
 
-    round: int
+    t: int
     labels: Mapping[str, int]
     by: str
     ids: Sequence[str | None] = ()
@@ -51,7 +51,7 @@ class Audit:
     ``remark`` keeps their reason and note outside the log.
     """
 
-    round: int
+    t: int
     verdict: str
     by: str
     pair: Sequence[str] = ()
@@ -62,7 +62,7 @@ class Audit:
 class RetractAudit:
     """Take back a verdict before its round is closed: one's own, or with ``anybodys`` another's."""
 
-    round: int
+    t: int
     by: str
     anybodys: bool = False
 
@@ -74,7 +74,7 @@ class CorrectAudit:
     The round is no longer in the state, so the command brings its ``ids`` and ``probabilities`` from the log.
     """
 
-    round: int
+    t: int
     verdict: str
     by: str
     pair: Sequence[str] = ()
@@ -87,7 +87,7 @@ class CorrectAudit:
 class Advance:
     """Time has passed for a round: what was due expires, and the round closes if it may."""
 
-    round: int
+    t: int
 
 
 @dataclass(frozen=True)

@@ -5,125 +5,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from likewise.service.stream.events import Event
-from likewise.service.stream.rounds import evolve
+from likewise.service.stream.events import AuditCorrected, Learned, RoundClosed
+from likewise.service.stream.events.event import RoundEvent
 from likewise.service.stream.state import OpenRound, State
 
 
-def past_round(events: Sequence[Event], state: State) -> OpenRound:
+def past_round(events: Sequence[RoundEvent], state: State) -> OpenRound:
     """A round that has left the state, as it would stand there, late labels included."""
     alone = State(model=state.model)
     for event in events:
-        if event.kind not in ("round_closed", "learned", "audit_corrected"):
-            alone = evolve(alone, event)
-    return next(iter(alone.rounds.values()))
+        if not isinstance(event, RoundClosed | Learned | AuditCorrected):
+            alone = event.evolve(alone)
+    (round_,) = alone.rounds.values()
+    return round_
 
 
-def round_view(events: Sequence[Event]) -> dict[str, Any]:
+def round_view(events: Sequence[RoundEvent]) -> dict[str, Any]:
     """Everything that is known of a round; people who were erased stand there without id and features."""
-    view = _opened(events[0])
-    for event in events[1:]:
-        _TELLERS[event.kind](view, event)
+    view: dict[str, Any] = {}
+    for event in events:
+        event.tell(view)
     return view
 
 
-def person_view(events: Sequence[Event], person: str) -> dict[str, Any] | None:
+def person_view(events: Sequence[RoundEvent], id: str) -> dict[str, Any] | None:
     """What a round was for one of its people: their probability, decision and label, and whether they were reported.
 
     None if they are not in it: they may have been erased a moment ago.
     """
     view = round_view(events)
-    mine = next((one for one in view["people"] if one["id"] == person), None)
-    if mine is None:
+    person = next((person for person in view["people"] if person["id"] == id), None)
+    if person is None:
         return None
     audit = view["audit"]
-    told = {name: view[name] for name in ("round", "opened_at", "status", "policy_version", "policy")}
-    reported = bool(audit) and person in audit["pair"]
-    place = ("favoured", "disfavoured")[audit["pair"].index(person)] if reported else None
-    return {**told, **mine, "audit": audit["verdict"] if audit else None, "reported_as": place}
-
-
-def _opened(event: Event) -> dict[str, Any]:
-    data, found = event.data, {aside.ref: aside.content for aside in event.asides}
-    people = [
-        {
-            "id": found.get(one["ref"], {}).get("id"),
-            "features": found.get(one["ref"], {}).get("features"),
-            "probability": one["probability"],
-            "decision": one["decision"],
-            "label": None,
-            "late_label": None,
-        }
-        for one in data["people"]
-    ]
-    return {
-        "round": data["round"],
-        "status": "open",
-        "opened_at": event.at,
-        "by": data["by"],
-        "policy_version": data["version"],
-        "policy": data["policy"],
-        "outstanding": data["outstanding"],
-        "people": people,
-        "labels": None,
-        "audit": None,
-        "retracted": 0,
-        "corrections": [],
-        "learned": None,
-    }
-
-
-def _labels(view: dict[str, Any], event: Event) -> None:
-    name = "late_label" if event.kind == "labels_late" else "label"
-    for position, label in event.data["labels"]:
-        view["people"][position][name] = label
-    if all(person["label"] is not None for person in view["people"]):
-        view["labels"] = "complete"
-
-
-def _labels_expired(view: dict[str, Any], event: Event) -> None:
-    view["labels"] = event.data["outcome"]
-
-
-def _audit(view: dict[str, Any], event: Event) -> None:
-    view["audit"] = _told(view, event)
-
-
-def _told(view: dict[str, Any], event: Event) -> dict[str, Any]:
-    data = event.data
-    words: dict[str, Any] = event.asides[0].content if event.asides else {}
-    pair = [view["people"][position]["id"] for position in data.get("pair", ())]
-    facts = {"verdict": data["verdict"], "by": data["by"], "at": event.at, "pair": pair, "gap": data.get("gap")}
-    return facts | {"reason": words.get("reason", ""), "note": words.get("note", "")}
-
-
-def _retracted(view: dict[str, Any], event: Event) -> None:
-    view["audit"] = None
-    view["retracted"] += 1
-
-
-def _corrected(view: dict[str, Any], event: Event) -> None:
-    view["corrections"].append(_told(view, event))
-
-
-def _closed(view: dict[str, Any], event: Event) -> None:
-    view["status"] = "closed" if event.data["learns"] else "discarded"
-    view["labels"] = event.data["labels"]
-
-
-def _learned(view: dict[str, Any], event: Event) -> None:
-    view["status"] = "learned"
-    names = ("version", "penalty", "delay", "outstanding", "waited", "dropped")
-    view["learned"] = {name: event.data[name] for name in names} | {"at": event.at}
-
-
-_TELLERS = {
-    "labels_received": _labels,
-    "labels_late": _labels,
-    "labels_expired": _labels_expired,
-    "audited": _audit,
-    "audit_retracted": _retracted,
-    "audit_corrected": _corrected,
-    "round_closed": _closed,
-    "learned": _learned,
-}
+    about = {name: view[name] for name in ("round", "opened_at", "status", "policy_version", "policy")}
+    reported = bool(audit) and id in audit["pair"]
+    place = ("favoured", "disfavoured")[audit["pair"].index(id)] if reported else None
+    return {**about, **person, "audit": audit["verdict"] if audit else None, "reported_as": place}

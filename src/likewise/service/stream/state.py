@@ -1,4 +1,4 @@
-"""The state of a stream: what its log says so far. It does not grow with the rounds that were learned.
+"""The state of a stream: what its log says so far, and the same as JSON. It does not grow with the rounds learned.
 
 Only rounds that are still open are held, each with what the learner will need of it; the others have left sums and
 counts. A state is never changed, only followed by the next one.
@@ -7,17 +7,31 @@ counts. A state is never changed, only followed by the next one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from likewise.protocol import Floats, Rows
+from likewise.protocol import Batch, Floats, Report, Round, Rows
 from likewise.service.stream.learner import Deployed, Model
-from likewise.service.stream.settings import Waits
+from likewise.service.stream.settings import Settings, Waits
 
 PAGE = 64
 """Rounds that are copied together when one of them changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two people of a round who were reported: their positions in the batch, and how far apart they were shown."""
+
+    favoured: int
+    disfavoured: int
+    gap: float
+
+    @property
+    def positions(self) -> tuple[int, int]:
+        """Both, the favoured one first."""
+        return self.favoured, self.disfavoured
 
 
 class Verdict(NamedTuple):
@@ -26,12 +40,17 @@ class Verdict(NamedTuple):
     outcome: str
     at: float
     by: str
-    pair: tuple[int, int] | None = None
+    pairs: tuple[Pair, ...] = ()
 
     @property
     def reviewed(self) -> bool:
         """Whether somebody looked; a round that nobody looked at is not a round without violation."""
         return self.outcome in ("reported", "cleared")
+
+    @property
+    def final(self) -> bool:
+        """Whether time ended it: nobody can take that back."""
+        return self.outcome == "expired"
 
 
 @dataclass(frozen=True)
@@ -93,19 +112,42 @@ class OpenRound:
         return known
 
     @property
+    def reports_erased(self) -> bool:
+        """Whether a report is about somebody who was erased since, so that it can't be learned."""
+        pairs = () if self.verdict is None else self.verdict.pairs
+        return any(position in self.erased for pair in pairs for position in pair.positions)
+
+    @property
     def labelled(self) -> str | None:
         """complete, partial or expired once it is settled, None before."""
         if self.missing == 0:
             return "complete"
         if not self.labels_expired:
             return None
-        return "expired" if np.isnan(self.labels).all() else "partial"
+        return "partial" if self.any_label else "expired"
+
+    @property
+    def any_label(self) -> bool:
+        """Whether a label came in time."""
+        return not np.isnan(self.labels).all()
+
+    def seen(self) -> Round:
+        """The round as the learner sees it: erased people without label, and without a report about them."""
+        labels = self.labels
+        if self.erased:
+            labels = labels.copy()
+            labels[list(self.erased)] = np.nan
+        batch, verdict = Batch(self.rows, labels, None), self.verdict
+        if verdict is None or not verdict.reviewed or self.reports_erased:
+            return Round(batch, self.probabilities, None, reviewed=False)
+        reports = [Report(*pair.positions) for pair in verdict.pairs]
+        return Round(batch, self.probabilities, reports[0] if reports else None)
 
     def settled_at(self, waits: Waits) -> float:
         """When its verdict is final: after the grace time; an expired audit is final at once."""
         if self.verdict is None:
             return np.inf
-        return self.verdict.at + (0.0 if self.verdict.outcome == "expired" else waits.grace)
+        return self.verdict.at + (0.0 if self.verdict.final else waits.grace)
 
     def audit_due(self, waits: Waits) -> float:
         """When its audit expires, if nobody makes it."""
@@ -128,7 +170,7 @@ class OpenRound:
 
     def teaches(self, waits: Waits) -> bool:
         """Whether the learner learns from it when it closes; a wait that ended may say that it is discarded."""
-        unaudited = self.verdict is not None and self.verdict.outcome == "expired" and waits.audit_end == "discard"
+        unaudited = self.verdict is not None and self.verdict.final and waits.audit_end == "discard"
         return not unaudited and (self.labelled == "complete" or waits.label_end != "discard")
 
 
@@ -156,15 +198,16 @@ class OpenRounds(Mapping[int, OpenRound]):
         # Pages come in order: a new round has the largest number so far, so its page is the last.
         return (t for page in self._pages.values() for t in page)
 
-    def put(self, one: OpenRound) -> OpenRounds:
+    def put(self, round_: OpenRound) -> OpenRounds:
         """The same rounds with this one added, or in place of the one with its number."""
-        page = self._pages.get(one.t // PAGE, {})
-        return OpenRounds(self._pages | {one.t // PAGE: page | {one.t: one}}, self._size + (one.t not in page))
+        t, number = round_.t, round_.t // PAGE
+        page = self._pages.get(number, {})
+        return OpenRounds(self._pages | {number: page | {t: round_}}, self._size + (t not in page))
 
     def without(self, t: int) -> OpenRounds:
         """The same rounds without this one."""
-        page = {number: one for number, one in self._pages[t // PAGE].items() if number != t}
-        pages = {number: one for number, one in self._pages.items() if number != t // PAGE or page}
+        page = {number: round_ for number, round_ in self._pages[t // PAGE].items() if number != t}
+        pages = {number: rounds for number, rounds in self._pages.items() if number != t // PAGE or page}
         return OpenRounds(pages | {t // PAGE: page} if page else pages, self._size - 1)
 
 
@@ -257,6 +300,100 @@ class State:
         """Rounds opened and not yet closed."""
         return len(self.rounds)
 
-    def with_round(self, one: OpenRound) -> State:
+    def with_round(self, round_: OpenRound) -> State:
         """The same state with a round added or changed."""
-        return replace(self, rounds=self.rounds.put(one))
+        return replace(self, rounds=self.rounds.put(round_))
+
+    def without_round(self, t: int) -> State:
+        """The same state without a round."""
+        return replace(self, rounds=self.rounds.without(t))
+
+    def counted(self, **more: float) -> State:
+        """The same state with something added to its totals."""
+        totals = self.totals
+        return replace(self, totals=totals._replace(**{name: getattr(totals, name) + by for name, by in more.items()}))
+
+
+# The state as plain JSON values, bit by bit ---------------------------------------------------------------------------
+
+SNAPSHOT_FORMAT = 2
+"""Of the layout below; snapshots in another one are ignored."""
+
+
+def dump_state(state: State) -> dict[str, Any]:
+    """The state of a stream that exists and knows its learner."""
+    model = state.stream
+    return {
+        "settings": model.settings.to_dict(),
+        "learner": model.dump(state.learner),
+        "opened": state.opened,
+        "rounds": [_dump_round(round_) for round_ in state.rounds.values()],
+        "average": None if state.average is None else state.average.tolist(),
+        "stopped": state.stopped,
+        "totals": state.totals._asdict(),
+    }
+
+
+def load_state(data: dict[str, Any]) -> State:
+    """The state again."""
+    model = Model(Settings.from_dict(data["settings"]))
+    learner = model.load(data["learner"])
+    rounds = OpenRounds()
+    for round_ in data["rounds"]:
+        rounds = rounds.put(_load_round(round_, model))
+    return State(
+        model=model,
+        learner=learner,
+        policy=model.deploy(learner),
+        opened=data["opened"],
+        rounds=rounds,
+        average=None if data["average"] is None else np.array(data["average"], dtype=float),
+        stopped=data["stopped"],
+        totals=Totals(**data["totals"]),
+    )
+
+
+def _dump_round(round_: OpenRound) -> dict[str, Any]:
+    verdict = round_.verdict
+    return {
+        "t": round_.t,
+        "opened_at": round_.opened_at,
+        "version": round_.version,
+        "refs": round_.refs,
+        "ids": round_.ids,
+        "rows": round_.rows.tolist(),
+        "probabilities": round_.probabilities.tolist(),
+        "labels": [None if np.isnan(label) else int(label) for label in round_.labels],
+        "late": round_.late,
+        "verdict": None if verdict is None else [*verdict[:3], [asdict(pair) for pair in verdict.pairs]],
+        "retracted_at": round_.retracted_at if np.isfinite(round_.retracted_at) else None,
+        "labels_expired": round_.labels_expired,
+        "closed": round_.closed,
+        "erased": sorted(round_.erased),
+        "lost": sorted(round_.lost),
+    }
+
+
+def _load_round(data: dict[str, Any], model: Model) -> OpenRound:
+    return OpenRound(
+        **data
+        | {
+            "refs": tuple(data["refs"]),
+            "ids": tuple(data["ids"]),
+            "rows": np.array(data["rows"], dtype=model.neutral(0).dtype),
+            "probabilities": np.array(data["probabilities"], dtype=float),
+            "labels": np.array([np.nan if label is None else label for label in data["labels"]], dtype=float),
+            "late": tuple((position, label) for position, label in data["late"]),
+            "verdict": _load_verdict(data["verdict"]),
+            "retracted_at": -np.inf if data["retracted_at"] is None else data["retracted_at"],
+            "erased": frozenset(data["erased"]),
+            "lost": frozenset(data["lost"]),
+        }
+    )
+
+
+def _load_verdict(data: list[Any] | None) -> Verdict | None:
+    if data is None:
+        return None
+    outcome, at, by, pairs = data
+    return Verdict(outcome, at, by, tuple(Pair(**pair) for pair in pairs))

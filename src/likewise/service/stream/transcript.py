@@ -8,7 +8,7 @@ people it counts as a violation. Of a round that holds somebody who was erased s
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -18,27 +18,20 @@ from likewise.certificates.letter import WIDTH
 from likewise.errors import require
 from likewise.game import Transcript
 from likewise.policies import AveragePolicy
-from likewise.protocol import Batch, Report, Round
-from likewise.service.log import Store
-from likewise.service.stream.events import Event
-from likewise.service.stream.rounds import evolve, seen
+from likewise.protocol import Batch, Round
+from likewise.service.stream.events import Event, Learned, LearnerCheckpointed, RoundClosed, RoundOpened, StreamCreated
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
 from likewise.service.stream.status import delay, regret
 
-PAGE = 1000
-"""Events read at once."""
 
+def certificate(transcript: Transcript, state: State, delta: float = 0.05) -> dict[str, Any]:
+    """The certificate of a stream that has ``state``, as plain JSON values.
 
-def certificate(
-    store: Store, state: State, seq: int, delta: float = 0.05, progress: Callable[[float], None] | None = None
-) -> dict[str, Any]:
-    """The certificate of a stream at event ``seq``, where it has ``state``, as plain JSON values.
-
-    With its letter, its delay and what stands of its bounds. ``progress`` hears which share of the log was read.
+    With its letter, its delay and what stands of its bounds.
     """
-    found = certify(transcript(store, state, seq, progress), delta=delta)
-    return found.to_dict() | {
+    claims = certify(transcript, delta=delta)
+    return claims.to_dict() | {
         "stream": state.stream.settings.name,
         "outstanding": state.outstanding,
         "discarded": state.totals.discarded,
@@ -46,11 +39,11 @@ def certificate(
         "erased": state.totals.erased,
         "delay": delay(state),
         "lagrangian_regret": regret(state),
-        "letter": letter(found, state),
+        "letter": letter(claims, state),
     }
 
 
-def letter(found: Certificate, state: State) -> str:
+def letter(claims: Certificate, state: State) -> str:
     """The certificate's letter, and what is particular about a live stream."""
     totals = state.totals
     facts = [f"Delay and bounds. {regret(state)['said']}"]
@@ -64,14 +57,14 @@ def letter(found: Certificate, state: State) -> str:
         )
         if count
     ]
-    return "\n".join([str(found), "", *(textwrap.fill(fact, WIDTH) for fact in facts)])
+    return "\n".join([str(claims), "", *(textwrap.fill(fact, WIDTH) for fact in facts)])
 
 
-def transcript(store: Store, state: State, seq: int, progress: Callable[[float], None] | None = None) -> Transcript:
-    """Every round opened up to event ``seq``, where the stream has ``state``, by its number."""
+def transcript(events: Iterable[Event], state: State) -> Transcript:
+    """Every round that the events of a log opened, by its number; ``state`` is the one after the last of them."""
     settings, model = state.stream.settings, state.stream
     require(state.opened > 0, "stream", "have opened a round", state.opened)
-    rounds, penalties = _rounds(store, state, seq, progress)
+    rounds, penalties = _rounds(events, state)
     batches = [one.batch for one in rounds]
     pairs = [(-1, -1) if one.report is None else one.report[:2] for one in rounds]
     return Transcript(
@@ -101,52 +94,41 @@ def transcript(store: Store, state: State, seq: int, progress: Callable[[float],
     )
 
 
-def _rounds(
-    store: Store, until: State, seq: int, progress: Callable[[float], None] | None
-) -> tuple[list[Round], list[float]]:
+def _rounds(events: Iterable[Event], until: State) -> tuple[list[Round], list[float]]:
     """Every round as it was seen, and its penalty; the log is read without running the learner."""
-    name, opened = until.stream.settings.name, until.opened
     state = State(model=until.model)
-    found: dict[int, Round] = {}
-    penalties = dict.fromkeys(range(1, opened + 1), 0.0)
+    seen: dict[int, Round] = {}
+    penalties = dict.fromkeys(range(1, until.opened + 1), 0.0)
     views: dict[int, Any] = {}
-    after = 0
-    while after < seq:
-        page = store.events(name, after, min(PAGE, seq - after), asides=True)
-        for event in (sealed.event for sealed in page):
-            if event.kind == "learned":
-                one = state.rounds[event.data["round"]]
-                found[one.t] = _unseen(one) if one.lost else seen(one)
-                penalties[one.t] = event.data["penalty"]
-            elif event.kind == "round_closed" and not event.data["learns"]:
-                one = state.rounds[event.data["round"]]
-                found[one.t] = _unseen(one)
-            if event.kind == "round_opened":
-                views[event.data["round"]] = _view(event, until.stream.settings)
-            if event.kind not in ("stream_created", "learner_checkpointed"):
-                state = evolve(state, event)
-        after = page[-1].seq
-        if progress is not None:
-            progress(after / seq)
-    found |= {t: _unseen(one) for t, one in state.rounds.items()}
-    rounds = [found[t]._replace(batch=found[t].batch._replace(view=views[t])) for t in range(1, opened + 1)]
+    for event in events:
+        if isinstance(event, RoundOpened):
+            views[event.t] = _view(event, until.stream.settings)
+        elif isinstance(event, Learned):
+            round_ = event.round(state)
+            seen[event.t] = _unseen(round_) if round_.lost else round_.seen()
+            penalties[event.t] = event.penalty
+        elif isinstance(event, RoundClosed) and not event.learns:
+            seen[event.t] = _unseen(event.round(state))
+        if not isinstance(event, StreamCreated | LearnerCheckpointed):
+            state = event.evolve(state)
+    seen |= {t: _unseen(round_) for t, round_ in state.rounds.items()}
+    rounds = [seen[t]._replace(batch=seen[t].batch._replace(view=views[t])) for t in penalties]
     return rounds, list(penalties.values())
 
 
-def _unseen(one: OpenRound) -> Round:
+def _unseen(round_: OpenRound) -> Round:
     """A round that was opened and is not known to be fair: labels count, unless a person of theirs is gone."""
-    nothing: Report | None = None
-    labels = np.full(len(one.labels), np.nan) if one.lost else np.asarray(one.known, dtype=float)
-    return Round(Batch(one.rows, labels, None), one.probabilities, nothing, reviewed=False)
+    labels = np.full(len(round_.labels), np.nan) if round_.lost else round_.known
+    return Round(Batch(round_.rows, labels, None), round_.probabilities, None, reviewed=False)
 
 
-def _view(event: Event, settings: Settings) -> Any:
+def _view(event: RoundOpened, settings: Settings) -> Any:
     """What the auditor saw, as numbers: a category by the place of its level, an erased person as NaN."""
     shown = [feature for feature in settings.features if feature.visible]
     contents = {aside.ref: aside.content["features"] for aside in event.asides}
-    table = np.full((len(event.data["people"]), max(1, len(shown))), np.nan)
-    for i, person in enumerate(event.data["people"]):
-        for j, feature in enumerate(shown if person["ref"] in contents else ()):
-            value = contents[person["ref"]][feature.name]
+    table = np.full((len(event.people), max(1, len(shown))), np.nan)
+    for i, person in enumerate(event.people):
+        for j, feature in enumerate(shown if person.ref in contents else ()):
+            value = contents[person.ref][feature.name]
             table[i, j] = feature.levels.index(value) if feature.kind == "category" else value
     return table

@@ -1,4 +1,4 @@
-"""The life of a round, by the two pure functions alone."""
+"""What follows from commands: the life of a round, with no clock, disk or threads."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from loans import Fold, far_apart, fingerprint, loans
 
 import likewise as lw
 from likewise.errors import InvalidParameter, ReportRefused
-from likewise.service.refusals import Conflict, Stopped, Unknown
+from likewise.service.refusals import Conflict, StreamStopped, Unknown
 from likewise.service.stream import commands
 from likewise.service.stream.commands import Audit, ChangeWaits, CorrectAudit, Erase, ReceiveLabels, RetractAudit
-from likewise.service.stream.events import Aside
-from likewise.service.stream.rounds import evolve, seen
+from likewise.service.stream.events import Aside, Learned, RoundOpened
 from likewise.service.stream.settings import Waits
 from likewise.service.stream.state import State
 from likewise.service.stream.status import observed_regret, regret, standing
@@ -75,19 +74,19 @@ class TestLife:
         fold = learned_stream()
         policy = fold.state.policy
         t, chances = fold.open(APART)
-        data = fold.events[-1].data
-        assert data["policy"] == policy.hash
-        assert data["version"] == policy.version == 40
-        assert chances.tolist() == [person["probability"] for person in data["people"]]
-        assert [person["decision"] for person in data["people"]] == (chances > 0.5).astype(int).tolist()
+        event = fold.events[-1]
+        assert event.policy == policy.hash
+        assert event.version == policy.version == 40
+        assert chances.tolist() == [person.probability for person in event.people]
+        assert [person.decision for person in event.people] == (chances > 0.5).astype(int).tolist()
         fold.audit(t, by="ann")
-        assert fold.events[-1].data["by"] == "ann"
+        assert fold.events[-1].by == "ann"
         assert fold.events[-1].time == pytest.approx(fold.clock.now)
 
     def test_the_log_names_nobody(self):
         fold = Fold()
         fold.open(APART)
-        assert set(fold.events[-1].data["people"][0]) == {"ref", "commitment", "probability", "decision"}
+        assert set(fold.events[-1].data()["people"][0]) == {"ref", "commitment", "probability", "decision"}
 
     def test_what_is_unknown_is_said(self):
         fold = Fold()
@@ -111,7 +110,7 @@ class TestLife:
         fold = Fold()
         t, _ = fold.open(APART)
         fold.do(commands.Stop("a bug upstream", "root"))
-        with pytest.raises(Stopped, match="a bug upstream"):
+        with pytest.raises(StreamStopped, match="a bug upstream"):
             fold.open(APART)
         fold.label(t, [0, 1, 0])
         assert fold.audit(t)[-1].kind == "learned"
@@ -129,8 +128,9 @@ class TestAudits:
             again = Fold(loans())
             again.state = fold.state
             (event,) = again.audit(t, pair)
-            assert event.data["pair"] == [high, low]
-            assert event.data["gap"] == chances[high] - chances[low]
+            (pair,) = event.reports
+            assert pair.positions == (high, low)
+            assert pair.gap == chances[high] - chances[low]
 
     @pytest.mark.parametrize(("margin", "refused"), [(0.0, True), (1e-9, False)])
     def test_a_gap_up_to_alpha_less_the_margin_is_refused_with_the_reason(self, margin, refused):
@@ -153,7 +153,7 @@ class TestAudits:
                 fold.audit(t, (high, low))
             assert fold.state is before
         else:
-            assert fold.audit(t, (high, low))[0].data["verdict"] == "reported"
+            assert fold.audit(t, (high, low))[0].verdict == "reported"
 
     def test_equal_treatment_is_never_a_violation(self):
         fold = Fold()
@@ -186,7 +186,7 @@ class TestAudits:
                 fold.advance(t)
             else:
                 fold.do(Audit(t, verdict, "ann"))
-            reviewed[verdict] = seen(fold.state.rounds[t]).reviewed
+            reviewed[verdict] = fold.state.rounds[t].seen().reviewed
             fold.label(t, [0, 1, 0])
             assert fold.state.totals.learned == 1
             assert (fold.state.totals.cleared == 1) is (verdict == "none")
@@ -259,11 +259,11 @@ class TestWaits:
         assert fold.state.rounds[t].due(fold.state.waits) == pytest.approx(fold.clock.now + 60)
         fold.clock.forward(60)
         (expired,) = fold.advance(t)
-        assert (expired.kind, expired.data["verdict"], expired.data["by"]) == ("audited", "expired", "clock")
+        assert (expired.kind, expired.verdict, expired.by) == ("audited", "expired", "clock")
         fold.clock.forward(60)
         events = fold.advance(t)
         assert [event.kind for event in events] == ["labels_expired", "round_closed", "learned"]
-        assert events[0].data["outcome"] == "partial"
+        assert events[0].outcome == "partial"
         assert fold.state.totals.missing == 2
 
     def test_labels_that_never_came_at_all_are_expired_not_partial(self):
@@ -272,7 +272,7 @@ class TestWaits:
         fold.audit(t)
         fold.clock.forward(120)
         events = fold.advance(t)
-        assert events[0].data["outcome"] == events[1].data["labels"] == "expired"
+        assert events[0].outcome == events[1].labels == "expired"
 
     def test_a_round_may_be_discarded_at_the_end_of_its_waits(self):
         for waits in (Waits(audit=60, audit_end="discard", grace=0), Waits(label=60, label_end="discard", grace=0)):
@@ -285,7 +285,7 @@ class TestWaits:
             learner = fold.state.learner
             fold.clock.forward(60)
             closed = fold.advance(t)[-1]
-            assert (closed.kind, closed.data["learns"]) == ("round_closed", False)
+            assert (closed.kind, closed.learns) == ("round_closed", False)
             assert fold.state.learner is learner
             assert (fold.state.totals.learned, fold.state.totals.discarded, fold.state.outstanding) == (0, 1, 0)
 
@@ -349,17 +349,17 @@ class TestOverlap:
 
     def test_learning_happens_on_close_in_the_order_of_the_log(self):
         fold = self.play(loans(), (2, 3, 1))
-        learned = [event.data for event in fold.events if event.kind == "learned"]
-        assert [data["round"] for data in learned] == [2, 3, 1]
-        assert [data["version"] for data in learned] == [1, 2, 3]
+        learned = [event for event in fold.events if isinstance(event, Learned)]
+        assert [event.t for event in learned] == [2, 3, 1]
+        assert [event.version for event in learned] == [1, 2, 3]
 
     def test_delay_and_outstanding_rounds_are_recorded(self):
         fold = self.play(loans(), (2, 3, 1))
-        learned = [event.data for event in fold.events if event.kind == "learned"]
-        opened = [event.data for event in fold.events if event.kind == "round_opened"]
-        assert [data["outstanding"] for data in opened] == [0, 1, 2]
-        assert [data["delay"] for data in learned] == [0, 1, 2]
-        assert [data["outstanding"] for data in learned] == [2, 1, 0]
+        learned = [event for event in fold.events if isinstance(event, Learned)]
+        opened = [event for event in fold.events if isinstance(event, RoundOpened)]
+        assert [event.outstanding for event in opened] == [0, 1, 2]
+        assert [event.delay for event in learned] == [0, 1, 2]
+        assert [event.outstanding for event in learned] == [2, 1, 0]
         assert standing(fold.state)["delay"] == {"largest": 2, "mean": 1.0}
 
     @pytest.mark.parametrize("learner", [{}, {"learner": "hedge", "penalty": 5.0}])
@@ -430,7 +430,7 @@ class TestErasure:
         fold = learned_stream()
         checkpoint, erased = fold.do(Erase(["3.1"], [3], "root"))
         assert (checkpoint.kind, erased.kind) == ("learner_checkpointed", "person_erased")
-        again = fold.state.stream.load(checkpoint.data["learner"])
+        again = fold.state.stream.load(checkpoint.learner)
         for a, b in zip(again, fold.state.learner, strict=True):
             np.testing.assert_array_equal(a, b)
 
@@ -462,7 +462,7 @@ class TestErasure:
         fold.clock.forward(10)
         learned = fold.advance(t)[-1]
         assert learned.kind == "learned"
-        assert learned.data["dropped"] is True
+        assert learned.dropped is True
         assert fold.state.totals.reported == 0
 
     def test_a_log_without_the_erased_features_leads_to_the_same_state(self):
@@ -475,7 +475,8 @@ class TestErasure:
         state = State()
         for event in fold.events:
             kept = tuple(aside for aside in event.asides if aside.ref not in ("3.1", f"{t}.0"))
-            state = evolve(state, replace(event, asides=kept))
+            unread = {"rows": None} if isinstance(event, RoundOpened) else {}
+            state = replace(event, asides=kept, **unread).evolve(state)
         assert fingerprint(state) == fingerprint(fold.state)
 
     def test_nobody_is_not_erased(self):

@@ -1,0 +1,354 @@
+"""What follows from a command: events, or a refusal. Pure; nothing has happened yet.
+
+    decide(state, command, now) → Decision(events, after)
+
+A decision is a fold: each event is followed by what is true once it has happened (``event.evolve``), so nothing about a
+round is computed twice, and whoever makes the events durable knows the state after them.
+
+A round is opened, then audited (reported | cleared | skipped | expired) and labelled (complete | partial | expired) in
+either order, then closed, then learned. Rounds overlap freely and are learned in the order of the log.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from likewise.errors import ReportRefused, require
+from likewise.protocol import Floats
+from likewise.service.refusals import Conflict, StreamStopped, Unknown
+from likewise.service.stream.commands import (
+    Advance,
+    Audit,
+    ChangeWaits,
+    Command,
+    CorrectAudit,
+    CreateStream,
+    Erase,
+    ReceiveLabels,
+    RequestDecisions,
+    Resume,
+    RetractAudit,
+    Stop,
+)
+from likewise.service.stream.events import (
+    AuditCorrected,
+    Audited,
+    AuditRetracted,
+    Decided,
+    Event,
+    LabelsExpired,
+    LabelsLate,
+    LabelsReceived,
+    Learned,
+    LearnerCheckpointed,
+    PersonErased,
+    Resumed,
+    RoundClosed,
+    RoundOpened,
+    SettingsChanged,
+    Stopped,
+    StreamCreated,
+    seconds,
+    stamp,
+)
+from likewise.service.stream.events.audits import EXPIRED, OUTCOMES
+from likewise.service.stream.events.event import CLOCK
+from likewise.service.stream.learner import Deployed
+from likewise.service.stream.state import OpenRound, Pair, State
+
+VERDICTS = dict(zip(("pair", "none", "skip"), OUTCOMES, strict=True))
+"""What auditors answer, and what the log calls it."""
+
+
+class Decision:
+    """Events that follow from a command, and the state after them.
+
+    Attributes
+    ----------
+    events
+        In the order of the log.
+    after
+        The state after the last of them.
+    at, now
+        The time of the decision, as the log writes it and in seconds.
+    """
+
+    def __init__(self, state: State, now: float) -> None:
+        self.events: list[Event] = []
+        self.after = state
+        self.at = stamp(now)
+        # The log rounds times: what happens now must not lie before it.
+        self.now = max(now, seconds(self.at))
+
+    def add(self, event: Event) -> None:
+        """One more event."""
+        self.events.append(event)
+        self.after = event.evolve(self.after)
+
+
+def decide(state: State, command: Command, now: float) -> Decision:
+    """The events that follow from a command at time ``now`` (seconds); an error, and no event, if it is refused."""
+    if state.model is None and not isinstance(command, CreateStream):
+        raise Unknown("There is no such stream.")
+    decision = Decision(state, now)
+    _DECIDERS[type(command)](decision, command)
+    return decision
+
+
+# The stream -----------------------------------------------------------------------------------------------------------
+
+
+def _create(decision: Decision, command: CreateStream) -> None:
+    if decision.after.model is not None:
+        raise Conflict(f"There is a stream named {command.settings.name!r} already.")
+    settings = command.settings.to_dict()
+    decision.add(StreamCreated(at=decision.at, settings=settings, secret=command.secret, by=command.by))
+
+
+def _change(decision: Decision, command: ChangeWaits) -> None:
+    require(len(command.changes) > 0, "changes", "name at least one wait", dict(command.changes))
+    decision.add(SettingsChanged(at=decision.at, changes=dict(command.changes), by=command.by))
+
+
+def _stop(decision: Decision, command: Stop) -> None:
+    if decision.after.stopped is not None:
+        raise Conflict("The stream is stopped already.")
+    decision.add(Stopped(at=decision.at, reason=command.reason, by=command.by))
+
+
+def _resume(decision: Decision, command: Resume) -> None:
+    if decision.after.stopped is None:
+        raise Conflict("The stream is not stopped.")
+    decision.add(Resumed(at=decision.at, by=command.by))
+
+
+def _erase(decision: Decision, command: Erase) -> None:
+    """First the learner's state, from which the log can be read on once the person's features are gone."""
+    if not command.refs:
+        raise Unknown("There is no such person in this stream.")
+    state = decision.after
+    average = [] if state.average is None else state.average.tolist()
+    learner, version = state.stream.dump(state.learner), _policy(state).version
+    decision.add(LearnerCheckpointed(at=decision.at, version=version, learner=learner, average=average))
+    refs, rounds = tuple(command.refs), tuple(command.rounds)
+    decision.add(PersonErased(at=decision.at, erased=refs, rounds=rounds, by=command.by))
+
+
+# A round's beginning --------------------------------------------------------------------------------------------------
+
+
+def _request(decision: Decision, command: RequestDecisions) -> None:
+    state, people = decision.after, command.people
+    if state.stopped is not None:
+        raise StreamStopped(f"The stream is stopped until an administrator resumes it: {state.stopped}")
+    model, policy = state.stream, _policy(state)
+    _require_batch([person.person for person in people], model.settings.largest_batch)
+    rows = model.encode([person.content["features"] for person in people])
+    probabilities = model.probabilities(policy, rows)
+    drawn = zip(people, probabilities.tolist(), (command.thresholds < probabilities).tolist(), strict=True)
+    decision.add(
+        RoundOpened(
+            at=decision.at,
+            asides=tuple(people),
+            t=state.opened + 1,
+            version=policy.version,
+            policy=policy.hash,
+            outstanding=state.outstanding,
+            people=tuple(Decided(person.ref, person.commitment, p, int(yes)) for person, p, yes in drawn),
+            by=command.by,
+            rows=rows,
+        )
+    )
+
+
+def _require_batch(ids: Sequence[str | None], k: int) -> None:
+    require(1 <= len(ids) <= k, "people", f"be 1 to {k}", len(ids))
+    repeated = sorted({str(id) for id in ids if ids.count(id) > 1}) if len(set(ids)) < len(ids) else []
+    require(not repeated, "people", "hold nobody more than once", repeated[:3])
+
+
+def _policy(state: State) -> Deployed:
+    assert state.policy is not None, "a live stream knows its learner"
+    return state.policy
+
+
+# Labels ---------------------------------------------------------------------------------------------------------------
+
+
+def _receive(decision: Decision, command: ReceiveLabels) -> None:
+    round_ = decision.after.rounds.get(command.t)
+    if round_ is None:
+        require_past(decision.after, command.t)
+    ids, known = (command.ids, command.known) if round_ is None else (round_.ids, round_.known)
+    labels = _new_labels(command.t, command.labels, ids, known)
+    if not labels:
+        return
+    if round_ is None or round_.labels_expired:
+        decision.add(LabelsLate(at=decision.at, t=command.t, labels=labels, by=command.by))
+        return
+    decision.add(LabelsReceived(at=decision.at, t=command.t, labels=labels, by=command.by))
+    _close(decision, command.t)
+
+
+def _new_labels(
+    t: int, labels: Mapping[str, int], ids: Sequence[str | None], known: Sequence[float] | Floats
+) -> tuple[tuple[int, int], ...]:
+    """(position, label) of the labels that say something new, in the order of the batch."""
+    positions = {id: i for i, id in enumerate(ids) if id is not None}
+    require(len(labels) > 0, "labels", "hold at least one label", dict(labels))
+    unknown = sorted(set(labels) - set(positions))
+    require(not unknown, "labels", f"be for people of round {t}", unknown[:3])
+    new = []
+    for id, label in labels.items():
+        zero_or_one = isinstance(label, int) and not isinstance(label, bool) and label in (0, 1)
+        require(zero_or_one, "labels", "be 0 or 1", label if len(repr(label)) < 40 else type(label).__name__)
+        before = known[positions[id]]
+        if math.isnan(before):
+            new.append((positions[id], label))
+        elif before != label:
+            raise Conflict(f"The label of {id!r} in round {t} is known to be {before:.0f} and can't become {label}.")
+    return tuple(sorted(new))
+
+
+# The audit ------------------------------------------------------------------------------------------------------------
+
+
+def _audit(decision: Decision, command: Audit) -> None:
+    round_ = _open_round(decision.after, command.t)
+    if round_.verdict is not None:
+        late = round_.verdict.final
+        why = "its audit has expired" if late else f"it was {round_.verdict.outcome} by {round_.verdict.by}"
+        raise Conflict(f"Round {round_.t} can't be audited: {why}; one verdict per round.")
+    answer = _answer(command, round_.ids, round_.probabilities, decision.after.stream.settings.level)
+    decision.add(Audited(at=decision.at, t=command.t, **answer))
+    _close(decision, command.t)
+
+
+def _retract(decision: Decision, command: RetractAudit) -> None:
+    verdict = _open_round(decision.after, command.t).verdict
+    if verdict is None or verdict.final:
+        raise Conflict(f"Round {command.t} has no verdict to take back.")
+    if verdict.by != command.by and not command.anybodys:
+        raise Conflict(f"The verdict on round {command.t} is another auditor's.")
+    decision.add(AuditRetracted(at=decision.at, t=command.t, by=command.by))
+
+
+def _correct(decision: Decision, command: CorrectAudit) -> None:
+    state, round_ = decision.after, decision.after.rounds.get(command.t)
+    if round_ is not None and (round_.verdict is None or not round_.verdict.final):
+        raise Conflict(f"Round {command.t} is still open: audit it, or take its verdict back.")
+    require_past(state, command.t)
+    ids, probabilities = (command.ids, command.probabilities) if round_ is None else (round_.ids, round_.probabilities)
+    answer = _answer(command, ids, probabilities, state.stream.settings.level)
+    decision.add(AuditCorrected(at=decision.at, t=command.t, **answer))
+
+
+def _answer(
+    command: Audit | CorrectAudit, ids: Sequence[str | None], probabilities: Sequence[float] | Floats, level: float
+) -> dict[str, Any]:
+    """The fields of an event that holds an auditor's answer."""
+    require(command.verdict in VERDICTS, "verdict", f"be one of {list(VERDICTS)}", command.verdict)
+    reports: tuple[Pair, ...] = ()
+    if command.verdict == "pair":
+        reports = (_pair(command, ids, probabilities, level),)
+    else:
+        require(len(command.pair) == 0, "pair", f"be left out with the verdict {command.verdict!r}", command.pair)
+    return {
+        "verdict": VERDICTS[command.verdict],
+        "reports": reports,
+        "remark": None if command.remark is None else command.remark.promise(),
+        "asides": () if command.remark is None else (command.remark,),
+        "by": command.by,
+    }
+
+
+def _pair(
+    command: Audit | CorrectAudit, ids: Sequence[str | None], probabilities: Sequence[float] | Floats, level: float
+) -> Pair:
+    """The reported pair, ordered by the probabilities that were shown."""
+    two = len(command.pair) == 2 and command.pair[0] != command.pair[1]
+    known = two and set(command.pair) <= set(ids) - {None}
+    require(known, "pair", f"name two people of round {command.t}", command.pair)
+    first, second = (ids.index(id) for id in command.pair)
+    favoured, disfavoured = (first, second) if probabilities[first] >= probabilities[second] else (second, first)
+    gap = float(probabilities[favoured] - probabilities[disfavoured])
+    if gap <= level:
+        raise ReportRefused(
+            f"These two can't have been treated too differently: their probabilities differ by {gap:.4g}, and up to "
+            f"α − margin = {level:g} is allowed for any two people."
+        )
+    return Pair(favoured, disfavoured, gap)
+
+
+# A round's end --------------------------------------------------------------------------------------------------------
+
+
+def _advance(decision: Decision, command: Advance) -> None:
+    """Time has passed: what was due expires, and the round closes if it may."""
+    t, waits = command.t, decision.after.waits
+    round_ = decision.after.rounds.get(t)
+    if round_ is None:
+        return
+    if round_.audit_due(waits) <= decision.now:
+        decision.add(Audited(at=decision.at, t=t, verdict=EXPIRED, reports=(), remark=None, by=CLOCK))
+    if round_.labels_due(waits) <= decision.now:
+        outcome = "partial" if round_.any_label else "expired"
+        decision.add(LabelsExpired(at=decision.at, t=t, outcome=outcome, missing=round_.missing))
+    _close(decision, t)
+
+
+def _close(decision: Decision, t: int) -> None:
+    """Close a round if it may, and let the learner learn from it unless it is discarded."""
+    state = decision.after
+    round_, waits = state.rounds[t], state.waits
+    if round_.verdict is None or round_.labelled is None or not round_.may_close(waits, decision.now):
+        return
+    audit, labels, learns = round_.verdict.outcome, round_.labelled, round_.teaches(waits)
+    decision.add(RoundClosed(at=decision.at, t=t, audit=audit, labels=labels, learns=learns))
+    if learns:
+        decision.add(_learned(state, round_, decision))
+
+
+def _learned(state: State, round_: OpenRound, decision: Decision) -> Learned:
+    version = _policy(state).version
+    return Learned(
+        at=decision.at,
+        t=round_.t,
+        version=version + 1,
+        penalty=float(state.stream.learner.penalty_at(state.learner)),
+        delay=version - round_.version,
+        outstanding=state.outstanding - 1,
+        waited=round(decision.now - round_.opened_at, 6),
+        dropped=round_.reports_erased,
+    )
+
+
+def _open_round(state: State, t: int) -> OpenRound:
+    """A round that is still open, or the reason why it isn't."""
+    if t not in state.rounds:
+        require_past(state, t)
+        raise Conflict(f"Round {t} is closed; what is said of it now is a correction.")
+    return state.rounds[t]
+
+
+def require_past(state: State, t: int) -> None:
+    """Refuse a round that was never opened."""
+    if not 1 <= t <= state.opened:
+        raise Unknown(f"There is no round {t}; the last one is {state.opened}.")
+
+
+_DECIDERS: dict[type, Callable[[Decision, Any], None]] = {
+    CreateStream: _create,
+    RequestDecisions: _request,
+    ReceiveLabels: _receive,
+    Audit: _audit,
+    RetractAudit: _retract,
+    CorrectAudit: _correct,
+    Advance: _advance,
+    ChangeWaits: _change,
+    Stop: _stop,
+    Resume: _resume,
+    Erase: _erase,
+}

@@ -1,0 +1,45 @@
+"""Events: facts of a stream, in the past tense, as they were. The log of them is the only truth.
+
+One class for each kind, which says what stands in the log, what it does to the state, what it adds to the view of a
+round, and when it may follow: ``lifecycle`` (of the stream), ``rounds``, ``labels``, ``audits``. What they share, and
+the table of kinds, stands in ``event``.
+"""
+
+from likewise.service.stream.events.audits import AuditCorrected, Audited, AuditRetracted
+from likewise.service.stream.events.event import KINDS, Aside, Event, Promise, read_event, seconds, stamp
+from likewise.service.stream.events.labels import LabelsExpired, LabelsLate, LabelsReceived
+from likewise.service.stream.events.lifecycle import (
+    LearnerCheckpointed,
+    PersonErased,
+    Resumed,
+    SettingsChanged,
+    Stopped,
+    StreamCreated,
+)
+from likewise.service.stream.events.rounds import Decided, Learned, RoundClosed, RoundOpened
+
+__all__ = [
+    "KINDS",
+    "Aside",
+    "AuditCorrected",
+    "AuditRetracted",
+    "Audited",
+    "Decided",
+    "Event",
+    "LabelsExpired",
+    "LabelsLate",
+    "LabelsReceived",
+    "Learned",
+    "LearnerCheckpointed",
+    "PersonErased",
+    "Promise",
+    "Resumed",
+    "RoundClosed",
+    "RoundOpened",
+    "SettingsChanged",
+    "Stopped",
+    "StreamCreated",
+    "read_event",
+    "seconds",
+    "stamp",
+]

@@ -1,0 +1,148 @@
+"""The audit of a round: a verdict, taken back within its grace time, or corrected later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from likewise.protocol import Floats
+from likewise.service.stream.events.event import CLOCK, Promise, RoundEvent, each, kind
+from likewise.service.stream.events.rounds import SLACK
+from likewise.service.stream.memory import Memory
+from likewise.service.stream.state import Pair, State, Verdict
+
+OUTCOMES = ("reported", "cleared", "skipped")
+"""What an auditor's answer is called in the log: a pair, none, skip."""
+EXPIRED = "expired"
+"""What an audit is called that nobody made in time."""
+REMARK = {"read": lambda value: None if value is None else Promise(**value)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer(RoundEvent):
+    """What somebody said of a round.
+
+    Attributes
+    ----------
+    verdict
+        reported, cleared, skipped, or expired if nobody looked in time.
+    reports
+        The pairs, favoured first, with their gaps; none unless the verdict is "reported".
+    remark
+        A promise of the auditor's reason and note, if there is one.
+    """
+
+    verdict: str
+    reports: tuple[Pair, ...] = field(metadata=each(Pair))
+    remark: Promise | None = field(metadata=REMARK)
+    by: str
+
+    @property
+    def refs(self) -> list[str]:
+        """The reference of the remark."""
+        return [] if self.remark is None else [self.remark.ref]
+
+    def told(self, view: dict[str, Any]) -> dict[str, Any]:
+        """The answer in plain values, with the auditor's words where they are still there."""
+        words: dict[str, Any] = self.asides[0].content if self.asides else {}
+        people = view["people"]
+        pair = [people[position]["id"] for report in self.reports[:1] for position in report.positions]
+        return {
+            "verdict": self.verdict,
+            "by": self.by,
+            "at": self.at,
+            "pair": pair,
+            "gap": self.reports[0].gap if self.reports else None,
+            "reason": words.get("reason", ""),
+            "note": words.get("note", ""),
+        }
+
+    def wrong(self, probabilities: Floats, erased: frozenset[int], level: float) -> str:
+        """Pairs if and only if something is reported; each favoured first, and far enough apart."""
+        if self.verdict not in OUTCOMES:
+            return f"has the verdict {self.verdict!r}"
+        if (self.verdict == "reported") != bool(self.reports):
+            return f"has the verdict {self.verdict!r} with {len(self.reports)} pairs"
+        return next((why for pair in self.reports if (why := _wrong_pair(pair, probabilities, erased, level))), "")
+
+
+def _wrong_pair(pair: Pair, probabilities: Floats, erased: frozenset[int], level: float) -> str:
+    if not all(isinstance(i, int) and 0 <= i < len(probabilities) and i not in erased for i in pair.positions):
+        return "reports people who are not in its round"
+    gap = float(probabilities[pair.favoured] - probabilities[pair.disfavoured])
+    return "" if gap == pair.gap and gap > level else f"reports a gap of {pair.gap}, which was {gap}"
+
+
+@kind
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audited(_Answer):
+    """An auditor looked at an open round and answered; or its wait ended and nobody had."""
+
+    kind: ClassVar[str] = "audited"
+
+    def evolve(self, state: State) -> State:
+        """The round has a verdict."""
+        verdict = Verdict(self.verdict, self.time, self.by, self.reports)
+        return state.with_round(replace(self.round(state), verdict=verdict))
+
+    def tell(self, view: dict[str, Any]) -> None:
+        """The verdict."""
+        view["audit"] = self.told(view)
+
+    def objection(self, state: State, memory: Memory) -> str:
+        """One verdict for each round, by an auditor, or by the clock once the wait is over."""
+        round_ = self.round(state)
+        if round_.verdict is not None or round_.closed:
+            return "is a second verdict on its round"
+        if self.verdict == EXPIRED:
+            due = round_.audit_due(state.waits) <= self.time + SLACK and self.by == CLOCK
+            return "" if due and not self.reports else "ends a wait for an audit that is not over"
+        return self.wrong(round_.probabilities, round_.erased, state.stream.settings.level)
+
+
+@kind
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRetracted(RoundEvent):
+    """Somebody took a verdict back before its round was closed."""
+
+    kind: ClassVar[str] = "audit_retracted"
+    by: str
+
+    def evolve(self, state: State) -> State:
+        """The round waits for a verdict again."""
+        return state.with_round(replace(self.round(state), verdict=None, retracted_at=self.time))
+
+    def tell(self, view: dict[str, Any]) -> None:
+        """That there is no verdict any more."""
+        view["audit"] = None
+        view["retracted"] += 1
+
+    def objection(self, state: State, memory: Memory) -> str:
+        """There must be a verdict, and time must not have made it final."""
+        verdict = self.round(state).verdict
+        return "retracts a verdict, but the round has none" if verdict is None or verdict.final else ""
+
+
+@kind
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditCorrected(_Answer):
+    """What somebody says later that an audit should have been: recorded, never silently unlearned."""
+
+    kind: ClassVar[str] = "audit_corrected"
+
+    def evolve(self, state: State) -> State:
+        """It is counted."""
+        return state.counted(corrected=1)
+
+    def tell(self, view: dict[str, Any]) -> None:
+        """One more correction."""
+        view["corrections"].append(self.told(view))
+
+    def objection(self, state: State, memory: Memory) -> str:
+        """A round that can still be audited isn't corrected."""
+        round_, level = state.rounds.get(self.t), state.stream.settings.level
+        if round_ is None:
+            return self.wrong(memory.rounds[self.t].probabilities, frozenset(), level)
+        if round_.verdict is None or not round_.verdict.final:
+            return "corrects a round that can still be audited"
+        return self.wrong(round_.probabilities, round_.erased, level)

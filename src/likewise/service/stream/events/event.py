@@ -1,0 +1,230 @@
+"""What every event has: a kind, a time, fields that stand in the log, and three things that it says of itself.
+
+    event.evolve(state)              → state    what is the case after it; never refuses
+    event.tell(view)                            what it adds to the view of its round, if it is about one
+    event.objection(state, memory)   → text     why it can't follow those before it; "" if it can
+
+A kind is one frozen dataclass, so that everything about it stands in one place. What may have to be erased one day (who
+a person is, their features, an auditor's free words) never enters the log: it is an ``Aside``, kept beside it under a
+random reference, and the event holds a salted commitment to it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, ClassVar, TypeVar
+
+from likewise.errors import InvalidParameter
+from likewise.service.canonical import commitment
+from likewise.service.stream.memory import Memory
+from likewise.service.stream.state import OpenRound, State
+
+VERSION = 2
+"""Of the layout of events; the log carries the one that an event was written in."""
+CLOCK = "clock"
+"""Who acts when only time has passed."""
+Kind = TypeVar("Kind", bound="type[Event]")
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What an event says of something that is kept beside the log: where it is, and a commitment to it."""
+
+    ref: str
+    commitment: str
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """What is kept beside the log, so that it can be erased.
+
+    Attributes
+    ----------
+    ref
+        A random reference; the only name that the log knows.
+    kind
+        "person" (content: id and features) or "remark" (content: an auditor's reason and note).
+    t
+        The round that it belongs to.
+    salt
+        32 random bytes, in hexadecimal digits.
+    content
+        Plain JSON values.
+    """
+
+    ref: str
+    kind: str
+    t: int
+    salt: str
+    content: dict[str, Any]
+
+    @property
+    def commitment(self) -> str:
+        """What the log holds of it: binding, and silent once the salt is gone."""
+        return commitment(self.salt, self.content)
+
+    @property
+    def person(self) -> str | None:
+        """The id of the person, where it is about one."""
+        return str(self.content["id"]) if self.kind == "person" else None
+
+    def promise(self) -> Promise:
+        """The part of an event that stands for it."""
+        return Promise(self.ref, self.commitment)
+
+
+IN_MEMORY = {"logged": False}
+"""Marks a field that never enters the log: it is known only while the event is in memory."""
+NUMBER = {"read": float}
+"""Marks a field that is a float, also where the log spells it as a whole number."""
+TUPLE = {"read": tuple}
+"""Marks a field that is a tuple of plain values."""
+
+
+def each(part: type) -> dict[str, Any]:
+    """Marks a field that holds some parts, each an object in the log."""
+    return {"read": lambda values: tuple(part(**value) for value in values)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event(ABC):
+    """A fact of a stream, in the past tense, as it was. The log of them is the only truth.
+
+    Attributes
+    ----------
+    at
+        When: UTC, ISO 8601, to the microsecond.
+    asides
+        What the event commits to, as far as it is still there.
+    """
+
+    kind: ClassVar[str]
+    """Its name in the log."""
+    alone: ClassVar[bool] = True
+    """Whether it may stand alone; otherwise another event must have announced it (``announces``)."""
+    at: str = field(metadata=IN_MEMORY)
+    asides: tuple[Aside, ...] = field(default=(), compare=False, metadata=IN_MEMORY)
+
+    @property
+    def about(self) -> int | None:
+        """The round that it is about, if it is about one."""
+        return None
+
+    @property
+    def touches(self) -> Sequence[int]:
+        """The rounds that it changes something about."""
+        return () if self.about is None else (self.about,)
+
+    @property
+    def refs(self) -> list[str]:
+        """The references of everything that the event commits to."""
+        return []
+
+    @property
+    def announces(self) -> tuple[str, int | None] | None:
+        """Kind and round of the event that must directly follow, where two are written together."""
+        return None
+
+    @property
+    def time(self) -> float:
+        """Seconds since 1970."""
+        return seconds(self.at)
+
+    @abstractmethod
+    def evolve(self, state: State) -> State:
+        """The state after it."""
+
+    def objection(self, state: State, memory: Memory) -> str:
+        """Why it can't follow, as an outsider can tell from the log alone; "" if it can."""
+        return ""
+
+    def data(self) -> dict[str, Any]:
+        """What stands in the log: plain JSON values."""
+        return {name: _plain(getattr(self, name)) for name in _logged(type(self))}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundEvent(Event):
+    """An event about one round."""
+
+    t: int
+
+    @property
+    def about(self) -> int:
+        """The round that it is about."""
+        return self.t
+
+    def round(self, state: State) -> OpenRound:
+        """The round that it is about, which is open."""
+        return state.rounds[self.t]
+
+    @abstractmethod
+    def tell(self, view: dict[str, Any]) -> None:
+        """Add what it says to the view of its round."""
+
+
+KINDS: dict[str, type[Event]] = {}
+"""Every kind of event, by its name in the log."""
+
+
+def kind(cls: Kind) -> Kind:
+    """Make a class known as a kind of event."""
+    KINDS[cls.kind] = cls
+    return cls
+
+
+def read_event(kind: str, data: Mapping[str, Any], at: str, asides: tuple[Aside, ...] = ()) -> Event:
+    """An event from what stands in the log; a sentence if it is no event.
+
+    Examples
+    --------
+    >>> read_event("stopped", {"reason": "lunch", "by": "ann"}, stamp(0)).data()
+    {'reason': 'lunch', 'by': 'ann'}
+    """
+    cls = KINDS.get(kind)
+    if cls is None:
+        raise InvalidParameter(f"`kind` must be one of {sorted(KINDS)}, got {kind!r}.")
+    readers = _logged(cls)
+    if data.keys() != readers.keys():
+        raise InvalidParameter(f"An event of the kind {kind} must hold {sorted(readers)}, got {sorted(data)}.")
+    values = {name: value if (read := readers[name]) is None else read(value) for name, value in data.items()}
+    return cls(at=at, asides=asides, **values)
+
+
+_FIELDS: dict[type, dict[str, Callable[[Any], Any] | None]] = {}
+
+
+def _logged(cls: type[Event]) -> dict[str, Callable[[Any], Any] | None]:
+    """The fields of a kind that stand in the log, and how each is read."""
+    if cls not in _FIELDS:
+        fields = [one for one in dataclasses.fields(cls) if one.metadata.get("logged", True)]
+        _FIELDS[cls] = {one.name: one.metadata.get("read") for one in fields}
+    return _FIELDS[cls]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(part) for part in value]
+    if dataclasses.is_dataclass(value):
+        return {part.name: _plain(getattr(value, part.name)) for part in dataclasses.fields(value)}
+    return value
+
+
+def stamp(now: float) -> str:
+    """A time of the clock as it stands in the log.
+
+    Examples
+    --------
+    >>> stamp(0.25)
+    '1970-01-01T00:00:00.250000+00:00'
+    """
+    return datetime.fromtimestamp(now, UTC).isoformat(timespec="microseconds")
+
+
+def seconds(at: str) -> float:
+    """A time of the log in seconds since 1970."""
+    return datetime.fromisoformat(at).timestamp()

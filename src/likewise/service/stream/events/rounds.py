@@ -1,0 +1,291 @@
+"""The beginning and the end of a round: opened with its decisions, closed, and learned."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from likewise.protocol import Round, Rows
+from likewise.reduction import error, signed_weights
+from likewise.service.stream.events.event import IN_MEMORY, NUMBER, RoundEvent, each, kind
+from likewise.service.stream.memory import Memory, PastRound
+from likewise.service.stream.state import OpenRound, State, Totals
+
+SLACK = 1e-3
+"""Seconds by which a time in the log may differ from the clock's, which it rounds."""
+TOLERANCE = 1e-9
+"""How far probabilities and penalties may be from those of another machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One person of a round: a promise of who they are, their probability, and the decision drawn from it."""
+
+    ref: str
+    commitment: str
+    probability: float
+    decision: int
+
+
+@kind
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundOpened(RoundEvent):
+    """Somebody asked for decisions about a batch of people, and got them.
+
+    Attributes
+    ----------
+    version, policy
+        Number and hash of the policy that was deployed.
+    outstanding
+        Rounds that were open before this one.
+    people
+        The batch.
+    rows
+        The people as the class of hypotheses needs them, where whoever made the event has encoded them already.
+    """
+
+    kind: ClassVar[str] = "round_opened"
+    version: int
+    policy: str
+    outstanding: int
+    people: tuple[Decided, ...] = field(metadata=each(Decided))
+    by: str
+    rows: Rows | None = field(default=None, compare=False, metadata=IN_MEMORY)
+
+    @property
+    def refs(self) -> list[str]:
+        """The references of its people."""
+        return [person.ref for person in self.people]
+
+    def evolve(self, state: State) -> State:
+        """The round is open, and the policy deployed for it counts in the average."""
+        shown = {aside.ref: aside for aside in self.asides}
+        refs = tuple(self.refs)
+        round_ = OpenRound(
+            t=self.t,
+            opened_at=self.time,
+            version=self.version,
+            refs=refs,
+            ids=tuple(shown[ref].person if ref in shown else None for ref in refs),
+            rows=self._encoded(state) if self.rows is None else self.rows,
+            probabilities=np.array([person.probability for person in self.people], dtype=float),
+            labels=np.full(len(refs), np.nan),
+            lost=frozenset(i for i, ref in enumerate(refs) if ref not in shown),
+        )
+        average = None
+        if state.average is not None and state.policy is not None:
+            average = state.average + state.policy.weights
+        return replace(state.with_round(round_), opened=self.t, average=average)
+
+    def _encoded(self, state: State) -> Rows:
+        """The people whose features are still there; neutral rows for the others."""
+        features = {aside.ref: aside.content["features"] for aside in self.asides}
+        known = [i for i, person in enumerate(self.people) if person.ref in features]
+        rows = state.stream.neutral(len(self.people))
+        if known:
+            rows[known] = state.stream.encode([features[self.people[i].ref] for i in known])
+        return rows
+
+    def tell(self, view: dict[str, Any]) -> None:
+        """Everything that is known of a round when it is opened."""
+        shown = {aside.ref: aside.content for aside in self.asides}
+        people = [
+            {
+                "id": shown.get(person.ref, {}).get("id"),
+                "features": shown.get(person.ref, {}).get("features"),
+                "probability": person.probability,
+                "decision": person.decision,
+                "label": None,
+                "late_label": None,
+            }
+            for person in self.people
+        ]
+        view |= {
+            "round": self.t,
+            "status": "open",
+            "opened_at": self.at,
+            "by": self.by,
+            "policy_version": self.version,
+            "policy": self.policy,
+            "outstanding": self.outstanding,
+            "people": people,
+            "labels": None,
+            "audit": None,
+            "retracted": 0,
+            "corrections": [],
+            "learned": None,
+        }
+
+    def objection(self, state: State, memory: Memory) -> str:
+        """Rounds are numbered, deploy the current policy, and give everybody what that policy gives them."""
+        if state.stopped is not None:
+            return "opens a round while the stream is stopped"
+        if (self.t, self.outstanding) != (state.opened + 1, state.outstanding):
+            return f"should open round {state.opened + 1} with {state.outstanding} outstanding"
+        if self.version != state.totals.learned:
+            return f"should deploy policy {state.totals.learned}, not {self.version}"
+        if memory.policies.setdefault(self.version, self.policy) != self.policy:
+            return f"deploys a policy {self.version} that is not the one deployed before"
+        if not 1 <= len(self.people) <= state.stream.settings.largest_batch:
+            return f"opens a round of {len(self.people)} people"
+        ids = {aside.ref: aside.person for aside in self.asides}
+        for person in self.people:
+            if wrong := _decision(person, ids.get(person.ref), memory):
+                return wrong
+        return self._probabilities(state)
+
+    def _probabilities(self, state: State) -> str:
+        """The probabilities of those whose features are still there follow from the policy, if it is known."""
+        features = {aside.ref: aside.content["features"] for aside in self.asides}
+        known = [person for person in self.people if person.ref in features]
+        if state.policy is None or not known:
+            return ""
+        model = state.stream
+        rows = model.encode([model.settings.person(features[person.ref]) for person in known])
+        shown = np.array([person.probability for person in known])
+        worst = float(np.abs(model.probabilities(state.policy, rows) - shown).max())
+        return "" if worst <= TOLERANCE else f"shows probabilities that differ from the policy's by {worst:.3g}"
+
+
+def _decision(person: Decided, id: str | None, memory: Memory) -> str:
+    """A decision is u < π with one u in [0, 1) for each person: a rising π never turns a yes into a no."""
+    p, decision = person.probability, person.decision
+    if not 0 <= p <= 1 or decision not in (0, 1) or (p in (0, 1) and decision != p):
+        return f"decides {decision} at the probability {p}"
+    if id is None:
+        return ""
+    no, yes = memory.limits.get(id, (-math.inf, math.inf))
+    no, yes = (no, min(yes, p)) if decision else (max(no, p), yes)
+    memory.limits[id] = no, yes
+    return "" if no < yes else f"answers a person differently than before: no at {no}, yes at {yes}"
+
+
+@kind
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundClosed(RoundEvent):
+    """Audit and labels of a round were settled: what became of them, and whether the learner learns from it."""
+
+    kind: ClassVar[str] = "round_closed"
+    audit: str
+    labels: str
+    learns: bool
+
+    @property
+    def announces(self) -> tuple[str, int | None] | None:
+        """That it is learned, unless it is discarded."""
+        return (Learned.kind, self.t) if self.learns else None
+
+    def evolve(self, state: State) -> State:
+        """Wait for the learner, or leave."""
+        if self.learns:
+            return state.with_round(replace(self.round(state), closed=True))
+        return state.without_round(self.t).counted(discarded=1)
+
+    def tell(self, view: dict[str, Any]) -> None:
+        """How it was closed."""
+        view["status"] = "closed" if self.learns else "discarded"
+        view["labels"] = self.labels
+
+    def objection(self, state: State, memory: Memory) -> str:
+        """A round closes when audit and labels are settled, as they were."""
+        round_ = self.round(state)
+        if round_.closed or round_.verdict is None or not round_.may_close(state.waits, self.time + SLACK):
+            return "closes a round that may not close yet"
+        outcome, labelled, learns = round_.verdict.outcome, round_.labelled, round_.teaches(state.waits)
+        if (self.audit, self.labels, self.learns) != (outcome, labelled, learns):
+            end = "learned" if learns else "discarded"
+            return f"should close a round that was {outcome} with labels {labelled}, to be {end}"
+        memory.rounds[self.t] = PastRound(round_.probabilities, round_.known)
+        return ""
+
+
+@kind
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learned(RoundEvent):
+    """The learner learned from a closed round.
+
+    Attributes
+    ----------
+    version
+        Of the policy after it.
+    penalty
+        C: what a report weighs in this round.
+    delay
+        Rounds learned since the round's policy was deployed.
+    outstanding
+        Rounds that are left open.
+    waited
+        Seconds since the round was opened.
+    dropped
+        Whether a report was not learned since somebody in it was erased.
+    """
+
+    kind: ClassVar[str] = "learned"
+    alone: ClassVar[bool] = False
+    version: int
+    penalty: float = field(metadata=NUMBER)
+    delay: int
+    outstanding: int
+    waited: float = field(metadata=NUMBER)
+    dropped: bool
+
+    def evolve(self, state: State) -> State:
+        """The learner's update, charged with the probabilities that were shown in the round."""
+        round_, model = self.round(state), state.stream
+        seen = round_.seen()
+        totals = self._added(state.totals, round_, seen, model.settings.costs)
+        after = replace(state.without_round(self.t), totals=totals)
+        if state.learner is None or round_.lost:
+            # Somebody was erased after this round was learned: the next checkpoint says what the learner knew.
+            return replace(after, learner=None, policy=None)
+        learner = model.learner.update(state.learner, seen)
+        return replace(after, learner=learner, policy=model.deploy(learner))
+
+    def _added(self, totals: Totals, round_: OpenRound, seen: Round, costs: tuple[float, float]) -> Totals:
+        y, probabilities = seen.batch.y, seen.probabilities
+        s = signed_weights(y, seen.report, self.penalty, costs)
+        outcome = "skipped" if round_.reports_erased or round_.verdict is None else round_.verdict.outcome
+        return totals._replace(
+            learned=totals.learned + 1,
+            people=totals.people + len(y),
+            missing=totals.missing + int(np.isnan(y).sum()),
+            errors=totals.errors + error(probabilities, y, costs),
+            charged=totals.charged + float(s @ probabilities),
+            penalties=totals.penalties + (self.penalty if seen.report is not None else 0.0),
+            delay_sum=totals.delay_sum + self.delay,
+            delay_max=max(totals.delay_max, self.delay),
+            **{outcome: getattr(totals, outcome) + 1},
+        )
+
+    def tell(self, view: dict[str, Any]) -> None:
+        """When it was learned, and how."""
+        view["status"] = "learned"
+        names = ("version", "penalty", "delay", "outstanding", "waited", "dropped")
+        view["learned"] = {name: getattr(self, name) for name in names} | {"at": self.at}
+
+    def objection(self, state: State, memory: Memory) -> str:
+        """Every number follows from the state; the penalty from the learner, if that is known."""
+        round_, learned = self.round(state), state.totals.learned
+        expected = {
+            "version": learned + 1,
+            "delay": learned - round_.version,
+            "outstanding": state.outstanding - 1,
+            "dropped": round_.reports_erased,
+        }
+        for name, value in expected.items():
+            if getattr(self, name) != value:
+                return f"should have {name} = {value}, not {getattr(self, name)}"
+        waited = self.time - round_.opened_at
+        if abs(self.waited - waited) > SLACK:
+            return f"should have waited = {waited:.6f}"
+        return self._penalty(state, round_)
+
+    def _penalty(self, state: State, round_: OpenRound) -> str:
+        if state.policy is None or round_.lost:
+            return ""
+        penalty = float(state.stream.learner.penalty_at(state.learner))
+        same = math.isclose(self.penalty, penalty, rel_tol=TOLERANCE)
+        return "" if same else f"should have penalty = {penalty}, not {self.penalty}"

@@ -1,0 +1,37 @@
+"""What the rules remember: of rounds that have left the state, and of policies and people seen before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from likewise.protocol import Floats
+
+
+class PastRound(NamedTuple):
+    """What later events may still say something about, of a round that is closed."""
+
+    probabilities: Floats
+    labels: Floats
+
+
+@dataclass
+class Memory:
+    """What was seen so far in a log that is checked event by event.
+
+    Attributes
+    ----------
+    rounds
+        The closed rounds, by number.
+    policies
+        The hash of each policy that was deployed, by version.
+    limits
+        For each person the highest probability that was answered with no and the lowest that was answered with yes.
+    announced
+        Kind and round of the event that must come next, where two are written together.
+    """
+
+    rounds: dict[int, PastRound] = field(default_factory=dict)
+    policies: dict[int, str] = field(default_factory=dict)
+    limits: dict[str, tuple[float, float]] = field(default_factory=dict)
+    announced: tuple[str, int | None] | None = None

@@ -1,0 +1,116 @@
+"""Events as types: what stands in the log comes back as it was, and everything about a kind is in its class."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from loans import Fold, far_apart, fingerprint, loans
+
+from likewise.errors import InvalidParameter
+from likewise.service.canonical import dumps
+from likewise.service.stream import commands
+from likewise.service.stream.events import KINDS, Event, RoundOpened, Stopped, read_event, seconds, stamp
+from likewise.service.stream.events.event import RoundEvent
+from likewise.service.stream.settings import Waits
+from likewise.service.stream.state import State
+
+APART = np.array([[0.05, 0.5], [0.95, 0.5], [0.5, 0.05]])
+
+
+@pytest.fixture(scope="module")
+def lived():
+    """The events of a stream in which every kind happens."""
+    fold = Fold(loans(waits=Waits(audit=60, label=90, grace=5)))
+    for i in range(30):
+        t, probabilities = fold.open(APART)
+        fold.label(t, [0, 1, 0] if i % 3 else [0, np.nan, np.nan])
+        high, low = far_apart(probabilities)
+        if i % 4 == 3:
+            pass  # nobody looks
+        elif probabilities[high] - probabilities[low] > 0.1:
+            fold.audit(t, (high, low))
+        else:
+            fold.audit(t)
+        if i == 5:
+            fold.do(commands.RetractAudit(t, "ann"))
+        fold.clock.forward(100)
+        fold.advance(t)
+        if i == 6:
+            fold.do(commands.ReceiveLabels(t, {"1": 1, "2": 0}, "d", ids=("0", "1", "2"), known=(0, np.nan, np.nan)))
+    shown = {"ids": ("0", "1", "2"), "probabilities": (0.5, 0.5, 0.5)}
+    fold.do(commands.CorrectAudit(2, "skip", "bob", **shown))
+    fold.do(commands.ChangeWaits({"grace": 0}, "root"))
+    fold.do(commands.Stop("lunch", "root"))
+    fold.do(commands.Resume("root"))
+    fold.do(commands.Erase(["3.1"], [3], "root"))
+    return fold
+
+
+def test_every_kind_happened(lived):
+    assert {event.kind for event in lived.events} == set(KINDS)
+
+
+def test_what_stands_in_the_log_comes_back_as_it_was(lived):
+    for event in lived.events:
+        written = json.loads(dumps(event.data()))
+        again = read_event(event.kind, written, event.at, event.asides)
+        assert type(again) is type(event)
+        assert again == event
+        assert dumps(again.data()) == dumps(event.data())
+
+
+def test_a_log_that_was_read_leads_to_the_same_state(lived):
+    state = State()
+    for event in lived.events:
+        state = read_event(event.kind, json.loads(dumps(event.data())), event.at, event.asides).evolve(state)
+    assert fingerprint(state) == fingerprint(lived.state)
+
+
+def test_nobody_is_encoded_again_who_was_encoded_when_deciding(lived, monkeypatch):
+    kind = type(lived.state.stream)
+    calls, encode = [], kind.encode
+    monkeypatch.setattr(kind, "encode", lambda self, people: calls.append(people) or encode(self, people))
+    fold = Fold()
+    fold.open(APART)
+    assert len(calls) == 1
+    (opened,) = (event for event in fold.events if isinstance(event, RoundOpened))
+    encoded = replace(opened, rows=None).evolve(Fold().state).rounds[1].rows
+    assert np.array_equal(encoded, fold.state.rounds[1].rows)
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_an_event_with_other_fields_is_refused(lived, kind):
+    event = next(event for event in lived.events if event.kind == kind)
+    data = event.data()
+    with pytest.raises(InvalidParameter, match=f"An event of the kind {kind} must hold"):
+        read_event(kind, data | {"more": 1}, event.at)
+    name = sorted(data)[0]
+    with pytest.raises(InvalidParameter, match="must hold"):
+        read_event(kind, {other: data[other] for other in data if other != name}, event.at)
+
+
+def test_an_unknown_kind_is_refused_by_name():
+    with pytest.raises(InvalidParameter, match=r"`kind` must be one of .* got 'noted'"):
+        read_event("noted", {}, stamp(0))
+
+
+def test_every_kind_is_a_frozen_class_that_says_what_it_does():
+    for kind, cls in KINDS.items():
+        assert cls.kind == kind
+        assert cls.__doc__
+        assert "evolve" in vars(cls), "what it does to the state"
+        if issubclass(cls, RoundEvent):
+            assert "tell" in vars(cls), "what it adds to the view of a round"
+    event: Event = Stopped(at=stamp(0), reason="lunch", by="ann")
+    with pytest.raises(AttributeError):
+        event.reason = "dinner"
+
+
+def test_a_time_of_the_log_is_that_of_the_clock_to_the_microsecond():
+    rng = np.random.default_rng(0)
+    for now in [0.0, 0.25, 1_700_000_000.0000005, *(1.7e9 + 1e9 * rng.random(200))]:
+        assert abs(seconds(stamp(now)) - now) <= 1e-6
+        assert stamp(seconds(stamp(now))) == stamp(now)
