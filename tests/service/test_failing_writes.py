@@ -11,8 +11,7 @@ import pytest
 from loans import drawn, loans
 from serving import until
 
-from likewise.service.engine import TOGETHER
-from likewise.service.live.streams import Task
+from likewise.service.live.stream import TOGETHER, Task
 from likewise.service.refusals import Unavailable
 from likewise.service.stream import commands
 from likewise.service.stream.settings import Waits

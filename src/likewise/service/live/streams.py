@@ -1,0 +1,50 @@
+"""The live streams of a store, by name."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from likewise.service.live.stream import LiveStream
+from likewise.service.log import Store
+from likewise.service.refusals import Unknown
+
+
+class Streams:
+    """The live streams of a store, each read when it is first asked for.
+
+    A lock of its own guards the names; nobody takes another one, or waits, while holding it.
+    """
+
+    def __init__(self, store: Store, check: Callable[[str], None] = lambda name: None) -> None:
+        self._store = store
+        self._check = check
+        self._lock = threading.Lock()
+        self._live: dict[str, LiveStream] = {}
+
+    def names(self) -> list[str]:
+        """The streams there are."""
+        return self._store.streams()
+
+    def loaded(self) -> list[LiveStream]:
+        """The streams that were asked for so far."""
+        with self._lock:
+            return [live for live in self._live.values() if live.loaded]
+
+    def known(self, name: str) -> LiveStream | None:
+        """A stream that was read before; None says nothing about whether there is one."""
+        live = self._live.get(name)
+        return live if live is not None and live.loaded and live.latest.seq > 0 else None
+
+    def get(self, name: str, *, create: bool = False) -> LiveStream:
+        """A stream, read up to the head of its log; a new one only if ``create``."""
+        with self._lock:
+            live = self._live.get(name)
+            if live is None:
+                live = self._live[name] = LiveStream(name, self._store, self._check)
+        live.load()
+        if not create and live.latest.seq == 0 and not live.positions.catch_up():
+            with self._lock:
+                self._live.pop(name, None)
+            raise Unknown(f"There is no stream named {name!r}.")
+        return live
