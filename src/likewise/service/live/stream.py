@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import anyio.to_thread
 
 from likewise.errors import LikewiseError
-from likewise.service.live.answers import Answers
+from likewise.service.live.idempotency import Answers
 from likewise.service.live.position import START, Position, Positions
 from likewise.service.live.timers import Timers
 from likewise.service.log import Append, Idempotency, KeyTaken, Store

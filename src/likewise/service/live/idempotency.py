@@ -1,4 +1,4 @@
-"""Answers: a request that is sent again under the same idempotency key is answered again, not carried out again.
+"""Idempotency: a request that is sent again under the same key is answered again, not carried out again.
 
 The database keeps keys unique, so a key that nobody here has seen is not looked up before its command is decided. What
 is kept in memory only says which keys have to be looked up first.
