@@ -15,9 +15,8 @@ class Timers:
 
     Guarded by the stream's lock, which the caller holds.
 
-    Every open round has an entry no later than the time at which it is due. An entry may be too early, since a round
-    can change after it was made: whoever takes it out looks at the round again. While ``look_again`` holds, nothing is
-    known, and all rounds are gone through when somebody next asks what is due.
+    Every open round has an entry at the time at which it is due, and may have older ones from before it changed; so
+    whoever takes an entry out looks at the round. To look again is to go through all rounds at the next question.
     """
 
     def __init__(self) -> None:
@@ -54,8 +53,6 @@ class Timers:
             _, t = heapq.heappop(self._entries)
             if _due(state, t) <= now:
                 rounds[t] = None
-            else:
-                self._note(state, t)
         return list(rounds)
 
     def _note(self, state: State, t: int | None) -> None:
