@@ -17,7 +17,7 @@ from sqlalchemy import text
 
 from likewise.errors import InvalidParameter, ReportRefused
 from likewise.service.engine import Engine
-from likewise.service.live.streams import Live
+from likewise.service.live.stream import LiveStream
 from likewise.service.log import Idempotency, Store
 from likewise.service.proof.standalone import check, signed_bytes, verify_signature
 from likewise.service.refusals import (
@@ -277,7 +277,7 @@ class TestOnAnEventLoop:
 
     def test_it_is_the_same_as_in_a_thread(self, loans_engine, monkeypatch):
         loans_engine.decide("loans", people(X), "decider")
-        monkeypatch.setattr(Live, "do", None)  # the long way is not taken
+        monkeypatch.setattr(LiveStream, "do", None)  # the long way is not taken
         soon = on_a_loop(loans_engine.decide_soon("loans", people(X), "decider", key()))
         monkeypatch.undo()
         assert soon == loans_engine.decide("loans", people(X), "decider", key())
@@ -337,7 +337,7 @@ class TestOnAnEventLoop:
         loans_engine.decide("loans", people(X), "decider")
         on_a_loop(leave())
         live = loans_engine.streams.get("loans")
-        live.settle()
+        live.positions.settle()
         assert loans_engine.decide("loans", people(X), "decider", key())["round"] == 2
         until(lambda: live.latest == live.durable)  # the writer says so after it has woken who waits
 
@@ -362,7 +362,7 @@ class TestOnAnEventLoop:
         assert on_a_loop(after.decide_soon("loans", people(X), "decider", key())) == first
         gc.collect()
         assert "never retrieved" not in caplog.text
-        assert key()[:2] in after.streams.get("loans")._recent
+        assert after.streams.get("loans").answers.doubtful(key())
 
     def test_nothing_keeps_the_states_of_the_past(self, loans_engine):
         loans_engine.decide("loans", people(X), "decider")
@@ -483,7 +483,8 @@ class TestProcesses:
         one, two = start(database), start(database)
         one.create(loans(), "root")
         live = one.streams.get("loans")
-        live.latest = live.durable._replace(hash="f" * 64)  # as if it had been refused, and another taken in its place
+        # As if it had been refused, and another taken in its place.
+        live.positions.latest = live.durable._replace(hash="f" * 64)
         two.decide("loans", people(X), "decider")
         assert live.current().opened == 1
 
@@ -497,7 +498,7 @@ class TestProcesses:
         engine.close()
         again = start(database)
         assert again.ready
-        assert again.streams.get("loans")._saved > 0
+        assert again.streams.get("loans").snapshots.seq > 0
         assert fingerprint(again.streams.get("loans").current()) == before
         clock.forward(31)
         assert again.tick() == 1
@@ -592,7 +593,7 @@ class TestProcesses:
             second.decide("loans", people(X), "decider")
         with live.lock:  # the second has let go of it, so its state has moved on
             assert live.latest.seq == 3
-        live.catch_up()
+        live.positions.catch_up()
         assert live.latest.seq == 4
         for append, future in held:
             with pytest.raises(SequenceConflict) as refused:
@@ -702,7 +703,7 @@ def test_the_learner_never_computes_while_the_database_is_held(loans_engine, mon
     blocked = loans_engine.store._writer.submit(lambda connection: gate.wait(30))
     waiting = threading.Thread(target=lambda: loans_engine.decide("loans", people(X), "decider"))
     waiting.start()
-    live: Live = loans_engine.streams.get("loans")
+    live: LiveStream = loans_engine.streams.get("loans")
     while live.latest.state.opened < 2:
         pass
     assert live.lock.acquire(timeout=10)

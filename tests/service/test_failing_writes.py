@@ -11,8 +11,7 @@ import pytest
 from loans import drawn, loans
 from serving import until
 
-from likewise.service.engine import TOGETHER
-from likewise.service.live.streams import Task
+from likewise.service.live.stream import TOGETHER, Task
 from likewise.service.refusals import Unavailable
 from likewise.service.stream import commands
 from likewise.service.stream.settings import Waits
@@ -62,6 +61,31 @@ def test_an_audit_that_expires_meanwhile_does_so_too(engine, clock, monkeypatch)
         engine.tick()
     engine.tick()
     assert engine.round("loans", 1)["audit"] is not None
+
+
+def test_a_look_at_the_clock_just_before_a_lost_verdict_is_noticed_takes_nothing_for_done(engine, clock, monkeypatch):
+    opened(engine, audit=60)
+    positions = engine.streams.get("loans").positions
+    undo = positions.undo
+
+    def audit():
+        with pytest.raises(Unavailable):
+            engine.audit("loans", 1, "none", "ann")
+
+    def look_first(generation):
+        engine.tick()
+        undo(generation)
+
+    with writes(engine, monkeypatch, fail=False) as held:
+        lost = threading.Thread(target=audit)
+        lost.start()
+        until(lambda: held)
+    clock.forward(61)
+    monkeypatch.setattr(positions, "undo", look_first)
+    held[0].set_exception(Unavailable("The database is away."))
+    lost.join()
+    assert engine.tick() == 1
+    assert engine.round("loans", 1)["audit"]["verdict"] == "expired"
 
 
 def test_many_rounds_that_are_due_share_the_syncs_of_few_transactions(engine, clock, monkeypatch):

@@ -17,9 +17,12 @@ from typing import Any
 import anyio.to_thread
 import numpy as np
 
-from likewise.errors import require, require_number
+from likewise.errors import require_number
 from likewise.policies import thresholds_of
-from likewise.service.live.streams import Live, Outcome, Streams, Task
+from likewise.service.asides import free_text, person_aside, remark_aside
+from likewise.service.live.heads import Heads
+from likewise.service.live.stream import LiveStream, Outcome, Task
+from likewise.service.live.streams import Streams
 from likewise.service.log import Idempotency, Store
 from likewise.service.log.erasure import Forgetting
 from likewise.service.log.export import export
@@ -40,21 +43,15 @@ from likewise.service.stream.events import (
 )
 from likewise.service.stream.events.event import RoundEvent
 from likewise.service.stream.readers import past_round, person_view, round_view
-from likewise.service.stream.settings import Settings, plain_text
+from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
 from likewise.service.stream.status import standing
 from likewise.service.stream.transcript import certificate, transcript
 
 SMALL_BATCH = 50
 """People who are decided about in a moment; more would hold up an event loop."""
-TOGETHER = 50
-"""Rounds that the clock moves on in one go."""
 KEPT = 86_400.0
 """Seconds for which an idempotency key, and a lease that ran out, is remembered, at least."""
-CHECKPOINTS_READ = 1_000_000
-"""Bytes at the end of the file of checkpoints that a log is held against when it is read."""
-NOTE_LIMIT = 2000
-"""The longest reason or note of an auditor."""
 
 
 class Engine:
@@ -87,11 +84,11 @@ class Engine:
         self.clock = clock
         self.ready = False
         """Whether every log was read up to its head."""
-        self.streams = Streams(store, self._require_signed)
+        self._heads = Heads(store, signer, checkpoints)
+        self.streams = Streams(store, self._heads.require_signed)
         self.leases = Leases(store)
-        self._secrets: dict[str, bytes] = {}
-        self._signed: dict[str, int] = {}
         self.forgetting = Forgetting(store, erasures, clock)
+        self._secrets: dict[str, bytes] = {}
 
     def start(self) -> None:
         """Read every log up to its head; refuse one that is not what was signed."""
@@ -99,17 +96,6 @@ class Engine:
             self.streams.get(name)
         self.forgetting.begin(self.streams.names())
         self.ready = True
-
-    def _require_signed(self, name: str) -> None:
-        """Hold a log against its newest checkpoint: from here on we sign what follows from it."""
-        points = () if self.checkpoints is None else self.checkpoints.read(name, last=CHECKPOINTS_READ)
-        point = next(reversed([one for one in points if one["key"] == self.signer.public_key]), None)
-        found = [] if point is None else self.store.events(name, point["seq"] - 1, 1)
-        if point is not None and (not found or found[0].hash != point["hash"]):
-            raise BrokenLog(
-                f"Event {point['seq']} of {name!r} is not the one that was signed: the log was changed, cut or put "
-                f"back from an old copy. If that was meant, move {self.checkpoints and self.checkpoints.path} away."
-            )
 
     def close(self) -> None:
         """Sign and save where every stream stands, and let go of the store."""
@@ -131,7 +117,7 @@ class Engine:
             lambda state: commands.CreateStream(settings, by, digest),
             lambda outcome: {"stream": settings.name, "settings": settings.to_dict()},
             key,
-            lambda: {"secret": secret.hex()},
+            secret.hex(),
         )
 
     def decide(
@@ -151,20 +137,16 @@ class Engine:
         return await live.do_soon(self._decision(live, people, secret, by, key), self.clock())
 
     def _decision(
-        self, live: Live, people: Sequence[Mapping[str, Any]], secret: bytes, by: str, key: Idempotency | None
+        self, live: LiveStream, people: Sequence[Mapping[str, Any]], secret: bytes, by: str, key: Idempotency | None
     ) -> Task:
         settings = live.latest.state.stream.settings
-        ids = [_id(person) for person in people]
-        drawn = [
-            (_reference(), secrets.token_hex(32), {"id": name, "features": settings.person(person.get("features"))})
-            for name, person in zip(ids, people, strict=True)
-        ]
+        asides = [person_aside(person, settings) for person in people]
+        ids = [aside.content["id"] for aside in asides]
         thresholds = thresholds_of(ids, secret) if ids else np.empty(0)
 
         def command(state: State) -> commands.RequestDecisions:
-            t = state.opened + 1
-            asides = [Aside(ref, "person", t, salt, content) for ref, salt, content in drawn]
-            return commands.RequestDecisions(asides, thresholds, by)
+            placed = [replace(aside, t=state.opened + 1) for aside in asides]
+            return commands.RequestDecisions(placed, thresholds, by)
 
         def reply(outcome: Outcome) -> dict[str, Any]:
             event = outcome.event(RoundOpened)
@@ -174,7 +156,7 @@ class Engine:
             ]
             return {"round": event.t, "policy_version": event.version, "decisions": decisions}
 
-        return self._task(command, reply, key)
+        return Task(command, self._with_receipt(reply), key)
 
     def label(
         self, stream: str, t: int, labels: Mapping[str, int], by: str, key: Idempotency | None = None
@@ -207,16 +189,16 @@ class Engine:
         live, now = self.streams.get(stream), self.clock()
         state = live.current()
         taken = self.leases.current(stream, now)
-        mine = (t for t, lease in sorted(taken.items()) if lease.holder == auditor and t in state.rounds)
+        held = (t for t, lease in sorted(taken.items()) if lease.holder == auditor and t in state.rounds)
         free = (t for t in state.rounds if t not in taken)
-        for one in (state.rounds[t] for t in itertools.chain(mine, free) if t not in beside):
-            waits = one.verdict is None and one.audit_due(state.waits) > now
-            if waits and self.leases.take(stream, one.t, auditor, now, now + seconds):
-                return self.audit_view(stream, one) | {"until": stamp(now + seconds)}
+        for round_ in (state.rounds[t] for t in itertools.chain(held, free) if t not in beside):
+            waits = round_.verdict is None and round_.audit_due(state.waits) > now
+            if waits and self.leases.take(stream, round_.t, auditor, now, now + seconds):
+                return self.audit_view(stream, round_) | {"until": stamp(now + seconds)}
         return None
 
     def renew(self, stream: str, t: int, auditor: str, seconds: float = 600.0) -> dict[str, Any]:
-        """Keep a leased round for longer: {round, until}. One that was never claimed can't be had this way."""
+        """Keep a leased round for longer: {round, until}. Claim it first."""
         require_number(seconds, "seconds", 0, open_at="low")
         now, state = self.clock(), self.streams.get(stream).current()
         if t not in state.rounds:
@@ -228,21 +210,21 @@ class Engine:
             raise Conflict(f"Round {t} is not in front of you; claim one first.")
         return {"round": t, "until": stamp(now + seconds)}
 
-    def audit_view(self, stream: str, one: OpenRound) -> dict[str, Any]:
+    def audit_view(self, stream: str, round_: OpenRound) -> dict[str, Any]:
         """A round as its auditor sees it: the visible features, and probabilities; no decisions, no weights."""
         settings = self.streams.get(stream).latest.state.stream.settings
         shown = [feature.name for feature in settings.features if feature.visible]
-        found = {aside.ref: aside.content for aside in self.store.asides(stream, round=one.t)}
+        kept = {aside.ref: aside.content for aside in self.store.asides(stream, round=round_.t)}
         people = [
             {
-                "id": found[ref]["id"],
-                "features": {name: found[ref]["features"][name] for name in shown},
+                "id": kept[ref]["id"],
+                "features": {name: kept[ref]["features"][name] for name in shown},
                 "probability": float(probability),
             }
-            for ref, probability in zip(one.refs, one.probabilities, strict=True)
-            if ref in found
+            for ref, probability in zip(round_.refs, round_.probabilities, strict=True)
+            if ref in kept  # not erased
         ]
-        return {"round": one.t, "opened_at": stamp(one.opened_at), "level": settings.level, "people": people}
+        return {"round": round_.t, "opened_at": stamp(round_.opened_at), "level": settings.level, "people": people}
 
     def audit(
         self,
@@ -261,7 +243,7 @@ class Engine:
         lease = self.leases.current(stream, now).get(t)
         if lease is not None and lease.holder != by:
             raise Conflict(f"Round {t} is in front of another auditor.")
-        remark = _remark(t, reason, note)
+        remark = remark_aside(t, reason, note)
 
         def reply(outcome: Outcome) -> dict[str, Any]:
             event, ids = outcome.event(Audited), outcome.before.rounds[t].ids
@@ -296,7 +278,7 @@ class Engine:
     ) -> dict[str, Any]:
         """Say of a closed round what its audit should have been: {round, verdict}. Recorded, never unlearned."""
         live = self.streams.get(stream)
-        remark = _remark(t, reason, note)
+        remark = remark_aside(t, reason, note)
 
         def command(state: State) -> commands.CorrectAudit:
             asked = commands.CorrectAudit(t, verdict, by, pair, remark)
@@ -321,15 +303,15 @@ class Engine:
 
     def stop(self, stream: str, reason: str, by: str, key: Idempotency | None = None) -> dict[str, Any]:
         """No decisions from now on: {stream, stopped}."""
-        live, why = self.streams.get(stream), _words(reason, "reason") or "no reason was given"
+        live, why = self.streams.get(stream), free_text(reason, "reason") or "no reason was given"
         reply = {"stream": stream, "stopped": why}
-        return self._do(live, lambda state: commands.Stop(why, by), lambda outcome: dict(reply), key)
+        return self._do(live, lambda state: commands.Stop(why, by), lambda outcome: reply, key)
 
     def resume(self, stream: str, by: str, key: Idempotency | None = None) -> dict[str, Any]:
         """Decide again: {stream, stopped: None}."""
         live = self.streams.get(stream)
         reply = {"stream": stream, "stopped": None}
-        return self._do(live, lambda state: commands.Resume(by), lambda outcome: dict(reply), key)
+        return self._do(live, lambda state: commands.Resume(by), lambda outcome: reply, key)
 
     def erase(self, stream: str, person: str, by: str, key: Idempotency | None = None) -> dict[str, Any]:
         """Erase a person: {stream, rounds}. Their features, id and every remark about their rounds are gone."""
@@ -337,33 +319,28 @@ class Engine:
 
     def erase_again(self, stream: str, refs: Sequence[str], by: str) -> int:
         """Erase what is there under references that were erased elsewhere; how many were there."""
-        found = list(self.store.asides_of(refs, stream))
-        people = [aside for aside in found if aside.kind == "person"]
+        kept = list(self.store.asides_of(refs, stream))
+        people = [aside for aside in kept if aside.kind == "person"]
         if people:
             self._erase(stream, lambda: people, by)
-        return len(found)
+        return len(kept)
 
     def _erase(
         self, stream: str, find: Callable[[], list[Aside]], by: str, key: Idempotency | None = None
     ) -> dict[str, Any]:
         live = self.streams.get(stream)
-        refs: list[str] = []
-        rounds: list[int] = []
 
         def command(state: State) -> commands.Erase:
-            live.settle()
-            mine = find()
-            rounds[:] = sorted({aside.t for aside in mine})
-            remarks = [a for t in rounds for a in self.store.asides(stream, round=t) if a.kind == "remark"]
-            refs[:] = [aside.ref for aside in [*mine, *remarks]]
-            return commands.Erase(refs, rounds, by)
+            live.positions.settle()
+            people = find()
+            rounds = sorted({aside.t for aside in people})
+            beside = (aside for t in rounds for aside in self.store.asides(stream, round=t))
+            remarks = [aside for aside in beside if aside.kind == "remark"]
+            return commands.Erase([aside.ref for aside in [*people, *remarks]], rounds, by)
 
-        def extra() -> dict[str, Any]:
-            return {"erase": list(refs), "erase_rounds": list(rounds)}
-
-        done = self._do(live, command, lambda outcome: {"stream": stream, "rounds": list(rounds)}, key, extra)
+        reply = self._do(live, command, lambda o: {"stream": stream, "rounds": list(o.sealed[-1].event.touches)}, key)
         self.forgetting.erased(stream)
-        return done
+        return reply
 
     # What anybody with the right to may read ----------------------------------------------------------------------
 
@@ -382,12 +359,12 @@ class Engine:
     def person(self, stream: str, person: str) -> dict[str, Any]:
         """One person's decision record: every round they were in."""
         self.streams.get(stream)
-        mine = self.store.asides(stream, person=person)
-        rounds = (self._events_of(stream, aside.t) for aside in mine)
-        found = [view for events in rounds if (view := person_view(events, person)) is not None]
-        if not found:  # nobody of that id, or erased while this was read
+        asides = self.store.asides(stream, person=person)
+        views = (person_view(self._events_of(stream, aside.t), person) for aside in asides)
+        rounds = [view for view in views if view is not None]
+        if not rounds:  # nobody of that id, or erased while this was read
             raise Unknown(f"There is no such person in the stream {stream!r}.")
-        return {"id": person, "rounds": found}
+        return {"id": person, "rounds": rounds}
 
     def certificate(
         self, stream: str, delta: float = 0.05, progress: Callable[[float], None] | None = None
@@ -423,15 +400,7 @@ class Engine:
         self.forgetting.look()
         for name in self.streams.names():
             live = self.streams.get(name)
-            live.current()
-            due = live.due(now)
-            try:
-                for start in range(0, len(due), TOGETHER):
-                    live.do_all([_advance(t) for t in due[start : start + TOGETHER]], now)
-            except Exception:
-                live.look_again()  # the rounds that were not reached are due as before
-                raise
-            moved += len(due)
+            moved += live.advance(now)
             live.save()
         self.sign_heads()
         self.store.tidy()
@@ -445,56 +414,44 @@ class Engine:
 
     def sign_heads(self) -> None:
         """Write a signed checkpoint of every stream that has moved since the last one."""
-        if self.checkpoints is None:
-            return
-        moved = [live for live in self.streams.loaded() if live.durable.seq > self._signed.get(live.name, 0)]
-        heads = [(live.name, live.durable.seq, live.durable.hash) for live in moved]
-        at = stamp(self.clock())
-        self.checkpoints.write(self.signer.sign(name, seq, hash, at) for name, seq, hash in heads)
-        self._signed |= {name: seq for name, seq, _ in heads}
+        self._heads.sign(self.streams.loaded(), stamp(self.clock()))
 
     # How ----------------------------------------------------------------------------------------------------------
 
     def _do(
         self,
-        live: Live,
+        live: LiveStream,
         command: Callable[[State], commands.Command],
         reply: Callable[[Outcome], dict[str, Any]],
         key: Idempotency | None = None,
-        extra: Callable[[], dict[str, Any]] = dict,
+        secret: str | None = None,
     ) -> dict[str, Any]:
-        return live.do(self._task(command, reply, key, extra), self.clock())
+        return live.do(Task(command, self._with_receipt(reply), key, secret), self.clock())
 
-    def _task(
-        self,
-        command: Callable[[State], commands.Command],
-        reply: Callable[[Outcome], dict[str, Any]],
-        key: Idempotency | None,
-        extra: Callable[[], dict[str, Any]] = dict,
-    ) -> Task:
-        def with_receipt(outcome: Outcome) -> dict[str, Any]:
-            last = outcome.sealed[-1] if outcome.sealed else None
-            return reply(outcome) | {"receipt": None if last is None else self.signer.receipt(last)}
+    def _with_receipt(self, reply: Callable[[Outcome], dict[str, Any]]) -> Callable[[Outcome], dict[str, Any]]:
+        def signed(outcome: Outcome) -> dict[str, Any]:
+            receipt = self.signer.receipt(outcome.sealed[-1]) if outcome.sealed else None
+            return reply(outcome) | {"receipt": receipt}
 
-        return Task(command, with_receipt, key, extra)
+        return signed
 
     def _secret(self, stream: str) -> bytes:
         if stream not in self._secrets:
-            found = self.store.secret(stream)
-            if found is None:
+            secret = self.store.secret(stream)
+            if secret is None:
                 raise Unknown(f"There is no stream named {stream!r}.")
             created = self.store.events(stream, 0, 1)[0].event
             assert isinstance(created, StreamCreated), "the first event of a log creates its stream"
-            if hashlib.sha256(found).hexdigest() != created.secret:
+            if hashlib.sha256(secret).hexdigest() != created.secret:
                 raise BrokenLog(f"The secret behind the decisions of {stream!r} is not the one its log commits to.")
-            self._secrets[stream] = found
+            self._secrets[stream] = secret
         return self._secrets[stream]
 
-    def _past(self, live: Live, state: State, t: int) -> OpenRound | None:
+    def _past(self, live: LiveStream, state: State, t: int) -> OpenRound | None:
         """A round that has left the state, as its events tell it; None if it is there, or never was."""
         if t in state.rounds or not 1 <= t <= state.opened:
             return None
-        live.settle()
+        live.positions.settle()
         return past_round(self._events_of(live.name, t), state)
 
     def _events_of(self, stream: str, t: int) -> list[RoundEvent]:
@@ -502,44 +459,10 @@ class Engine:
         return [event for event in events if isinstance(event, RoundEvent)]
 
 
-def _advance(t: int) -> Task:
-    return Task(lambda state: commands.Advance(t), lambda outcome: {})
-
-
-def _id(person: Any) -> str:
-    require(isinstance(person, Mapping), "people", "be objects with id and features", type(person).__name__)
-    name = plain_text(person.get("id"), "id")
-    # Whoever sends an address takes these for steps up the path: such a person could be neither read nor erased.
-    if name in (".", ".."):
-        require(False, "id", "be something that an address can hold", name)
-    return name
-
-
-def _reference() -> str:
-    return secrets.token_hex(16)
-
-
-def _remark(t: int, reason: str, note: str) -> Aside | None:
-    words = {"reason": _words(reason, "reason"), "note": _words(note, "note")}
-    return Aside(_reference(), "remark", t, secrets.token_hex(32), words) if any(words.values()) else None
-
-
-def _words(text: Any, name: str) -> str:
-    """Free words: no NUL, which PostgreSQL refuses, and no half characters, which UTF-8 does."""
-    short = isinstance(text, str) and len(text) <= NOTE_LIMIT
-    require(short, name, f"be a text of at most {NOTE_LIMIT} characters", type(text).__name__)
-    require("\0" not in text and not _broken(text), name, "hold no NUL and no half characters", text[:40])
-    return str(text).strip()
-
-
-def _broken(text: str) -> bool:
-    return any("\ud800" <= letter <= "\udfff" for letter in text)
-
-
 def _disposition(outcome: Outcome, t: int) -> str:
     if not outcome.sealed:
         return "duplicate"
     if isinstance(outcome.sealed[0].event, LabelsLate):
         return "late"
-    one = outcome.after.rounds.get(t)
-    return "joined" if one is None or one.missing == 0 else "pending"
+    round_ = outcome.after.rounds.get(t)
+    return "joined" if round_ is None or round_.missing == 0 else "pending"

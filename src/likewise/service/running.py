@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from anyio import CapacityLimiter
 
@@ -22,7 +22,6 @@ from likewise.service.run.metrics import Metrics
 log = logging.getLogger(__name__)
 SWEEP_EVERY = 600.0
 """Seconds between two sweeps of old leases and idempotency keys."""
-
 LONG = 2
 """Requests that read whole long logs at once; others wait for them."""
 TRUSTED_FOR = 1.0
@@ -59,19 +58,15 @@ class Service:
         """What else is done every time the clock looks."""
         self.before_stop: list[Callable[[], None]] = [self.apart.stop]
         """What else is ended before the database is let go of."""
-        self._stopping = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._clock = ClockThread(self.engine, configuration.tick, self.each_tick, self.metrics.clock_failures.inc)
 
     def start(self) -> None:
         """Read the logs up to their heads, then look every so often at what time has made due; returns at once."""
-        self._thread = threading.Thread(target=self._run, name="likewise-clock", daemon=True)
-        self._thread.start()
+        self._clock.start()
 
     def stop(self) -> None:
         """Finish what was begun, sign the heads, and let go of the database."""
-        self._stopping.set()
-        if self._thread is not None:
-            self._thread.join()
+        self._clock.stop()
         for end in self.before_stop:
             end()
         self.engine.close()
@@ -104,20 +99,57 @@ class Service:
         self.metrics.ready.set(self.engine.ready)
         return self.metrics.text()
 
+
+class ClockThread:
+    """Looks every so often at what time has made due, once the logs are read; goes on whatever fails.
+
+    Parameters
+    ----------
+    engine
+        Is started, and then hears of every tick.
+    seconds
+        Between two looks.
+    each_tick
+        What else is done every time.
+    failed
+        Is called when a look has failed.
+    """
+
+    def __init__(
+        self, engine: Engine, seconds: float, each_tick: Sequence[Callable[[], None]], failed: Callable[[], None]
+    ) -> None:
+        self._engine, self._seconds = engine, seconds
+        self._each_tick, self._failed = each_tick, failed
+        self._swept = 0.0
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="likewise-clock", daemon=True)
+
+    def start(self) -> None:
+        """Begin; returns at once."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Finish the look that was begun, if it ever began to look."""
+        self._stopping.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+
     def _run(self) -> None:
-        swept = 0.0
         while not self._stopping.is_set():
             try:
-                if not self.engine.ready:
-                    self.engine.start()
-                self.engine.tick()
-                for work in self.each_tick:
-                    work()
-                if time.monotonic() - swept > SWEEP_EVERY:
-                    self.engine.sweep()
-                    swept = time.monotonic()
+                self._look()
             except Exception as error:
                 # The clock must go on: a database that is away for a minute may come back.
-                self.metrics.clock_failures.inc()
+                self._failed()
                 log.error("Looking at what is due failed; trying again: %s", told(error))
-            self._stopping.wait(self.configuration.tick)
+            self._stopping.wait(self._seconds)
+
+    def _look(self) -> None:
+        if not self._engine.ready:
+            self._engine.start()
+        self._engine.tick()
+        for work in self._each_tick:
+            work()
+        if time.monotonic() - self._swept > SWEEP_EVERY:
+            self._engine.sweep()
+            self._swept = time.monotonic()

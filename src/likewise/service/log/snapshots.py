@@ -7,18 +7,67 @@ a stream another past.
 from __future__ import annotations
 
 import hmac
+import logging
 from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy.exc import IntegrityError
 
 from likewise.service.canonical import dumps, loads
 from likewise.service.log import tables
 from likewise.service.log.store import Store
+from likewise.service.redaction import kind
+from likewise.service.refusals import Unavailable
 from likewise.service.stream.events import PersonErased
+from likewise.service.stream.state import SNAPSHOT_FORMAT, State, dump_state, load_state
+
+log = logging.getLogger(__name__)
+EVERY = 2000
+"""Events between two snapshots, at least."""
+
+
+class StreamSnapshots:
+    """The snapshots of one stream: its state again from the latest, and when to take the next.
+
+    No lock guards it: it is read once, before anybody has the stream, and only the clock's thread saves.
+    """
+
+    def __init__(self, store: Store, stream: str) -> None:
+        self._snapshots = Snapshots(store)
+        self._stream = stream
+        self.seq = 0
+        """The event at which the latest one was taken, as far as this process knows."""
+
+    def latest(self) -> tuple[State, int, str] | None:
+        """(state, seq, hash) of the latest snapshot; None if there is none that can be read."""
+        kept = self._snapshots.latest(self._stream, SNAPSHOT_FORMAT)
+        if kept is None:
+            return None
+        seq, hash, data = kept
+        try:
+            state = load_state(data)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            log.warning("The snapshot of %r is unreadable (%s): its log is read again.", self._stream, kind(error))
+            return None
+        self.seq = seq
+        return state, seq, hash
+
+    def save(self, state: State, seq: int, hash: str, *, always: bool = False) -> bool:
+        """Take a snapshot if the latest one is far behind, or ``always``; whether one was taken."""
+        far = seq - self.seq >= max(EVERY, 2 * state.outstanding)  # it holds every open round
+        if state.learner is None or seq == self.seq or not (always or far):
+            return False
+        try:
+            self._snapshots.save(self._stream, seq, hash, SNAPSHOT_FORMAT, dump_state(state))
+        except (IntegrityError, Unavailable) as error:  # it is a cache, and another process may be saving its own
+            log.warning("No snapshot of %r was taken: %s", self._stream, kind(error))
+            return False
+        self.seq = seq
+        return True
 
 
 class Snapshots:
-    """The latest snapshot of every stream."""
+    """The table of snapshots, with the latest one of every stream."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -40,13 +89,13 @@ class Snapshots:
             .where(kept.stream == stream, kept.format == format)
         )
         with self._store.read() as connection:
-            found = connection.execute(wanted).first()
-        if found is None:
+            row = connection.execute(wanted).first()
+        if row is None:
             return None
         try:
-            kept = loads(found.state)
-            genuine = hmac.compare_digest(kept["seal"], self._seal(stream, found.seq, found.hash, kept["state"]))
-            return (found.seq, found.hash, loads(kept["state"])) if genuine else None
+            content = loads(row.state)
+            genuine = hmac.compare_digest(content["seal"], self._seal(stream, row.seq, row.hash, content["state"]))
+            return (row.seq, row.hash, loads(content["state"])) if genuine else None
         except (ValueError, TypeError, KeyError):  # another layout, or somebody's own
             return None
 

@@ -1,0 +1,144 @@
+"""Position: a state and its place in the log. A stream has two: the latest, and the last one known to be on disk."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import NamedTuple
+
+from likewise.service.canonical import GENESIS
+from likewise.service.live.timers import Timers
+from likewise.service.log import Store
+from likewise.service.log.chain import Sealed
+from likewise.service.refusals import BrokenLog
+from likewise.service.stream.state import State
+
+PAGE = 1000
+"""Events read at once."""
+
+
+class Position(NamedTuple):
+    """A state, and the number and hash of the event that led to it."""
+
+    state: State
+    seq: int
+    hash: str
+
+    def then(self, sealed: Sequence[Sealed], state: State) -> Position:
+        """The position after some events, which lead to ``state``; the same one if there are none."""
+        return Position(state, sealed[-1].seq, sealed[-1].hash) if sealed else self
+
+    def follow(self, sealed: Sequence[Sealed]) -> Position:
+        """The position after some events, by evolving its state through them."""
+        state = self.state
+        for each in sealed:
+            state = each.event.evolve(state)
+        return self.then(sealed, state)
+
+
+START = Position(State(), 0, GENESIS)
+
+
+class Positions:
+    """Where one stream stands.
+
+    ``latest`` may be ahead of the disk by what is on its way there; ``durable`` never is. ``generation`` counts how
+    often ``latest`` went back: whatever was decided in an earlier generation may rest on events that were lost.
+
+    Guarded by the stream's lock, which the methods take themselves. The writer's thread must not wait for that one, so
+    ``durable`` is set under a lock of its own. Reading any of the three takes no lock: each is replaced as a whole.
+    """
+
+    def __init__(self, name: str, store: Store, lock: threading.RLock, timers: Timers) -> None:
+        self.latest = START
+        self.durable = START
+        self.generation = 0
+        self._name = name
+        self._store = store
+        self._lock = lock
+        self._timers = timers
+        self._marking = threading.Lock()
+        self._last: Future[None] | None = None
+
+    def begin(self, position: Position) -> None:
+        """Read the log from this position on."""
+        with self._lock:
+            self.latest = position
+            self._mark(position)
+            self.catch_up()
+
+    def advance(self, after: Position, sealed: Sequence[Sealed], writing: Future[None]) -> None:
+        """Move on by events that were decided just now and are on disk once ``writing`` is done."""
+        with self._lock:
+            self._move(after, sealed)
+            self._last = writing
+
+    def landed(self, position: Position) -> None:
+        """The events up to here are on disk. Saying so twice changes nothing."""
+        with self._marking:
+            if position.seq > self.durable.seq:
+                self.durable = position
+
+    def catch_up(self) -> bool:
+        """Read what other processes wrote; whether there was anything."""
+        with self._lock:
+            before = self.latest.hash
+            while page := self._store.events(self._name, self.latest.seq, PAGE, asides=True):
+                if page[0].prev != self.latest.hash and self.latest.hash != self.durable.hash:
+                    self._go_back()
+                    continue
+                _require_chain(self.latest, page)
+                self._move(self.latest.follow(page), page)
+                self._mark(self.latest)
+            return self.latest.hash != before
+
+    def current(self) -> State:
+        """The durable state, with what other processes wrote."""
+        with self._lock:
+            if self.latest.seq == self.durable.seq:
+                self.catch_up()
+            return self.durable.state
+
+    def settle(self) -> None:
+        """Wait until everything on its way is durable, or has failed."""
+        with self._lock:
+            last = self._last
+        if last is not None and last.exception() is not None:
+            with self._lock:
+                # Whoever waited for it may not have noticed yet, or be gone.
+                if self._last is last and self.latest.hash != self.durable.hash:
+                    self._go_back()
+                    self.catch_up()
+
+    def undo(self, generation: int) -> None:
+        """Go back, once, for everything in a generation that builds on events that were refused; then read on."""
+        with self._lock:
+            if generation == self.generation:
+                self._go_back()
+                self.catch_up()
+
+    def _move(self, after: Position, sealed: Sequence[Sealed]) -> None:
+        self.latest = after
+        self._timers.changed(after.state, (each.event for each in sealed))
+
+    def _go_back(self) -> None:
+        """Forget what did not become durable."""
+        self.generation += 1
+        self.latest = self.durable
+
+    def _mark(self, position: Position) -> None:
+        with self._marking:
+            self.durable = position
+
+
+def _require_chain(position: Position, page: Sequence[Sealed]) -> None:
+    """Refuse to go on from a log that somebody has been at."""
+    hash = position.hash
+    for sealed in page:
+        if sealed.prev != hash:
+            raise BrokenLog(
+                f"The log of {sealed.stream!r} is broken before event {sealed.seq}: it is not what was written. "
+                "`likewise verify` on an export says more."
+            )
+        hash = sealed.hash

@@ -1,0 +1,66 @@
+"""Timers: when will time alone change a round? An audit or a label expires, or a verdict becomes final."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterable
+
+from likewise.service.stream.events import Event, SettingsChanged
+from likewise.service.stream.state import State
+
+
+class Timers:
+    """The open rounds of one stream, the one that is due next in front.
+
+    Guarded by the stream's lock, which the caller holds.
+
+    Every open round has an entry at the time at which it is due, and may have older ones from before it changed; so
+    whoever takes an entry out looks at the round. To look again is to go through all rounds at the next question.
+    """
+
+    def __init__(self) -> None:
+        self._entries: list[tuple[float, int]] = []
+        self._look_again = True
+
+    def look_again(self) -> None:
+        """Forget every entry: something that was due, or taken for done, did not become durable.
+
+        A conflict with another process is no reason: the command is decided again, and that is noted.
+        """
+        self._look_again = True
+        self._entries = []
+
+    def changed(self, state: State, events: Iterable[Event]) -> None:
+        """``events`` have led to ``state``: note when the rounds that they are about are due now."""
+        if self._look_again:
+            return
+        for event in events:
+            if isinstance(event, SettingsChanged):  # how long every round waits
+                self.look_again()
+                return
+            for t in event.touches:
+                self._note(state, t)
+
+    def due(self, state: State, now: float) -> list[int]:
+        """Take out the rounds that time has changed something about, those due first in front."""
+        if self._look_again:
+            self._look_again = False
+            for t in state.rounds:
+                self._note(state, t)
+        rounds: dict[int, None] = {}
+        while self._entries and self._entries[0][0] <= now:
+            _, t = heapq.heappop(self._entries)
+            if _due(state, t) <= now:
+                rounds[t] = None
+        return list(rounds)
+
+    def _note(self, state: State, t: int) -> None:
+        if math.isfinite(due := _due(state, t)):
+            heapq.heappush(self._entries, (due, t))
+
+
+def _due(state: State, t: int) -> float:
+    """When time alone changes a round; never if it is closed."""
+    round_ = state.rounds.get(t)
+    return math.inf if round_ is None else round_.due(state.waits)
