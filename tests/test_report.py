@@ -168,7 +168,7 @@ def test_names_from_outside_stay_words(play, tmp_path):
 def test_names_from_outside_in_a_transcript_stay_words_too(play, tmp_path):
     class Named(lw.MetricAuditor):
         def facts(self):
-            return super().facts() | {"name": "<b>me</b>", "distance": "<i>mine</i>"}
+            return lw.AuditorFacts("<b>me</b>", details={"distance": "<i>mine</i>"})
 
     t = lw.play(LEARNER, lw.IID(X, Y, k=K), Named(distance, ALPHA))
     found = Page(write_report(tmp_path, t, learner=LEARNER))

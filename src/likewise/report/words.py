@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from likewise.certificates.rounding import at_most
+from likewise.facts import AuditorFacts, EnvironmentFacts
 from likewise.game import Transcript
 from likewise.hypotheses import Cells, EstimatorClass, Thresholds
 from likewise.theory import Bound
@@ -18,8 +19,8 @@ REVIEWERS = {
     "DriftingAuditor": "The reviewer was simulated: a program with a written measure of how unlike two people are, "
     "which changed from round to round and which the learner was never shown.",
     "Panel": "The reviewer was a panel of {members} members, with a rule for when they report together.",
-    "NoisyAuditor": "The reviewer was simulated, with mistakes: a pair was overlooked with a chance of {misses:g} and "
-    "made up with a chance of {false_reports:g}.",
+    "NoisyAuditor": "The reviewer was simulated, with mistakes: a pair was overlooked with probability {misses:g} and "
+    "made up with probability {false_reports:g}.",
     "ScriptedAuditor": "The reviewer's answers were recorded beforehand and read from a list.",
     "AskAuditor": "The reviewer was a person at the terminal, who saw each round's people with their probabilities.",
 }
@@ -69,16 +70,16 @@ def counted(number: int, thing: str, things: str = "") -> str:
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
 
 
-def reviewer(facts: Mapping[str, Any]) -> str:
+def reviewer(facts: AuditorFacts) -> str:
     """Who audited."""
-    words = REVIEWERS.get(facts["name"])
-    return words.format(**facts) if words else f"The reviewer was {facts['name']}."
+    words = REVIEWERS.get(facts.name)
+    return words.format(**facts.details) if words else f"The reviewer was {facts.name}."
 
 
-def source(facts: Mapping[str, Any]) -> str:
+def source(facts: EnvironmentFacts) -> str:
     """Where the people came from."""
-    words = SOURCES.get(facts["name"])
-    return words.format(**facts) if words else f"They came from {facts['name']}."
+    words = SOURCES.get(facts.name)
+    return words.format(population=facts.population) if words else f"They came from {facts.name}."
 
 
 def rules(hypotheses: Any) -> str:
@@ -98,7 +99,7 @@ def learning(t: Transcript) -> str:
     """How the policies came about, and what a report weighed."""
     start = (
         f"Every policy was a mixture of {rules(t.hypotheses)}. After each round the learner, "
-        f"{t.facts['learner']['name']}, moved weight away from rules that erred and from rules that set the reported "
+        f"{t.facts.learner.name}, moved weight away from rules that erred and from rules that set the reported "
         "pair apart."
     )
     weights = t.penalties[t.reported] if t.reported.any() else t.penalties
@@ -111,14 +112,13 @@ def learning(t: Transcript) -> str:
 
 def violation(t: Transcript) -> str:
     """What counts as a violation in this play."""
-    margin = float(t.facts["margin"])
     early = (
-        f" To learn from early signs, the reviewer reported already from {t.alpha - margin:g} on; a report between the "
-        "two is no violation."
-        if margin > 0
+        f" To learn from early signs, the reviewer reported already from {t.level:g} on; a report between the two is "
+        "no violation."
+        if t.margin > 0
         else ""
     )
-    unknown = bool((t.violates[t.reported] < 0).any())
+    unknown = bool((t.violates < 0).any())
     trust = " Nobody can check a person's sense of likeness, so each report is taken at its word." if unknown else ""
     return (
         "Two people of one round are treated too differently if their probabilities are further apart than the two "
@@ -135,7 +135,7 @@ def unit(t: Transcript) -> str:
 
 def quarters(t: Transcript) -> list[Part]:
     """The play, quarter by quarter; a play of fewer than four rounds, round by round."""
-    first, parts = int(t.facts["first"]), []
+    first, parts = t.first, []
     for part in np.array_split(np.arange(t.rounds), min(4, t.rounds)):
         people = slice(int(t.starts[part[0]]), int(t.starts[part[-1] + 1]))
         labelled = int(np.isfinite(t.y[people]).sum())

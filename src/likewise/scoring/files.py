@@ -82,10 +82,10 @@ def score_file(
     started, rows, total, yes = time.perf_counter(), 0, 0.0, 0
     with _written(destination) as write:
         for batch, expected in _read(source, policy, ids):
-            scores, chances = _scored(policy, batch, ids, secret, rows)
+            scores, probabilities = _scored(policy, batch, ids, secret, rows)
             write(scores)
-            rows += len(chances)
-            total += float(chances.sum())
+            rows += len(probabilities)
+            total += float(probabilities.sum())
             yes += 0 if secret is None else int(scores["decision"].sum())
             if progress is not None:
                 progress(rows, expected)
@@ -125,16 +125,16 @@ def _scored(
     """The columns to write for a batch, and its probabilities."""
     people = batch.select(policy.columns)
     # The encoder reads Arrow itself; a class without one takes a dataframe of numbers.
-    chances = policy.probability(people if policy.encoder is not None else people.to_pandas())
+    probabilities = policy.probability(people if policy.encoder is not None else people.to_pandas())
     scores: dict[str, Any] = {name: batch.column(name) for name in ids}
     if not ids:
-        scores["row"] = np.arange(before, before + len(chances))
+        scores["row"] = np.arange(before, before + len(probabilities))
     for name in ids:
         require(batch.column(name).null_count == 0, "ids", "name everybody", f"no {name!r} in some row after {before}")
-    scores["probability"] = chances
+    scores["probability"] = probabilities
     if secret is not None:
-        scores["decision"] = thresholds_of(batch.column(ids[0]).to_pylist(), secret) < chances
-    return scores, chances
+        scores["decision"] = thresholds_of(batch.column(ids[0]).to_pylist(), secret) < probabilities
+    return scores, probabilities
 
 
 # Reading --------------------------------------------------------------------------------------------------------

@@ -58,7 +58,12 @@ class FinishedPolicy(DeployablePolicy):
     @classmethod
     def from_transcript(cls, transcript: Transcript, encoder: Encoder | None = None) -> FinishedPolicy:
         """The average policy of a play: the one that the theorems on people not yet seen are about."""
-        known = {name: transcript.facts[name] for name in ("learner", "alpha", "margin", "seed")}
+        known = {
+            "learner": dict(transcript.facts.learner.parameters),
+            "alpha": transcript.alpha,
+            "margin": transcript.margin,
+            "seed": transcript.seed,
+        }
         facts = {"rounds": transcript.rounds, "people_seen": len(transcript.y)} | known
         return cls(transcript.average_policy.mixture(), encoder, facts)
 

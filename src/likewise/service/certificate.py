@@ -16,9 +16,10 @@ import numpy as np
 from likewise.certificates import Certificate, certify
 from likewise.certificates.letter import WIDTH
 from likewise.errors import require
-from likewise.game import Transcript
+from likewise.facts import AuditorFacts, EnvironmentFacts, PlayFacts
+from likewise.game import Recorder, Transcript, learner_facts
 from likewise.policies import AveragePolicy
-from likewise.protocol import Batch, Report, Round
+from likewise.protocol import Batch, Round
 from likewise.service.events import Event
 from likewise.service.rounds import evolve, seen
 from likewise.service.settings import Settings
@@ -71,34 +72,13 @@ def transcript(store: Store, state: State, seq: int, progress: Callable[[float],
     """Every round opened up to event ``seq``, where the stream has ``state``, by its number."""
     settings, model = state.stream.settings, state.stream
     require(state.opened > 0, "stream", "have opened a round", state.opened)
-    rounds, penalties = _rounds(store, state, seq, progress)
-    batches = [one.batch for one in rounds]
-    pairs = [(-1, -1) if one.report is None else one.report[:2] for one in rounds]
-    return Transcript(
-        rows=np.concatenate([batch.rows for batch in batches]),
-        y=np.concatenate([batch.y for batch in batches]),
-        view=np.concatenate([batch.view for batch in batches]),
-        chances=np.concatenate([one.probabilities for one in rounds]),
-        starts=np.cumsum([0] + [len(batch.y) for batch in batches]),
-        pairs=np.array(pairs, dtype=np.intp).reshape(-1, 2),
-        violates=np.full(len(rounds), -1, dtype=np.int8),
-        false=np.zeros(len(rounds), dtype=bool),
-        reviewed=np.array([one.reviewed for one in rounds], dtype=bool),
-        penalties=np.array(penalties, dtype=float),
-        average_policy=AveragePolicy.of(model.hypotheses, state.average, state.opened),
-        hypotheses=model.hypotheses,
-        state=state.learner,
-        facts={
-            "learner": model.learner.parameters(),
-            "alpha": float(settings.alpha),
-            "margin": float(settings.margin),
-            "costs": [float(cost) for cost in settings.costs],
-            "environment": {"name": "live stream", "iid": None, "sees_policy": None},
-            "auditor": {"name": "people", "truthful": None, "exhaustive": None, "fixed": None},
-            "seed": settings.seed,
-            "first": 1,
-        },
-    )
+    people, reviewers = EnvironmentFacts("live stream"), AuditorFacts("people")
+    alpha, margin = float(settings.alpha), float(settings.margin)
+    facts = PlayFacts(learner_facts(model.learner), people, reviewers, alpha, margin, settings.seed)
+    record = Recorder(model.hypotheses, facts)
+    for round_, penalty in zip(*_rounds(store, state, seq, progress), strict=True):
+        record.add(round_, penalty)
+    return record.transcript(state.learner, AveragePolicy.of(model.hypotheses, state.average, state.opened))
 
 
 def _rounds(
@@ -135,9 +115,8 @@ def _rounds(
 
 def _unseen(one: OpenRound) -> Round:
     """A round that was opened and is not known to be fair: labels count, unless a person of theirs is gone."""
-    nothing: Report | None = None
     labels = np.full(len(one.labels), np.nan) if one.lost else np.asarray(one.known, dtype=float)
-    return Round(Batch(one.rows, labels, None), one.probabilities, nothing, reviewed=False)
+    return Round(Batch(one.rows, labels, None), one.probabilities, reviewed=False)
 
 
 def _view(event: Event, settings: Settings) -> Any:

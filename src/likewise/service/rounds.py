@@ -397,9 +397,9 @@ def seen(one: OpenRound) -> Round:
         labels[list(one.erased)] = np.nan
     verdict = one.verdict
     if verdict is None or not verdict.reviewed or dropped(one):
-        return Round(Batch(one.rows, labels, None), one.probabilities, None, reviewed=False)
-    report = None if verdict.pair is None else Report(*verdict.pair)
-    return Round(Batch(one.rows, labels, None), one.probabilities, report)
+        return Round(Batch(one.rows, labels, None), one.probabilities, reviewed=False)
+    reports = () if verdict.pair is None else (Report(*verdict.pair),)
+    return Round(Batch(one.rows, labels, None), one.probabilities, reports)
 
 
 def dropped(one: OpenRound) -> bool:
@@ -426,7 +426,7 @@ def _with_round(
     totals: Totals, round: Round, one: OpenRound, data: Mapping[str, Any], costs: tuple[float, float]
 ) -> Totals:
     y, C = round.batch.y, data["penalty"]
-    s = signed_weights(y, round.report, C, costs)
+    s = signed_weights(y, round.reports, C, costs)
     outcome = "skipped" if dropped(one) or one.verdict is None else one.verdict.outcome
     return totals._replace(
         learned=totals.learned + 1,
@@ -434,7 +434,7 @@ def _with_round(
         missing=totals.missing + int(np.isnan(y).sum()),
         errors=totals.errors + error(round.probabilities, y, costs),
         charged=totals.charged + float(s @ round.probabilities),
-        penalties=totals.penalties + (C if round.report is not None else 0.0),
+        penalties=totals.penalties + (C if round.reports else 0.0),
         delay_sum=totals.delay_sum + data["delay"],
         delay_max=max(totals.delay_max, data["delay"]),
         **{outcome: getattr(totals, outcome) + 1},

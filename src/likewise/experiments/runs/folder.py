@@ -22,7 +22,7 @@ from typing import Any
 
 from likewise.errors import InvalidParameter, require
 from likewise.game import Transcript
-from likewise.protocol import SKIPPED, Answer, Report
+from likewise.protocol import SKIPPED, Answer, Report, reports_of
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class RunFolder:
 
     def add_part(self, part: Transcript) -> None:
         """Keep some more rounds."""
-        self.write(f"parts/{part.facts['first']:09}.npz", part.save)
+        self.write(f"parts/{part.first:09}.npz", part.save)
 
     def parts(self, hypotheses: Any) -> list[Transcript]:
         """The rounds kept so far, in order."""
@@ -149,9 +149,10 @@ class RunFolder:
 
     def add_answer(self, t: int, answer: Answer) -> None:
         """Keep one answer, on the disk before anything follows from it."""
-        pair = None if answer is None else "skipped" if answer is SKIPPED else [answer.favoured, answer.disfavoured]
+        pairs = [[report.favoured, report.disfavoured] for report in reports_of(answer)]
+        kept: Any = "skipped" if answer is SKIPPED else pairs[0] if len(pairs) == 1 else pairs or None
         with self.answers_file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"round": t, "answer": pair}) + "\n")
+            file.write(json.dumps({"round": t, "answer": kept}) + "\n")
             file.flush()
             os.fsync(file.fileno())
 
@@ -174,10 +175,12 @@ class RunFolder:
         return head + newline
 
 
-def _answer(pair: Any) -> Answer:
-    if pair == "skipped":
+def _answer(kept: Any) -> Answer:
+    if kept == "skipped":
         return SKIPPED
-    return None if pair is None else Report(*pair)
+    if kept is None:
+        return None
+    return tuple(Report(*pair) for pair in kept) if isinstance(kept[0], list) else Report(*kept)
 
 
 def _flush(path: Path) -> None:
