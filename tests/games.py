@@ -30,6 +30,30 @@ def alike(view, t=0):
     return np.zeros((len(view), len(view)))
 
 
+class EveryPair(lw.MetricAuditor):
+    """Points at every pair that it can; with ``lies``, often at one more, which is fine, and is marked as false."""
+
+    marks_false = True
+
+    def __init__(self, distance, alpha, margin=0.0, lies=0.0):
+        super().__init__(distance, alpha, margin=margin)
+        self.lies = lies
+
+    def audit(self, batch, probabilities, key):
+        excess, rng = self.excess(batch, probabilities, key.t), key.generator()
+        found = [
+            lw.Report(int(i), int(j), bool(excess[i, j] > self.alpha)) for i, j in np.argwhere(excess > self.level)
+        ]
+        if len(probabilities) > 1 and rng.random() < self.lies:
+            low, high = sorted(rng.choice(len(probabilities), 2, replace=False).tolist(), key=probabilities.__getitem__)
+            if all({high, low} != set(report[:2]) for report in found):
+                found.append(lw.Report(high, low, violates=False, false=True))
+        return tuple(found) or None
+
+    def facts(self):
+        return lw.AuditorFacts("EveryPair", truthful=self.lies == 0, exhaustive=True, fixed=True)
+
+
 # A small town: a finite population, so that the best fair policy is a small linear program -------------------
 
 

@@ -17,7 +17,7 @@ from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
 import likewise as lw
-from games import Town, alike, best_fair_error, count, two_people, two_people_class
+from games import EveryPair, Town, alike, best_fair_error, count, two_people, two_people_class
 from likewise import theory
 from likewise.certificates import Claim, brackets
 from likewise.errors import InvalidParameter
@@ -61,6 +61,8 @@ AUDITORS = {
     "random, with a margin": lambda: lw.MetricAuditor(TOWN.near, ALPHA, choose="random", margin=0.1),
     "drifting": lambda: lw.DriftingAuditor(TOWN.drifting, ALPHA),
     "false reports": lambda: lw.NoisyAuditor(lw.MetricAuditor(TOWN.near, ALPHA), misses=0.2, false_reports=0.4),
+    "every pair, with a margin": lambda: EveryPair(TOWN.near, ALPHA, margin=0.15),
+    "every pair, and false ones": lambda: EveryPair(TOWN.near, ALPHA, lies=0.5),
 }
 
 

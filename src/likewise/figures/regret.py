@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.certificates.rounding import at_most
 from likewise.drawing import COLOURS, GREY, LINES, canvas, captioned, legend_below
 from likewise.errors import InvalidParameter
 from likewise.figures.replay import moments, states
@@ -20,6 +19,7 @@ from likewise.learners import AdaHedge
 from likewise.protocol import Floats, Learner
 from likewise.reduction import base_error
 from likewise.theory import Bound, violations_limit
+from likewise.wording import at_most
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,6 +10,7 @@ from likewise.drawing import COLOURS, GREY, canvas, captioned, legend_below
 from likewise.errors import require
 from likewise.game import Transcript
 from likewise.protocol import Report, Round
+from likewise.wording import plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -87,7 +88,7 @@ def _joined(axes: Any, ranks: Any, probabilities: Any, report: Report) -> None:
 
 def _caption(seen: Round, number: int, level: float) -> str:
     k = len(seen.probabilities)
-    people = f"Round {number:,}, with {k} {'person' if k == 1 else 'people'}"
+    people = f"Round {number:,}, with {plural(k, 'person', 'people')}"
     if not seen.reviewed:
         return f"{people}: nobody reviewed it."
     if not seen.reports:

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from likewise.certificates.rounding import at_most
 from likewise.facts import AuditorFacts, EnvironmentFacts
 from likewise.game import Transcript
 from likewise.hypotheses import Cells, EstimatorClass, Thresholds
 from likewise.theory import Bound
+from likewise.wording import at_most, plural
 
 REVIEWERS = {
     "MetricAuditor": "The reviewer was simulated: a program with a written measure of how unlike two people are, which "
@@ -59,17 +59,6 @@ class Part(NamedTuple):
     unreviewed: int
 
 
-def counted(number: int, thing: str, things: str = "") -> str:
-    """A number with its noun.
-
-    Examples
-    --------
-    >>> counted(1, "round"), counted(2000, "round"), counted(1, "person", "people")
-    ('1 round', '2,000 rounds', '1 person')
-    """
-    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
-
-
 def reviewer(facts: AuditorFacts) -> str:
     """Who audited."""
     words = REVIEWERS.get(facts.name)
@@ -88,11 +77,11 @@ def rules(hypotheses: Any) -> str:
         return f"yes-or-no rules, each a fitted {type(hypotheses.estimator).__name__}"
     if isinstance(hypotheses, Cells):
         cells = hypotheses.geometry.dim
-        return f"the 2^{cells} ways to say yes or no to each of {counted(cells, 'group')} of people"
+        return f"the 2^{cells} ways to say yes or no to each of {plural(cells, 'group')} of people"
     kind = (
         ", most of which compare one number about a person with a cut-off" if isinstance(hypotheses, Thresholds) else ""
     )
-    return f"{counted(hypotheses.size, 'yes-or-no rule')}{kind}"
+    return f"{plural(hypotheses.size, 'yes-or-no rule')}{kind}"
 
 
 def learning(t: Transcript) -> str:
@@ -153,11 +142,11 @@ def summary(t: Transcript, decision: str = "") -> str:
     if len(parts) == 4:
         when = f": {parts[0].violations:,} in the first quarter, {parts[-1].violations:,} in the last"
     errors = f"The policies made {t.error_per_person:.3f} {unit(t)}." if labelled else "No label is known."
-    blind = f" Nobody reviewed {counted(unseen, 'round')}." if unseen else ""
+    blind = f" Nobody reviewed {plural(unseen, 'round')}." if unseen else ""
     return (
-        f"In {counted(t.rounds, 'round')} a policy gave each person a probability of {decision or 'a yes'}, "
+        f"In {plural(t.rounds, 'round')} a policy gave each person a probability of {decision or 'a yes'}, "
         f"{int(t.starts[-1]):,} in all. A reviewer, who looked at the people of a round side by side, pointed at two "
-        f"who were treated too differently in {counted(int(t.reported.sum()), 'round')}; "
+        f"who were treated too differently in {plural(int(t.reported.sum()), 'round')}; "
         f"{int(t.violations.sum()):,} of them count as violations{when}.{blind} {errors}"
     )
 
@@ -173,7 +162,7 @@ def promise(bound: Bound | None, T: int, people: int) -> str:
     if bound.error_regret < people:
         fair = "α" if bound.epsilon == 0 else f"α − {bound.epsilon:.3g}"
         said.append(f"at most {at_most(bound.error_regret)} errors more than any fixed policy that is fair at {fair}")
-    promised = " and ".join(said) or f"nothing that means something for a play of only {counted(T, 'round')}"
+    promised = " and ".join(said) or f"nothing that means something for a play of only {plural(T, 'round')}"
     terms = f" Its terms: {'; '.join(assumed)} (V are the violations)." if assumed and said else ""
     return f"Before the first round its theorem ({theorem}) promised {promised}.{terms}"
 

@@ -17,6 +17,7 @@ import numpy as np
 from likewise.datasets.files import column_names, separator
 from likewise.datasets.written import plain
 from likewise.errors import DataUnavailable, InvalidParameter, NotSupported, require
+from likewise.files import whole_file
 from likewise.policies import thresholds_of
 from likewise.protocol import Floats
 from likewise.scoring.finished import FinishedPolicy
@@ -261,22 +262,16 @@ def _written(destination: Path) -> Iterator[Callable[[dict[str, Any]], None]]:
     """A function that writes columns; the file gets its name when all of them are in it."""
     import pyarrow as pa
 
-    destination.parent.mkdir(parents=True, exist_ok=True)
-    draft = destination.with_name(f"unfinished-{destination.name}")
-    try:
-        with ExitStack() as opened:
-            writers: list[Any] = []
+    with whole_file(destination) as draft, ExitStack() as opened:
+        writers: list[Any] = []
 
-            def write(columns: dict[str, Any]) -> None:
-                table = pa.table(columns)
-                if not writers:
-                    writers.append(_writer(draft, table.schema, opened))
-                writers[0].write_table(table)
+        def write(columns: dict[str, Any]) -> None:
+            table = pa.table(columns)
+            if not writers:
+                writers.append(_writer(draft, table.schema, opened))
+            writers[0].write_table(table)
 
-            yield write
-        draft.replace(destination)
-    finally:
-        draft.unlink(missing_ok=True)
+        yield write
 
 
 def _writer(path: Path, schema: Any, opened: ExitStack) -> Any:

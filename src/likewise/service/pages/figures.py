@@ -14,11 +14,11 @@ from markupsafe import Markup
 from likewise.service.pages import pairs, summaries
 from likewise.service.pages.drawing import Plot
 from likewise.service.pages.pairs import LINES, Spread
-from likewise.service.pages.rendering import plural
 from likewise.service.pages.summaries import Bin
 from likewise.service.settings import Settings
 from likewise.service.state import State
 from likewise.service.store import Store
+from likewise.wording import plural
 
 FAR = 8
 """A limit that is so many times higher than what it limits would flatten the picture."""

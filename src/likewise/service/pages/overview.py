@@ -16,10 +16,11 @@ from likewise.service.pages.access import STREAM, Visit, Visitor
 from likewise.service.pages.figures import figures
 from likewise.service.pages.following import Follower
 from likewise.service.pages.jobs import Job
-from likewise.service.pages.rendering import plural, render, router
+from likewise.service.pages.rendering import render, router
 from likewise.service.pages.work import begin
 from likewise.service.standing import label_counts, standing
 from likewise.service.state import State
+from likewise.wording import plural
 
 pages = router()
 PATIENCE = 0.2

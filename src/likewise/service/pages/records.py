@@ -12,12 +12,13 @@ from starlette.responses import Response
 from likewise.errors import InvalidParameter
 from likewise.service.events import dumps, loads
 from likewise.service.pages.access import STREAM, Visit, Visitor
-from likewise.service.pages.rendering import number, plural, render, router, words
+from likewise.service.pages.rendering import render, router, words
 from likewise.service.problems import Unknown, status_of
 from likewise.service.rounds import KINDS
 from likewise.service.settings import plain_text
 from likewise.service.state import State
 from likewise.service.store.tables import events
+from likewise.wording import number, plural
 
 pages = router()
 Number = Annotated[int, Path(ge=1, lt=2**53)]
