@@ -389,3 +389,11 @@ def test_the_play_is_measured_by_the_distance_that_the_reviewer_knew(people, tmp
     seen = finished(asked)
     assert list(seen.view.columns) == ["income", "debt"]
     assert asked.setup.measured(seen).view.tobytes() == t.view.tobytes()
+
+
+def test_a_folder_of_another_format_is_refused_and_its_format_named(people, tmp_path):
+    run = Run.start(settings(people), tmp_path / "run")
+    run.folder.write_json("settings.json", run.folder.read_json("settings.json") | {"format": 1})
+    for begin in (Run.resume, lambda path: Run.again(path, tmp_path / "again")):
+        with pytest.raises(InvalidParameter, match=r"`folder` must hold a run of format 2, got .*run of format 1\."):
+            begin(tmp_path / "run")

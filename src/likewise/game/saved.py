@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import hypotheses as classes
-from likewise.errors import require
+from likewise.errors import InvalidParameter
 from likewise.facts import PlayFacts
 from likewise.game.transcript import Transcript
 from likewise.policies import AveragePolicy
@@ -49,7 +49,8 @@ def read(path: str | Path, *, models: Any = None, hypotheses: Any = None) -> Tra
     with np.load(path, allow_pickle=False) as file:
         meta = json.loads(str(file["meta"]))
         found = meta["format"]
-        require(found == FORMAT, "path", f"hold a transcript of format {FORMAT}", f"one of format {found}")
+        if found != FORMAT:
+            raise InvalidParameter(f"`path` must hold a transcript of format {FORMAT}, got one of format {found}.")
         F = classes.from_dict(meta["hypotheses"], models) if hypotheses is None else hypotheses
         arrays: Any = {name: file[name] for name in ARRAYS}
         return Transcript(

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from likewise.errors import InvalidParameter, require
+from likewise.experiments.runs.settings import FORMAT
 from likewise.files import DRAFT, append_lines, json_lines, whole_file
 from likewise.game import Transcript
 from likewise.protocol import SKIPPED, Answer, Report, reports_of
@@ -59,6 +60,9 @@ class RunFolder:
         found = cls(path)
         if not found.settings_file.is_file():
             raise InvalidParameter(f"`folder` must be the folder of a run, got {path}, which has no settings.json.")
+        written = found.read_json("settings.json").get("format")
+        if written != FORMAT:
+            raise InvalidParameter(f"`folder` must hold a run of format {FORMAT}, got {path} of format {written}.")
         return found
 
     @property
