@@ -185,6 +185,7 @@ def check_learner(
             ("any order", lambda: _check_any_order(learner, whole, seed)),
             ("permutation", lambda: _check_permutation(learner, whole, seed)),
             ("gaps in the feedback", lambda: _check_missing(learner, whole)),
+            ("several reports", lambda: _check_several(learner, whole)),
             ("storage", lambda: _check_storage(learner, environment, auditor, whole, seed)),
             ("another process", lambda: _check_process(learner, environment, auditor, whole, seed)),
             ("parameters", lambda: _check_parameters(learner)),
@@ -265,6 +266,18 @@ def _check_missing(learner: Learner, whole: Transcript) -> None:
     state = learner.update(learner.init(), Round(unlabelled, seen.probabilities, reviewed=False))
     p = learner.act(state, _key(SEED, 1)).at(seen.batch.rows)
     _expect(np.isfinite(p).all() and (p >= 0).all() and (p <= 1).all(), "a round without labels and audit is harmless")
+
+
+def _check_several(learner: Learner, whole: Transcript) -> None:
+    seen = whole.round(int(whole.sizes.argmax()))
+    reports = tuple(Report(i, 0) for i in range(1, min(3, len(seen.probabilities))))
+    start, several = learner.init(), seen._replace(reports=reports, reviewed=True)
+    state = learner.update(start, several)
+    _expect(state.rounds == start.rounds + 1, "several reports in a round are learned as one round")
+    turned = learner.update(start, several._replace(reports=reports[::-1]))
+    p, q = (learner.act(after, _key(SEED, 1)).at(whole.rows) for after in (state, turned))
+    _expect(np.isfinite(p).all() and (p >= 0).all() and (p <= 1).all(), "several reports in a round are harmless")
+    _expect(_close(p, q), "the order of the reports of a round teaches nothing")
 
 
 def _check_storage(learner: Learner, environment: Environment, auditor: Auditor, whole: Transcript, seed: int) -> None:

@@ -96,7 +96,8 @@ def learning(t: Transcript) -> str:
     if high == 0:
         return f"{start} Reports weighed nothing: this learner never hears the reviewer."
     each = f"{high:,.3g}" if f"{low:.3g}" == f"{high:.3g}" else f"between {low:,.3g} and {high:,.3g}"
-    return f"{start} A report weighed as much as {each} errors."
+    what = "A report" if t.report_counts.max() < 2 else "The reports of a round together"
+    return f"{start} {what} weighed as much as {each} errors."
 
 
 def violation(t: Transcript) -> str:
@@ -112,7 +113,7 @@ def violation(t: Transcript) -> str:
     return (
         "Two people of one round are treated too differently if their probabilities are further apart than the two "
         f"people themselves, in the reviewer's eyes, by more than a tolerance of α = {t.alpha:g}. The reviewer may "
-        "point at one such pair in a round: a report. If it is right, the round counts as one with a violation."
+        "point at such a pair: a report. A round with a report that is right counts as one with a violation."
         f"{early}{trust}"
     )
 
