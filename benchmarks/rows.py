@@ -78,7 +78,7 @@ def plays(quick: bool) -> list[Row]:
 
 def _same(one: lw.Transcript, other: lw.Transcript) -> bool:
     """Whether two transcripts are identical, to the last bit."""
-    names = ("chances", "pairs", "violates", "penalties")
+    names = ("shown", "report_rounds", "pairs", "violates", "penalties")
     return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
 
 

@@ -27,10 +27,11 @@ def run(copies: int) -> tuple[np.ndarray, np.ndarray]:
     for t in range(1, ROUNDS + 1):
         batch = environment.batch(lw.Key(SEED, lw.Role.ENVIRONMENT, t), None, None)
         probabilities = classifier.predict_proba(batch.rows)[:, 1] if t > 1 else np.full(PEOPLE, 0.5)
-        report = auditor.audit(batch, probabilities, lw.Key(SEED, lw.Role.AUDITOR, t))
-        errors[t - 1], violations[t - 1] = error(probabilities, batch.y), report is not None
+        answer = auditor.audit(batch, probabilities, lw.Key(SEED, lw.Role.AUDITOR, t))
+        reports = () if answer is None else (answer,)
+        errors[t - 1], violations[t - 1] = error(probabilities, batch.y), bool(reports)
         # Without a report R_C pads with copies that cancel in the linear loss. In the log loss they would not.
-        X, y = literal(batch.rows, batch.y, report, C=copies if report else 0, filler=batch.rows[0])
+        X, y = literal(batch.rows, batch.y, reports, C=copies if reports else 0, filler=batch.rows[0])
         classifier.partial_fit(X, y, classes=[0, 1])
     return errors, violations
 

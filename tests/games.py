@@ -30,6 +30,30 @@ def alike(view, t=0):
     return np.zeros((len(view), len(view)))
 
 
+class EveryPair(lw.MetricAuditor):
+    """Points at every pair that it can; with ``lies``, often at one more, which is fine, and is marked as false."""
+
+    marks_false = True
+
+    def __init__(self, distance, alpha, margin=0.0, lies=0.0):
+        super().__init__(distance, alpha, margin=margin)
+        self.lies = lies
+
+    def audit(self, batch, probabilities, key):
+        excess, rng = self.excess(batch, probabilities, key.t), key.generator()
+        found = [
+            lw.Report(int(i), int(j), bool(excess[i, j] > self.alpha)) for i, j in np.argwhere(excess > self.level)
+        ]
+        if len(probabilities) > 1 and rng.random() < self.lies:
+            low, high = sorted(rng.choice(len(probabilities), 2, replace=False).tolist(), key=probabilities.__getitem__)
+            if all({high, low} != set(report[:2]) for report in found):
+                found.append(lw.Report(high, low, violates=False, false=True))
+        return tuple(found) or None
+
+    def facts(self):
+        return lw.AuditorFacts("EveryPair", truthful=self.lies == 0, exhaustive=True, fixed=True)
+
+
 # A small town: a finite population, so that the best fair policy is a small linear program -------------------
 
 
@@ -96,7 +120,7 @@ class Town:
             pair = moment.key.generator().integers(len(left))
             others = moment.key.generator().integers(40, size=self.k - 2)
             chosen = np.array([nearest[pair], left[pair], *others])
-            reported = moment.previous is not None and moment.previous.report is not None
+            reported = moment.previous is not None and bool(moment.previous.reports)
             return self._people(chosen, (self.X[chosen, 0] > 0.5) ^ (moment.t // 200 % 2 == 1) ^ reported)
 
         return lw.Adversary(choose, k=self.k, sees_policy=False)
@@ -131,15 +155,15 @@ class Count(NamedTuple):
 
 def count(t, answers):
     """Count transcript ``t`` again; ``answers`` is (N, people): what every hypothesis says of everybody who came."""
-    everybody = np.vstack([answers, t.chances])
+    everybody = np.vstack([answers, t.shown])
     fp, fn = t.costs
     cost = np.where(t.y == 1, fn * (1 - everybody), np.where(t.y == 0, fp * everybody, 0.0))
     errors = np.add.reduceat(cost, t.starts[:-1], axis=1).T
     losses = errors.copy()
-    for i, report in enumerate(t.reports):
-        if report is not None:
+    for i, reports in enumerate(t.reports):
+        for report in reports:
             first, second = t.starts[i] + report.favoured, t.starts[i] + report.disfavoured
-            losses[i] += t.penalties[i] * (everybody[:, first] - everybody[:, second])
+            losses[i] += t.penalties[i] / len(reports) * (everybody[:, first] - everybody[:, second])
     return Count(errors[:, :-1], losses[:, :-1], errors[:, -1].sum(), losses[:, -1].sum())
 
 
@@ -148,7 +172,7 @@ def best_fair_error(t, answers, distance, level):
     limits = {}
     for i in range(t.rounds):
         people = slice(t.starts[i], t.starts[i + 1])
-        said, d = answers[:, people].T.astype(float), distance(t.view[people], t.facts["first"] + i)
+        said, d = answers[:, people].T.astype(float), distance(t.view[people], t.first + i)
         for a, b in itertools.permutations(range(len(said)), 2):
             row = (said[a] - said[b]).tobytes()
             limits[row] = min(limits.get(row, np.inf), d[a, b] + level)
@@ -191,11 +215,11 @@ def drive(learner, choose, rounds, alpha=0.1, seed=0):
         π = policy.at(rows)
         y = (π < 0.5).astype(float) if y is None else y
         high, low = int(π.argmax()), int(π.argmin())
-        report = lw.Report(high, low) if π[high] - π[low] > alpha else None
+        reports = (lw.Report(high, low),) if π[high] - π[low] > alpha else ()
         loss = np.where(y == 1, fn, 0.0) @ (1.0 - rows) + np.where(y == 0, fp, 0.0) @ rows
-        if report is not None:
+        if reports:
             loss += learner.penalty_at(state) * (rows[high].astype(float) - rows[low])
-        state = learner.update(state, lw.Round(lw.Batch(rows, y, None), π, report))
+        state = learner.update(state, lw.Round(lw.Batch(rows, y, None), π, reports))
         total += loss
         played += float(policy.weights @ loss)
         squares += float(np.ptp(loss)) ** 2

@@ -189,7 +189,7 @@ def test_a_drifting_auditor_judges_by_the_distance_of_the_round():
         assert auditor.audit(batch, p, at) == fixed.audit(batch, p, at)
         seen.add((at.t > 5, fixed.audit(batch, p, at) is None))
     assert {(False, False), (True, True)} <= seen
-    assert auditor.facts()["fixed"] is False
+    assert auditor.facts().fixed is False
 
 
 # Noise -----------------------------------------------------------------------------------------------------------
@@ -234,9 +234,9 @@ def test_a_skipped_round_stays_skipped_under_noise():
 
 def test_only_an_auditor_who_misses_nothing_is_exhaustive():
     auditor = lw.MetricAuditor(cityblock, ALPHA)
-    assert lw.NoisyAuditor(auditor, false_reports=0.5).facts()["exhaustive"] is True
-    assert lw.NoisyAuditor(auditor, misses=0.1).facts()["exhaustive"] is False
-    assert lw.NoisyAuditor(lw.DriftingAuditor(cityblock, ALPHA)).facts()["fixed"] is False
+    assert lw.NoisyAuditor(auditor, false_reports=0.5).facts().exhaustive is True
+    assert lw.NoisyAuditor(auditor, misses=0.1).facts().exhaustive is False
+    assert lw.NoisyAuditor(lw.DriftingAuditor(cityblock, ALPHA)).facts().fixed is False
 
 
 # Panels ----------------------------------------------------------------------------------------------------------
@@ -351,8 +351,8 @@ def test_a_panel_that_cannot_vote_is_refused(build, sentence):
 
 def test_a_panel_is_as_exhaustive_and_as_fixed_as_its_members():
     drifting = lw.DriftingAuditor(lambda view, t: cityblock(view), ALPHA)
-    assert lw.Panel([member(), member()]).facts()["fixed"] is True
-    assert lw.Panel([member(), drifting]).facts()["fixed"] is False
+    assert lw.Panel([member(), member()]).facts().fixed is True
+    assert lw.Panel([member(), drifting]).facts().fixed is False
 
 
 # Scripts and play ------------------------------------------------------------------------------------------------
@@ -372,7 +372,7 @@ def test_a_script_of_a_transcripts_reports_gives_the_same_transcript(margin):
     second = played(lw.ScriptedAuditor(first.reports, ALPHA, margin=margin))
     assert first.reported.any()
     assert first.reports == second.reports
-    np.testing.assert_array_equal(first.chances, second.chances)
+    np.testing.assert_array_equal(first.shown, second.shown)
     np.testing.assert_array_equal(first.penalties, second.penalties)
 
 
@@ -411,8 +411,8 @@ def test_play_refuses_a_pair_in_the_wrong_order():
 def test_play_takes_the_false_reports_of_simulated_noise_and_counts_no_violation():
     transcript = played(lw.NoisyAuditor(lw.MetricAuditor(stretched(100.0), ALPHA), false_reports=0.5))
     assert transcript.false.any()
-    assert (transcript.gaps[transcript.false] <= ALPHA).any()
-    assert not transcript.violations[transcript.false].any()
+    assert (transcript.pair_gaps[transcript.false] <= ALPHA).any()
+    assert not transcript.violations[transcript.report_rounds[transcript.false]].any()
 
 
 # A person at the terminal ----------------------------------------------------------------------------------------
@@ -493,7 +493,7 @@ def test_people_without_column_names_are_numbered():
 
 def test_what_is_known_of_a_person_or_a_script_is_nothing():
     for auditor in (lw.AskAuditor(0.1), lw.ScriptedAuditor([], 0.1)):
-        assert (auditor.facts()["exhaustive"], auditor.facts()["fixed"]) == (None, None)
+        assert (auditor.facts().exhaustive, auditor.facts().fixed) == (None, None)
 
 
 def test_text_with_brackets_is_shown_as_it_is():

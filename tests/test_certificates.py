@@ -17,7 +17,7 @@ from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
 import likewise as lw
-from games import Town, alike, best_fair_error, count, two_people, two_people_class
+from games import EveryPair, Town, alike, best_fair_error, count, two_people, two_people_class
 from likewise import theory
 from likewise.certificates import Claim, brackets
 from likewise.errors import InvalidParameter
@@ -61,6 +61,8 @@ AUDITORS = {
     "random, with a margin": lambda: lw.MetricAuditor(TOWN.near, ALPHA, choose="random", margin=0.1),
     "drifting": lambda: lw.DriftingAuditor(TOWN.drifting, ALPHA),
     "false reports": lambda: lw.NoisyAuditor(lw.MetricAuditor(TOWN.near, ALPHA), misses=0.2, false_reports=0.4),
+    "every pair, with a margin": lambda: EveryPair(TOWN.near, ALPHA, margin=0.15),
+    "every pair, and false ones": lambda: EveryPair(TOWN.near, ALPHA, lies=0.5),
 }
 
 
@@ -130,9 +132,7 @@ def test_false_reports_cost_what_they_can_have_done_at_most():
     (first, *_, last) = lw.certify(t).regret
     assert t.lagrangian_regret < truth <= first.by_reports <= first.by_lagrangian
     assert (
-        last.by_lagrangian
-        == first.by_lagrangian
-        == pytest.approx(t.lagrangian_regret + 20 * (1 - t.gaps[t.false]).sum())
+        last.by_lagrangian == first.by_lagrangian == pytest.approx(t.lagrangian_regret + 20 * (1 - t.pair_gaps).sum())
     )
 
 
@@ -284,8 +284,8 @@ def test_brackets_hold_the_true_distance_of_a_truthful_auditor(margin, kind):
     t = lw.play(lw.AdaHedge(F, k=3, penalty=2.0), people, auditor, 300)
     found = brackets(t)
     pairs = {}
-    for i, report in enumerate(t.reports):
-        if report is not None:
+    for i, reports in enumerate(t.reports):
+        for report in reports:
             seen = np.asarray(t.view_of(i))
             pairs.setdefault(frozenset((seen[report.favoured, 0], seen[report.disfavoured, 0])), []).append(t.gaps[i])
     assert len(found) == len(pairs) >= 5
@@ -345,7 +345,7 @@ def test_people_whom_the_auditor_can_not_tell_apart_are_one_person(kind):
     t = lw.play(lw.AdaHedge(lw.Thresholds([[0.5]]), k=4, penalty=1.0), lw.IID(X, y, k=4, view=view),
                 lw.MetricAuditor(alike, 0.1, choose="random"), 40)  # fmt: skip
     assert t.reported.sum() > 5
-    assert len({tuple(t.rows[t.starts[i] + t.pairs[i, 0]]) for i in np.flatnonzero(t.reported)}) == 1
+    assert len(np.unique(t.rows[t.pair_people[:, 0]], axis=0)) == 1
     (bracket,) = lw.certify(t).brackets
     assert bracket.upper == pytest.approx(t.gaps[t.reported].min() - 0.1)
 
@@ -447,7 +447,7 @@ def test_the_letter_fits_88_columns_and_holds_the_numbers(case):
     assert max(len(line) for line in str(certificate).splitlines()) <= 88
     said = " ".join(str(certificate).split())
     known = np.isfinite(t.y)
-    errors = np.abs(t.chances - t.y)[known]
+    errors = np.abs(t.shown - t.y)[known]
     assert f"Certificate of a play of {t.rounds} rounds." in said
     assert f"here α = {t.alpha:g}. Each claim about new people holds with 95% confidence." in said
     assert f"Over {known.sum()} people with a known label the policies made {errors.mean():.3f} errors" in said

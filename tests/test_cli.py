@@ -111,7 +111,7 @@ def test_a_run_repeated_is_the_same_and_a_changed_one_is_noticed(here, run):
     for name in ("transcript.npz", "certificate.json", "policy.json", "result.json"):
         assert Path("people-run", name).read_bytes() == Path("people-run-again", name).read_bytes(), name
     t = lw.Transcript.load("people-run/transcript.npz")
-    t.chances[6 * 30] += 1e-15
+    t.shown[6 * 30] += 1e-15
     t.save("people-run/transcript.npz")
     code, said, words = run("play", "--again", "people-run", "--no-pictures", "--json")
     assert code == 1

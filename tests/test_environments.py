@@ -222,7 +222,7 @@ def test_an_adversary_gets_the_round_before_with_its_probabilities_and_report():
     assert [moment.t for moment in moments] == [1, 2, 3, 4]
     for moment, before in zip(moments[1:], transcript, strict=False):
         assert isinstance(moment.previous, Round)
-        assert moment.previous.report == before.report
+        assert moment.previous.reports == before.reports
         np.testing.assert_array_equal(moment.previous.probabilities, before.probabilities)
     assert transcript.reported.any()
 
@@ -234,10 +234,10 @@ def test_an_adversary_that_returns_none_ends_the_play():
 
 
 def test_only_draws_from_one_population_are_known_to_be_iid():
-    assert lw.IID(X, Y, k=1).facts()["iid"] is True
-    assert lw.Stream([], k=1).facts()["iid"] is None
-    assert lw.Stream([], k=1, iid=True).facts()["iid"] is True
-    assert lw.Adversary(print, k=1, sees_policy=True).facts()["iid"] is False
+    assert lw.IID(X, Y, k=1).facts().iid is True
+    assert lw.Stream([], k=1).facts().iid is None
+    assert lw.Stream([], k=1, iid=True).facts().iid is True
+    assert lw.Adversary(print, k=1, sees_policy=True).facts().iid is False
 
 
 @pytest.mark.parametrize(

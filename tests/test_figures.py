@@ -111,10 +111,9 @@ def test_later_gaps_are_those_of_the_play_that_stopped_there(plays, name):
     learner, found = LEARNERS[name], later_gaps(plays[name], LEARNERS[name], looks=T)
     stopped = lw.play(learner, people(), AUDITOR, 60)
     policy = learner.act(stopped.state, Key(0, Role.LEARNER, 61))
-    early = np.flatnonzero(stopped.reported)
-    assert len(early) > 0
-    for row, i in enumerate(early):
-        high, low = policy.at(stopped.round(i).batch.rows[list(stopped.pairs[i])])
+    assert len(stopped.pairs) > 0
+    for row, (i, pair) in enumerate(zip(stopped.report_rounds, stopped.pairs, strict=True)):
+        high, low = policy.at(stopped.round(i).batch.rows[list(pair)])
         assert found.later[row, 59] == pytest.approx(high - low)
         assert found.first[row] == pytest.approx(stopped.gaps[i])
 
@@ -146,8 +145,8 @@ def test_the_caption_counts_pairs_that_are_still_violations(plays):
     t, learner = plays["unconstrained"], LEARNERS["unconstrained"]
     found = later_gaps(t, learner)
     still = 0
-    for i, gap in zip(found.rounds - 1, found.last, strict=True):
-        a, b = t.pairs[i]
+    for report, i, gap in zip(found.reports, found.rounds - 1, found.last, strict=True):
+        a, b = t.pairs[report]
         still += abs(gap) > distance(t.view_of(i))[a, b] + ALPHA
     text = figures.caption(figures.did_reports_help(t, learner, distance=distance))
     assert still > 0

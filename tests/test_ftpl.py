@@ -52,7 +52,7 @@ def leaders_drawn_literally(rounds, C, omega, padded=True, seed=2):
     v, wide = CONTEXTS[0], 3 + 2 * C
     losses = np.zeros(4)
     for seen in rounds:
-        X, y = literal(seen.batch.view, seen.batch.y, seen.report, C, filler=v)
+        X, y = literal(seen.batch.view, seen.batch.y, seen.reports, C, filler=v)
         losses += (1 - 2 * y) / (2 * wide) @ answers_by_hand(X)
     rng = np.random.default_rng(seed)
     noise = np.zeros((DRAWS, 4))
@@ -99,8 +99,8 @@ def test_scalar_noise_draws_leaders_as_a_direct_simulation_does():
     for seen in rounds:
         said = answers_by_hand(seen.batch.view)
         losses += np.abs(said - seen.batch.y[:, None]).sum(axis=0)
-        if seen.report is not None:
-            losses += C * (said[seen.report.favoured] - said[seen.report.disfavoured])
+        for report in seen.reports:
+            losses += C * (said[report.favoured] - said[report.disfavoured])
     noise = np.random.default_rng(3).laplace(scale=1 / epsilon, size=(DRAWS, 3)) @ answers_by_hand(CONTEXTS)
     direct = np.bincount((losses + noise).argmin(axis=1), minlength=4)
     drawn = leaders_drawn_by_library(learner, state)
@@ -120,7 +120,7 @@ def test_without_noise_the_perturbed_leader_is_the_leader(F, noise):
     leader = lw.FollowTheLeader(F, k=3, penalty=quiet.C)
     a, b = (lw.play(learner, TOWN.iid(), AUDITOR, 150) for learner in (quiet, leader))
     assert b.reported.any()
-    assert (a.chances == b.chances).all()
+    assert (a.shown == b.shown).all()
     assert (a.state.losses == b.state.losses).all()
     assert quiet.bound(0.2) is None
 
@@ -227,8 +227,8 @@ def test_over_cells_the_law_is_that_of_a_laplace_variable_and_of_a_sum_of_them_w
 @pytest.mark.parametrize("noise", NOISES)
 def test_over_cells_there_is_nothing_to_hide_so_the_environment_may_see_the_policy(noise):
     learner = lw.ContextFTPL(lw.Cells(stripe, 4), T=50, k=3, noise=noise, alpha=0.4)
-    assert lw.play(learner, TOWN.tempter(), AUDITOR, seed=0).chances == pytest.approx(
-        lw.play(learner, TOWN.tempter(), AUDITOR, seed=0).chances, abs=0
+    assert lw.play(learner, TOWN.tempter(), AUDITOR, seed=0).shown == pytest.approx(
+        lw.play(learner, TOWN.tempter(), AUDITOR, seed=0).shown, abs=0
     )
     assert not learner.needs_blind
 
@@ -238,7 +238,7 @@ def test_64_cells_are_a_class_like_any_other(noise):
     F = lw.Cells(lambda X: np.minimum((np.asarray(X)[:, 0] * 64).astype(int), 63), 64)
     t = lw.play(lw.ContextFTPL(F, T=80, k=3, noise=noise, alpha=0.4), TOWN.iid(), AUDITOR)
     assert F.size == 2**64
-    assert ((t.chances > 0) & (t.chances < 1)).all()
+    assert ((t.shown > 0) & (t.shown < 1)).all()
 
 
 def cdf_by_inversion(x, count):
@@ -314,17 +314,17 @@ def test_smoothed_ftpl_learns_a_learnable_problem():
 
 def test_smoothed_ftpl_is_named_by_its_seed():
     first, again, other = smoothed_play(15), smoothed_play(15), smoothed_play(15, seed=1)
-    assert (first.chances == again.chances).all()
+    assert (first.shown == again.shown).all()
     assert (first.rows == again.rows).all()
-    assert not (first.chances == other.chances).all()
+    assert not (first.shown == other.shown).all()
 
 
 def test_smoothed_ftpl_draws_the_same_on_two_processes_as_on_one():
-    assert (smoothed_play(3, n_jobs=2).chances == smoothed_play(3).chances).all()
+    assert (smoothed_play(3, n_jobs=2).shown == smoothed_play(3).shown).all()
 
 
 def test_smoothed_ftpl_weighs_a_report_by_its_penalty():
     learner = lw.SmoothedFTPL(ESTIMATORS, k=2, penalty=7.0)
     batch = lw.Batch(TOWN.X[:2], np.array([0.0, np.nan]), None)
-    state = learner.update(learner.init(), lw.Round(batch, np.array([0.9, 0.1]), lw.Report(0, 1)))
+    state = learner.update(learner.init(), lw.Round(batch, np.array([0.9, 0.1]), (lw.Report(0, 1),)))
     assert state.s.tolist() == [8.0, -7.0]

@@ -51,7 +51,7 @@ def every_row(t, answers, distance):
     rows, distances = [], []
     for i in range(t.rounds):
         people = slice(t.starts[i], t.starts[i + 1])
-        said, d = answers[:, people].T.astype(float), distance(t.view[people], t.facts["first"] + i)
+        said, d = answers[:, people].T.astype(float), distance(t.view[people], t.first + i)
         for a, b in itertools.permutations(range(len(said)), 2):
             rows.append(said[a] - said[b])
             distances.append(d[a, b])
@@ -70,7 +70,7 @@ def excesses(t, policy, distance):
     found = []
     for i in range(t.rounds):
         people = slice(t.starts[i], t.starts[i + 1])
-        chances, d = policy.at(t.rows[people]), distance(t.view[people], t.facts["first"] + i)
+        chances, d = policy.at(t.rows[people]), distance(t.view[people], t.first + i)
         found += [(chances[a] - chances[b] - d[a, b], d[a, b]) for a, b in itertools.permutations(range(len(d)), 2)]
     return np.array(found).T
 

@@ -89,7 +89,7 @@ def test_the_papers_update_takes_one_logarithm_per_step_and_gives_all_of_them():
     start = rng.normal(size=F.size)
     for rows, s in batches():
         y, C = (s > 0).astype(float), 7.0
-        m = (2.0 * y).sum() + C + F.predict_rows(rows) @ signed_weights(y, lw.Report(3, 1), C, (0.5, 2.0))
+        m = (2.0 * y).sum() + C + F.predict_rows(rows) @ signed_weights(y, [lw.Report(3, 1)], C, (0.5, 2.0))
         found = kernels.threshold_log_updated(start, rows, y, 3, 1, C, 0.5, 2.0, 0.9 / m.max(), F.first)
         assert np.allclose(found, start + np.log1p(-0.9 * m / m.max()), rtol=1e-12, atol=1e-12)
 
@@ -133,7 +133,7 @@ def test_a_step_of_adahedge_is_its_mix_gap_then_its_losses_then_its_weights():
     for rows, s in batches():
         y = (s > 0).astype(float)
         p = kernels.threshold_probability(weights, rows, F.first)
-        signed = signed_weights(y, lw.Report(0, 4), 9.0, (0.5, 2.0))
+        signed = signed_weights(y, [lw.Report(0, 4)], 9.0, (0.5, 2.0))
         gap = kernels.threshold_mix_gap(weights, losses, rows, signed, p, log_size / 2.0, F.first)
         for least, delta in ((0.0, 2.0 + gap), (50.0, 50.0)):
             found = kernels.threshold_adahedge(
@@ -194,8 +194,7 @@ def test_the_compiled_count_of_violating_pairs_is_the_one_of_blocks(name, alpha)
 @pytest.mark.parametrize("pair", [(-1, -1), (2, 0)])
 def test_signed_weights_are_those_of_the_reduction(pair):
     y = np.array([1.0, 0.0, np.nan, 1.0])
-    report = None if pair[0] < 0 else lw.Report(*pair)
-    twin = signed_weights(y, report, 3.7, (0.5, 2.0))
+    twin = signed_weights(y, [] if pair[0] < 0 else [lw.Report(*pair)], 3.7, (0.5, 2.0))
     assert np.array_equal(kernels.signed_weights(y, *pair, 3.7, 0.5, 2.0), twin)
 
 
@@ -215,8 +214,9 @@ AUDITOR = lw.MetricAuditor("cityblock", alpha=0.1, margin=0.04, w=[0.0, 0.1, 0.1
 
 
 def same(a, b):
-    arrays = ("rows", "y", "view", "chances", "starts", "pairs", "violates", "false", "reviewed", "penalties")
-    assert all(np.array_equal(getattr(a, n), getattr(b, n), equal_nan=n == "y") for n in arrays)
+    arrays = ("rows", "y", "view", "shown", "starts", "report_rounds", "pairs", "violates", "false", "reviewed")
+    assert all(np.array_equal(getattr(a, n), getattr(b, n), equal_nan=n == "y") for n in (*arrays, "penalties"))
+    assert all(getattr(a, n).dtype == getattr(b, n).dtype for n in (*arrays, "penalties"))
     assert all(np.array_equal(u, v) for u, v in zip(a.state, b.state, strict=True))
     assert np.allclose(a.average_policy.total, b.average_policy.total, rtol=1e-13)
     assert a.facts == b.facts

@@ -49,7 +49,7 @@ def test_exponential_weights_are_the_product_of_1_minus_gamma_m_over_b_over_lite
     product = np.ones(5)
     for (weights, _), seen in zip(fold(learner, t), t, strict=True):
         assert weights == pytest.approx(product / product.sum(), abs=1e-9)
-        X, y = literal(seen.batch.view, seen.batch.y, seen.report, int(learner.C), filler=seen.batch.view[0])
+        X, y = literal(seen.batch.view, seen.batch.y, seen.reports, int(learner.C), filler=seen.batch.view[0])
         # A copy costs 1 whatever the costs of errors are: C is in units of the Lagrangian.
         price = np.where(y == 1, costs[1], costs[0])
         price[3:] = 1.0
@@ -182,7 +182,7 @@ OVER_CELLS = {
 @pytest.mark.parametrize("name", OVER_CELLS)
 def test_cells_play_exactly_as_the_list_of_all_their_labellings(name, m):
     cells, listed = (lw.play(OVER_CELLS[name](F), TOWN.iid(), AUDITOR, 120) for F in (stripes(m), listed_stripes(m)))
-    assert cells.chances == pytest.approx(listed.chances, abs=1e-9)
+    assert cells.shown == pytest.approx(listed.shown, abs=1e-9)
     assert cells.penalties == pytest.approx(listed.penalties, rel=1e-9)
     assert (cells.reported == listed.reported).all()
     assert cells.lagrangian_regret == pytest.approx(listed.lagrangian_regret, abs=1e-9)
@@ -201,7 +201,7 @@ def test_64_cells_play_one_coin_per_cell_at_the_rate_of_18_quintillion_hypothese
         people = slice(t.starts[i], t.starts[i + 1])
         eta = learner.eta if name == "hedge" else n / max(delta, 1e-300)
         q = expit(-eta * S)
-        assert t.chances[people] == pytest.approx(q[cells[people]], abs=1e-9)
+        assert t.shown[people] == pytest.approx(q[cells[people]], abs=1e-9)
         round_sums = np.bincount(cells[people], s[people], 64)
         delta += q @ round_sums - mix_loss_of_cells(S, round_sums, eta)
         S += round_sums
@@ -247,7 +247,7 @@ CUTS = lw.Thresholds.quantiles(TOWN.X, cuts=2)
 def test_a_single_hypothesis_is_always_played_with_no_regret_and_a_bound_that_says_so(name):
     learner = ENUMERABLE[name](lw.FiniteClass([], constants=(0,), pool=[[0.0]]), 3)
     t = lw.play(learner, TOWN.iid(), AUDITOR)
-    assert (t.chances == 0).all()
+    assert (t.shown == 0).all()
     assert t.lagrangian_regret == 0
     bound, observed = learner.bound(0.2), learner.observed_bound(t.state)
     assert bound is None or bound.lagrangian_regret >= 0
@@ -281,7 +281,7 @@ def test_rounds_that_nobody_reviewed_teach_their_labels_only(name):
     content = lw.play(learner, TOWN.iid(), lw.ScriptedAuditor([None] * 60, alpha=0.2))
     assert not skipped.reviewed.any()
     assert content.reviewed.all()
-    assert (skipped.chances == content.chances).all()
+    assert (skipped.shown == content.shown).all()
     assert skipped.state.reports == 0
 
 
@@ -289,7 +289,7 @@ def test_an_unheard_auditor_leaves_adahedge_unconstrained():
     unheard = lw.play(lw.AdaHedge(CUTS, k=3, penalty=50.0), TOWN.iid(), lw.ScriptedAuditor([], alpha=0.2), 100)
     free = lw.play(lw.Unconstrained(CUTS), TOWN.iid(), AUDITOR, 100)
     assert free.reported.any()
-    assert (unheard.chances == free.chances).all()
+    assert (unheard.shown == free.shown).all()
 
 
 @pytest.mark.parametrize("name", ["exponential weights", "hedge", "adahedge, fixed"])
@@ -301,7 +301,7 @@ def test_multiplying_costs_and_penalty_multiplies_every_regret_and_changes_no_po
     }
     once, thrice = kinds[name](4.0, (0.5, 2.0)), kinds[name](12.0, (1.5, 6.0))
     a, b = (lw.play(learner, TOWN.iid(), AUDITOR) for learner in (once, thrice))
-    assert a.chances == pytest.approx(b.chances, abs=1e-9)
+    assert a.shown == pytest.approx(b.shown, abs=1e-9)
     assert 3 * a.lagrangian_regret == pytest.approx(b.lagrangian_regret)
     assert 3 * once.bound(0.2).lagrangian_regret == pytest.approx(thrice.bound(0.2).lagrangian_regret)
     assert once.bound(0.2).violations == pytest.approx(thrice.bound(0.2).violations)
@@ -366,7 +366,7 @@ def test_a_schedule_without_growth_has_a_bound_like_a_fixed_penalty():
 def test_false_reports_can_not_make_tilted_penalties_overflow():
     liar = lw.NoisyAuditor(lw.MetricAuditor(alike, 0.95), false_reports=1.0)
     t = lw.play(lw.AdaHedge(THREE, k=2, penalty=lw.Tilted(0.9)), two_people(THREE), liar, 3000)
-    assert np.isfinite(t.chances).all()
+    assert np.isfinite(t.shown).all()
 
 
 # Size --------------------------------------------------------------------------------------------------------
@@ -417,6 +417,6 @@ def test_a_million_thresholds_are_playable():
     X = rng.random((100, 10))
     t = lw.play(learner, lw.IID(X, X[:, 0] > 0.5, k=4), lw.MetricAuditor(alike, 0.2), 8)
     assert F.size == 1_000_002
-    assert ((t.chances >= 0) & (t.chances <= 1)).all()
+    assert ((t.shown >= 0) & (t.shown <= 1)).all()
     assert learner.act(t.state, KEY).weights.sum() == pytest.approx(1.0)
     assert 0 < t.lagrangian_regret <= learner.observed_bound(t.state)

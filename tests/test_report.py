@@ -17,6 +17,7 @@ from likewise.auditors.people import Silent
 from likewise.certificates import Status
 from likewise.errors import InvalidParameter
 from likewise.report import words, write_report
+from likewise.wording import plural
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(200, 2))
@@ -168,7 +169,7 @@ def test_names_from_outside_stay_words(play, tmp_path):
 def test_names_from_outside_in_a_transcript_stay_words_too(play, tmp_path):
     class Named(lw.MetricAuditor):
         def facts(self):
-            return super().facts() | {"name": "<b>me</b>", "distance": "<i>mine</i>"}
+            return lw.AuditorFacts("<b>me</b>", details={"distance": "<i>mine</i>"})
 
     t = lw.play(LEARNER, lw.IID(X, Y, k=K), Named(distance, ALPHA))
     found = Page(write_report(tmp_path, t, learner=LEARNER))
@@ -229,7 +230,7 @@ def test_missing_labels_are_said(tmp_path):
 @pytest.mark.parametrize(("rounds", "k"), [(1, 4), (1, 1), (3, 1)])
 def test_the_smallest_plays(tmp_path, rounds, k):
     found = told(tmp_path, ours(rounds, k), rounds=rounds, k=k, distance=distance)
-    assert f"In {words.counted(rounds, 'round')} a policy gave" in found.text
+    assert f"In {plural(rounds, 'round')} a policy gave" in found.text
     assert len(found.images) == 5
 
 
@@ -274,7 +275,7 @@ def test_what_only_a_person_knows_is_not_checkable(tmp_path):
 def test_false_reports_break_the_assumption(tmp_path):
     found = told(tmp_path, ours(60), lw.NoisyAuditor(AUDITOR, 0.1, 0.5), 60, distance=distance)
     assert re.search(f"{Status.BROKEN}\\s+reports are truthful", found.sections["What this rests on"])
-    assert "made up with a chance of 0.5" in found.text
+    assert "made up with probability 0.5" in found.text
 
 
 @words_only

@@ -107,7 +107,7 @@ def test_parts_are_the_rounds_of_one_play(people, tmp_path):
     run = Run.start(settings(people), tmp_path / "run")
     found, s = finished(run), run.setup
     expected = lw.play(s.learner, s.people, s.simulated(), s.settings.T, seed=0)
-    for name in ("rows", "y", "chances", "starts", "pairs", "violates", "penalties"):
+    for name in ("rows", "y", "shown", "starts", "report_rounds", "pairs", "violates", "penalties"):
         assert getattr(found, name).tobytes() == getattr(expected, name).tobytes(), name
     np.testing.assert_allclose(found.average_policy.total, expected.average_policy.total)
 
@@ -284,7 +284,7 @@ def test_nobody_is_asked_about_people_who_are_treated_alike(people, tmp_path):
     asked: list[int] = []
     run = Run.start(settings(people, ask=True, T=1), tmp_path / "run", person(["s"], asked))
     found = finished(run)
-    assert np.ptp(found.chances) <= 0.2
+    assert np.ptp(found.shown) <= 0.2
     assert asked == []
     assert found.reviewed.all()
 
@@ -310,16 +310,16 @@ def test_half_a_line_is_no_answer(people, tmp_path):
 def test_a_difference_is_found_to_the_last_bit_and_in_its_round(people, tmp_path):
     t = finished(Run.start(settings(people), tmp_path / "run"))
     assert difference(t, t) is None
-    chances = t.chances.copy()
-    chances[4 * 41 + 2] = np.nextafter(chances[4 * 41 + 2], 2.0)
-    found = difference(t, dataclasses.replace(t, chances=chances))
+    shown = t.shown.copy()
+    shown[4 * 41 + 2] = np.nextafter(shown[4 * 41 + 2], 2.0)
+    found = difference(t, dataclasses.replace(t, shown=shown))
     assert found is not None
-    assert (found.round, found.what) == (42, "chances")
+    assert (found.round, found.what) == (42, "shown")
     pairs = t.pairs.copy()
-    pairs[7] = (1, 0)
-    found = difference(t, dataclasses.replace(t, chances=chances, pairs=pairs))
+    pairs[3] = pairs[3][::-1]
+    found = difference(t, dataclasses.replace(t, pairs=pairs))
     assert found is not None
-    assert (found.round, found.what) == (8, "pairs")
+    assert (found.round, found.what) == (t.report_rounds[3] + 1, "pairs")
     state = t.state._replace(delta=t.state.delta + 1e-9)
     found = difference(t, dataclasses.replace(t, state=state))
     assert found is not None
@@ -389,3 +389,11 @@ def test_the_play_is_measured_by_the_distance_that_the_reviewer_knew(people, tmp
     seen = finished(asked)
     assert list(seen.view.columns) == ["income", "debt"]
     assert asked.setup.measured(seen).view.tobytes() == t.view.tobytes()
+
+
+def test_a_folder_of_another_format_is_refused_and_its_format_named(people, tmp_path):
+    run = Run.start(settings(people), tmp_path / "run")
+    run.folder.write_json("settings.json", run.folder.read_json("settings.json") | {"format": 1})
+    for begin in (Run.resume, lambda path: Run.again(path, tmp_path / "again")):
+        with pytest.raises(InvalidParameter, match=r"`folder` must hold a run of format 2, got .*run of format 1\."):
+            begin(tmp_path / "run")

@@ -30,6 +30,7 @@ from likewise.auditors import (
 )
 from likewise.certificates import Certificate, certify, evaluate_fairness, holdout_certificate
 from likewise.environments import IID, Adversary, Moment, Stream
+from likewise.facts import AuditorFacts, EnvironmentFacts
 from likewise.game import Transcript, play
 from likewise.hindsight import best_in_hindsight, frontier
 from likewise.hypotheses import Cells, EnumerableClass, EstimatorClass, FiniteClass, Thresholds
@@ -55,6 +56,7 @@ __all__ = [
     "AdaHedge",
     "Adversary",
     "AskAuditor",
+    "AuditorFacts",
     "AveragePolicy",
     "Batch",
     "Cells",
@@ -62,6 +64,7 @@ __all__ = [
     "ContextFTPL",
     "DriftingAuditor",
     "EnumerableClass",
+    "EnvironmentFacts",
     "EstimatorClass",
     "ExponentialWeights",
     "FiniteClass",

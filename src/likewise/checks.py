@@ -16,15 +16,28 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from likewise.errors import CheckFailed, InvalidParameter
+from likewise.facts import AuditorFacts
 from likewise.game import Transcript, play
 from likewise.hypotheses import Cube, EnumerableClass
 from likewise.hypotheses.base import LISTABLE
-from likewise.protocol import SKIPPED, Auditor, Batch, Environment, Key, Learner, Report, Role, Round
+from likewise.protocol import (
+    SKIPPED,
+    Auditor,
+    Batch,
+    Environment,
+    Key,
+    Learner,
+    Report,
+    Role,
+    Round,
+    reports_of,
+)
 
 SEED = 20200205
 
@@ -91,7 +104,7 @@ def _check_losses(F: EnumerableClass, rows: Any, s: Any, table: Any) -> None:
     start = together[0]
     _expect(_close(F.added(start, rows, s[0]), start + F.losses(rows, s[0])), "added is losses plus the round's")
     batch = Batch(rows, (s[0] > 0).astype(float), rows)
-    seen = Round(batch, np.full(len(rows), 0.5), Report(len(rows) - 1, 0) if len(rows) > 1 else None)
+    seen = Round(batch, np.full(len(rows), 0.5), (Report(len(rows) - 1, 0),) if len(rows) > 1 else ())
     update = (start, seen, 3.0, (1.0, 2.0), 0.1 / (6.0 + 2.0 * len(rows)))
     _expect(
         _close(F.log_updated(*update), EnumerableClass.log_updated(F, *update)), "log_updated is the paper's update"
@@ -172,6 +185,7 @@ def check_learner(
             ("any order", lambda: _check_any_order(learner, whole, seed)),
             ("permutation", lambda: _check_permutation(learner, whole, seed)),
             ("gaps in the feedback", lambda: _check_missing(learner, whole)),
+            ("several reports", lambda: _check_several(learner, whole)),
             ("storage", lambda: _check_storage(learner, environment, auditor, whole, seed)),
             ("another process", lambda: _check_process(learner, environment, auditor, whole, seed)),
             ("parameters", lambda: _check_parameters(learner)),
@@ -231,12 +245,13 @@ def _check_permutation(learner: Learner, whole: Transcript, seed: int) -> None:
             _close(policy.at(seen.batch.rows[order]), seen.probabilities[order]), "permuting people permutes the answer"
         )
         place = {int(old): new for new, old in enumerate(order)}
-        report = seen.report and seen.report._replace(
-            favoured=place[seen.report.favoured], disfavoured=place[seen.report.disfavoured]
+        reports = tuple(
+            report._replace(favoured=place[report.favoured], disfavoured=place[report.disfavoured])
+            for report in seen.reports
         )
         view = seen.batch.view.iloc[order] if hasattr(seen.batch.view, "iloc") else seen.batch.view[order]
         batch = Batch(seen.batch.rows[order], seen.batch.y[order], view)
-        permuted = learner.update(state, Round(batch, seen.probabilities[order], report, seen.reviewed))
+        permuted = learner.update(state, Round(batch, seen.probabilities[order], reports, seen.reviewed))
         state = learner.update(state, seen)
         probe = whole.rows
         same = _close(
@@ -248,9 +263,21 @@ def _check_permutation(learner: Learner, whole: Transcript, seed: int) -> None:
 def _check_missing(learner: Learner, whole: Transcript) -> None:
     seen = whole.round(0)
     unlabelled = seen.batch._replace(y=np.full(len(seen.batch.y), np.nan))
-    state = learner.update(learner.init(), Round(unlabelled, seen.probabilities, None, reviewed=False))
+    state = learner.update(learner.init(), Round(unlabelled, seen.probabilities, reviewed=False))
     p = learner.act(state, _key(SEED, 1)).at(seen.batch.rows)
     _expect(np.isfinite(p).all() and (p >= 0).all() and (p <= 1).all(), "a round without labels and audit is harmless")
+
+
+def _check_several(learner: Learner, whole: Transcript) -> None:
+    seen = whole.round(int(whole.sizes.argmax()))
+    reports = tuple(Report(i, 0) for i in range(1, min(3, len(seen.probabilities))))
+    start, several = learner.init(), seen._replace(reports=reports, reviewed=True)
+    state = learner.update(start, several)
+    _expect(state.rounds == start.rounds + 1, "several reports in a round are learned as one round")
+    turned = learner.update(start, several._replace(reports=reports[::-1]))
+    p, q = (learner.act(after, _key(SEED, 1)).at(whole.rows) for after in (state, turned))
+    _expect(np.isfinite(p).all() and (p >= 0).all() and (p <= 1).all(), "several reports in a round are harmless")
+    _expect(_close(p, q), "the order of the reports of a round teaches nothing")
 
 
 def _check_storage(learner: Learner, environment: Environment, auditor: Auditor, whole: Transcript, seed: int) -> None:
@@ -272,11 +299,11 @@ def _check_process(learner: Learner, environment: Environment, auditor: Auditor,
     # Two tasks, because joblib runs a single one in this very process.
     tasks = [delayed(_probabilities)(learner, environment, auditor, whole.rounds, seed) for _ in range(2)]
     for shown in Parallel(n_jobs=2, backend="loky")(tasks):
-        _expect(np.array_equal(shown, whole.chances), "the same seed gives the same transcript in another process")
+        _expect(np.array_equal(shown, whole.shown), "the same seed gives the same transcript in another process")
 
 
 def _probabilities(learner: Learner, environment: Environment, auditor: Auditor, T: int, seed: int) -> Any:
-    return play(learner, environment, auditor, T, seed=seed).chances
+    return play(learner, environment, auditor, T, seed=seed).shown
 
 
 def _check_parameters(learner: Learner) -> None:
@@ -289,14 +316,14 @@ def _check_parameters(learner: Learner) -> None:
 def check_auditor(auditor: Auditor, view: Any, rounds: int = 50, k: int = 5) -> list[str]:
     """Check an auditor on random batches of ``view`` (an array or dataframe of people) with random probabilities."""
     rng = np.random.default_rng(SEED)
-    _expect({"exhaustive", "fixed"} <= set(auditor.facts()), "facts name `exhaustive` and `fixed`")
+    _expect(isinstance(auditor.facts(), AuditorFacts), "facts are AuditorFacts")
     if len(view) < k:
         raise InvalidParameter(f"`view` must hold at least k = {k} people, got {len(view)}.")
     for t in range(1, rounds + 1):
         chosen = rng.choice(len(view), size=k, replace=False)
         people = view.iloc[chosen] if hasattr(view, "iloc") else np.asarray(view)[chosen]
         _check_answer(auditor, Batch(np.empty((k, 0)), np.zeros(k), people), rng.random(k), t)
-    _expect(_is_json(auditor.facts()), "facts are plain JSON values")
+    _expect(_is_json(asdict(auditor.facts())), "facts are plain JSON values")
     return ["answers", "levels", "repeatable", "inputs", "permutation", "facts"]
 
 
@@ -306,13 +333,15 @@ def _check_answer(auditor: Auditor, batch: Batch, p: Any, t: int) -> None:
     _expect(np.array_equal(p, kept), "audit leaves the probabilities as they were")
     _expect(np.array_equal(np.asarray(seen), np.asarray(batch.view)), "audit leaves the view as it was")
     _expect(auditor.audit(batch, p, key) == answer, "the same key gives the same answer")
-    _expect(answer is None or answer is SKIPPED or isinstance(answer, Report), "an answer is a Report, None or SKIPPED")
-    if isinstance(answer, Report):
-        inside = 0 <= answer.favoured < len(p) and 0 <= answer.disfavoured < len(p)
+    several = isinstance(answer, tuple) and len(answer) > 0 and all(isinstance(one, Report) for one in answer)
+    known = answer is None or answer is SKIPPED or isinstance(answer, Report) or several
+    _expect(known, "an answer is a Report, a tuple of them, None or SKIPPED")
+    for report in reports_of(answer):
+        inside = 0 <= report.favoured < len(p) and 0 <= report.disfavoured < len(p)
         _expect(inside, "a report names two people of the batch")
-        gap = p[answer.favoured] - p[answer.disfavoured]
-        _expect(gap > auditor.alpha - auditor.margin or answer.false, "a reported gap exceeds alpha − margin")
-    if auditor.facts()["exhaustive"]:
+        gap = p[report.favoured] - p[report.disfavoured]
+        _expect(gap > auditor.alpha - auditor.margin or report.false, "a reported gap exceeds alpha − margin")
+    if auditor.facts().exhaustive:
         order = np.random.default_rng(t).permutation(len(p))
         people = batch.view.iloc[order] if hasattr(batch.view, "iloc") else batch.view[order]
         again = auditor.audit(batch._replace(view=people), p[order], key)

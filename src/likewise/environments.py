@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import InvalidParameter, require, require_whole
+from likewise.facts import EnvironmentFacts
 from likewise.protocol import Batch, Floats, Key, Policy, Role, Round, Rows
 
 Encode = Callable[[Any], Rows]
@@ -67,7 +68,7 @@ class IID:
     Examples
     --------
     >>> IID([[0.0], [1.0]], [0, 1], k=2).facts()
-    {'name': 'IID', 'iid': True, 'population': 2}
+    EnvironmentFacts(name='IID', iid=True, sees_policy=False, population=2)
     """
 
     sees_policy = False
@@ -132,9 +133,9 @@ class IID:
         view = np.ascontiguousarray(self.view.reshape(len(self.y), -1), dtype=float)
         return None if np.isnan(view).any() else (self._rows, self.y, view)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> EnvironmentFacts:
         """Known to be i.i.d."""
-        return {"name": "IID", "iid": True, "population": len(self.y)}
+        return EnvironmentFacts("IID", iid=True, sees_policy=False, population=len(self.y))
 
 
 @dataclass
@@ -153,7 +154,7 @@ class Stream:
     Examples
     --------
     >>> Stream([([[0.0], [1.0]], [0, 1])], k=2).facts()
-    {'name': 'Stream', 'iid': None}
+    EnvironmentFacts(name='Stream', iid=None, sees_policy=False, population=None)
     """
 
     source: Iterable[Any]
@@ -197,9 +198,9 @@ class Stream:
         people = next(self.source, None)
         return None if people is None else _batch(people, self.encode, self.k)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> EnvironmentFacts:
         """What the user said of it."""
-        return {"name": "Stream", "iid": self.iid}
+        return EnvironmentFacts("Stream", iid=self.iid, sees_policy=False)
 
 
 def _chunks(tables: Iterable[Any], label: str, k: int, view: list[str] | None) -> Iterator[Any]:
@@ -221,7 +222,7 @@ class Moment(NamedTuple):
     t
         The round, counted from 1.
     previous
-        The round before, with its probabilities and report; None in the first one.
+        The round before, with its probabilities and reports; None in the first one.
     policy
         π^t, if the adversary declared that it sees it; otherwise None.
     key
@@ -252,7 +253,7 @@ class Adversary:
     >>> def alternate(moment):
     ...     return [[0.0]], [moment.t % 2]
     >>> Adversary(alternate, k=1, sees_policy=False).facts()
-    {'name': 'Adversary', 'iid': False}
+    EnvironmentFacts(name='Adversary', iid=False, sees_policy=False, population=None)
     """
 
     function: Callable[[Moment], Any]
@@ -275,6 +276,6 @@ class Adversary:
         people = self.function(Moment(key.t, previous, policy if self.sees_policy else None, key))
         return None if people is None else _batch(people, self.encode, self.k)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> EnvironmentFacts:
         """Not i.i.d."""
-        return {"name": "Adversary", "iid": False}
+        return EnvironmentFacts("Adversary", iid=False, sees_policy=self.sees_policy)

@@ -219,9 +219,9 @@ class Pairs(NamedTuple):
     up: Floats
     down: Floats
 
-    def gaps(self, chances: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    def gaps(self, probabilities: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
         """The gap of each pair, the distance that counts, and whether the first person is favoured."""
-        difference = chances[self.first] - chances[self.second]
+        difference = probabilities[self.first] - probabilities[self.second]
         favoured = difference > 0
         return np.abs(difference), np.where(favoured, self.up, self.down), favoured
 
@@ -229,7 +229,7 @@ class Pairs(NamedTuple):
 def _pairs(transcript: Transcript, distance: Callable[[Any, int], Floats], alpha: float) -> Pairs:
     parts = []
     corners = {int(k): np.triu_indices(int(k), 1) for k in np.unique(transcript.sizes)}
-    begins = transcript.facts["first"]
+    begins = transcript.first
     for i in range(transcript.rounds):
         start, stop = int(transcript.starts[i]), int(transcript.starts[i + 1])
         rows, columns = corners[stop - start]
@@ -252,7 +252,7 @@ class FairProgram:
         self.rows = transcript.rows
         self.pairs = pairs
         self.starts = transcript.starts
-        self.begins = int(transcript.facts["first"])
+        self.begins = transcript.first
         self.base = transcript.base_error
         self.costs = F.losses(self.rows, label_weights(transcript.y, transcript.costs))
         self.kept = _distinct(F, self.rows)
@@ -267,9 +267,9 @@ class FairProgram:
         self._allow(alpha)
         while True:
             weights = self._run()
-            chances = self.F.probability(weights, self.rows)
-            if not self._add_violated(chances, alpha):
-                return self._answer(weights, chances, alpha)
+            probabilities = self.F.probability(weights, self.rows)
+            if not self._add_violated(probabilities, alpha):
+                return self._answer(weights, probabilities, alpha)
 
     def _allow(self, alpha: float) -> None:
         for row, d in enumerate(self.allowed, start=self._simplex_rows):
@@ -295,8 +295,8 @@ class FairProgram:
         weights[self.kept] = np.clip(self.solver.getSolution().col_value, 0.0, 1.0)
         return weights if isinstance(self.F.geometry, Cube) else weights / weights.sum()
 
-    def _add_violated(self, chances: Floats, alpha: float) -> int:
-        gaps, distances, favoured = self.pairs.gaps(chances)
+    def _add_violated(self, probabilities: Floats, alpha: float) -> int:
+        gaps, distances, favoured = self.pairs.gaps(probabilities)
         excess = gaps - distances
         bad = np.flatnonzero(excess > alpha + FEASIBLE)
         if len(bad) == 0:
@@ -322,10 +322,10 @@ class FairProgram:
         self.allowed = np.concatenate([self.allowed, distance])
         log.debug("%d rows in the hindsight program.", len(self.allowed))
 
-    def _answer(self, weights: Floats, chances: Floats, alpha: float) -> Hindsight:
+    def _answer(self, weights: Floats, probabilities: Floats, alpha: float) -> Hindsight:
         prices = np.maximum(0.0, -np.array(self.solver.getSolution().row_dual)[self._simplex_rows :]) * self.scale
         lower = self.base + self._lower(prices, alpha)
-        weights, violation = self._repaired(weights, chances, alpha)
+        weights, violation = self._repaired(weights, probabilities, alpha)
         error = self.base + float(self.costs @ weights)
         if error - lower > 1e-7 * max(1.0, abs(error)):
             log.warning("The program in hindsight was solved only to %.1e of its optimum.", (error - lower) / error)
@@ -350,9 +350,9 @@ class FairProgram:
         priced = self.costs + self.F.losses(self.rows[people], np.concatenate([prices, -prices]))
         return self.F.geometry.minimum(priced) - float(prices @ (self.allowed + alpha))
 
-    def _repaired(self, weights: Floats, chances: Floats, alpha: float) -> tuple[Floats, float]:
+    def _repaired(self, weights: Floats, probabilities: Floats, alpha: float) -> tuple[Floats, float]:
         """Mix in just enough of a constant that no pair exceeds its allowance by rounding."""
-        gaps, distances, _ = self.pairs.gaps(chances)
+        gaps, distances, _ = self.pairs.gaps(probabilities)
         allowed = distances + alpha
         over = (gaps > allowed) & (allowed > 1e-3)
         if self.F.constants and over.any():

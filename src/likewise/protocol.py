@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.facts import AuditorFacts, EnvironmentFacts
 from likewise.theory import Bound
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -75,7 +76,7 @@ class Batch(NamedTuple):
 
 
 class Report(NamedTuple):
-    """The auditor's answer when a pair is treated too differently.
+    """A pair that the auditor points at, as treated too differently.
 
     Attributes
     ----------
@@ -100,24 +101,56 @@ class Skip(Enum):
 
 
 SKIPPED = Skip.SKIPPED
-Answer: TypeAlias = Report | Literal[Skip.SKIPPED] | None
-"""A pair, None (looked, and no pair violates), or SKIPPED (did not look)."""
+Answer: TypeAlias = Report | tuple[Report, ...] | Literal[Skip.SKIPPED] | None
+"""A pair, several pairs, None (looked, and no pair violates), or SKIPPED (did not look)."""
+
+
+def reports_of(answer: Answer) -> tuple[Report, ...]:
+    """The pairs that an answer points at.
+
+    Examples
+    --------
+    >>> len(reports_of(None)), len(reports_of(Report(0, 1))), len(reports_of((Report(0, 1), Report(0, 2))))
+    (0, 1, 2)
+    """
+    if answer is None or answer is SKIPPED:
+        return ()
+    return (answer,) if isinstance(answer, Report) else answer
 
 
 class Round(NamedTuple):
-    """What was seen in one round: all that a learner may learn from."""
+    """What was seen in one round: all that a learner may learn from.
+
+    Attributes
+    ----------
+    batch
+        The people.
+    probabilities
+        π^t of each of them, as the auditor was shown.
+    reports
+        The pairs that the auditor pointed at: none, one, or several, which share the round's penalty evenly.
+    reviewed
+        Whether anybody looked.
+
+    Examples
+    --------
+    >>> seen = Round(Batch(np.zeros(3), np.zeros(3), None), np.array([0.9, 0.5, 0.2]), (Report(0, 1), Report(0, 2)))
+    >>> round(seen.gap, 6)
+    0.55
+    """
 
     batch: Batch
     probabilities: Floats
-    report: Report | None
+    reports: tuple[Report, ...] = ()
     reviewed: bool = True
 
     @property
     def gap(self) -> float:
-        """π(favoured) − π(disfavoured) of the reported pair; 0 without a report."""
-        if self.report is None:
+        """π(favoured) − π(disfavoured), the mean over the reported pairs; 0 without a report."""
+        if not self.reports:
             return 0.0
-        return float(self.probabilities[self.report.favoured] - self.probabilities[self.report.disfavoured])
+        p = self.probabilities
+        return float(sum(p[report.favoured] - p[report.disfavoured] for report in self.reports) / len(self.reports))
 
 
 class HypothesisClass(Protocol):
@@ -204,7 +237,7 @@ class Learner(Protocol):
         ...
 
     def penalty_at(self, state: Any) -> float:
-        """C_t: the weight that a report in the coming round will have."""
+        """C_t: what the reports of the coming round will weigh together."""
         ...
 
     def bound(self, alpha: float) -> Bound | None:
@@ -221,7 +254,7 @@ class Learner(Protocol):
 
 
 class Auditor(Protocol):
-    """Knows similarity, can't write it down; points at one pair treated too differently, or at none."""
+    """Knows similarity, can't write it down; points at pairs treated too differently, or at none."""
 
     @property
     def alpha(self) -> float:
@@ -237,11 +270,8 @@ class Auditor(Protocol):
         """One look at the people of a round and their probabilities."""
         ...
 
-    def facts(self) -> dict[str, Any]:
-        """What is known of this auditor, each True, False, or None for unknown.
-
-        ``truthful`` (its reports are true), ``exhaustive`` (it reports whenever it can), ``fixed`` (one distance).
-        """
+    def facts(self) -> AuditorFacts:
+        """What is known of this auditor."""
         ...
 
 
@@ -266,8 +296,8 @@ class Environment(Protocol):
         """The people of round ``key.t``; None when there are no more. ``policy`` is None for a blind one."""
         ...
 
-    def facts(self) -> dict[str, Any]:
-        """What is known of this environment: ``iid`` is True, False, or None for unknown."""
+    def facts(self) -> EnvironmentFacts:
+        """What is known of this environment."""
         ...
 
 

@@ -1,16 +1,18 @@
 """The reduction: fairness with an auditor, turned into plain online classification.
 
-    L_C(π, z) = Σ_i ℓ(π(x_i), y_i) + C (π(x_ρ1) − π(x_ρ2)) = constant + Σ_i s_i π(x_i)
-    s_i = c_fp (1 − y_i) − c_fn y_i + C (1[i = ρ1] − 1[i = ρ2])
+    L_C(π, z) = Σ_i ℓ(π(x_i), y_i) + C · mean over ρ ∈ P of (π(x_ρ1) − π(x_ρ2)) = constant + Σ_i s_i π(x_i)
+    s_i = c_fp (1 − y_i) − c_fn y_i + Σ_{ρ ∈ P} (C/|P|) (1[i = ρ1] − 1[i = ρ2])
 
-The sign of s_i is the label that the round asks for, its size is the weight. A missing label contributes
-nothing. C may be any real number and may change by round. ``literal`` is the paper's R_C with its copies,
+P are the pairs reported in the round, hardly ever more than one: they share the penalty evenly, so that Σ|s| ≤ k + 2C
+however many there are. The sign of s_i is the label that the round asks for, its size is the weight. A missing label
+contributes nothing. C may be any real number and may change by round. ``literal`` is the paper's R_C with its copies,
 for people who bring their own online classifier; Err(π, R_C(z)) = L_C(π, z) + C for every π.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,18 +31,22 @@ def label_weights(y: Floats, costs: tuple[float, float] = EQUAL_COSTS) -> Floats
     return weights
 
 
-def signed_weights(y: Floats, report: Report | None, C: float, costs: tuple[float, float] = EQUAL_COSTS) -> Floats:
+def signed_weights(y: Floats, reports: Sequence[Report], C: float, costs: tuple[float, float] = EQUAL_COSTS) -> Floats:
     """s such that L_C(π, z) = constant + Σ_i s_i π(x_i).
 
     Examples
     --------
-    >>> signed_weights(np.array([1.0, 0.0, np.nan]), Report(0, 2), C=5.0).tolist()
+    >>> y = np.array([1.0, 0.0, np.nan])
+    >>> signed_weights(y, [Report(0, 2)], C=5.0).tolist()
     [4.0, 1.0, -5.0]
+    >>> signed_weights(y, [Report(0, 2), Report(1, 2)], C=5.0).tolist()
+    [1.5, 3.5, -5.0]
     """
     s = label_weights(y, costs)
-    if report is not None:
-        s[report.favoured] += C
-        s[report.disfavoured] -= C
+    for report in reports:
+        share = C / len(reports)
+        s[report.favoured] += share
+        s[report.disfavoured] -= share
     return s
 
 
@@ -54,29 +60,33 @@ def base_error(y: Floats, costs: tuple[float, float] = EQUAL_COSTS) -> float:
     return float(costs[1] * y.tolist().count(1.0))  # sooner than NumPy for the few people of a round
 
 
-def literal(X: Any, y: Any, report: Report | None, C: int, filler: Any) -> tuple[Any, Any]:
+def literal(X: Any, y: Any, reports: Sequence[Report], C: int, filler: Any) -> tuple[Any, Any]:
     """The paper's R_C: C copies of (x_ρ1, 0) and of (x_ρ2, 1); without a report, of (filler, 0) and (filler, 1).
+
+    Several pairs get C/|P| copies each, so that Err(π, R_C(z)) = L_C(π, z) + C for any number of them.
 
     Parameters
     ----------
     X, y
         The people of the round (an array with one row per person) and their labels.
-    report
-        The auditor's answer.
+    reports
+        The reported pairs.
     C
-        How many copies, a whole number.
+        How many copies, a whole number; a multiple of the number of pairs, as half a person can't be copied.
     filler
         The arbitrary instance v of the paper: one person, shaped like a row of ``X``.
 
     Examples
     --------
-    >>> X, y = literal(np.array([[1.0], [2.0]]), np.array([1, 1]), Report(0, 1), C=2, filler=[0.0])
+    >>> X, y = literal(np.array([[1.0], [2.0]]), np.array([1, 1]), [Report(0, 1)], C=2, filler=[0.0])
     >>> X.ravel().tolist(), y.tolist()
     ([1.0, 2.0, 1.0, 1.0, 2.0, 2.0], [1, 1, 0, 0, 1, 1])
     """
     require(C >= 0 and math.floor(C) == C, "C", "be a whole number of copies, at least 0", C)
-    X, y, C = np.asarray(X), np.asarray(y), int(C)
-    pair = np.asarray([filler, filler]) if report is None else X[[report.favoured, report.disfavoured]]
-    copies = np.repeat(pair, C, axis=0)
-    labels = np.repeat(np.array([0, 1], dtype=y.dtype), C)
+    several = max(1, len(reports))
+    require(C % several == 0, "C", f"be a multiple of the {several} pairs reported", C)
+    X, y, each = np.asarray(X), np.asarray(y), int(C) // several
+    people = X[[person for report in reports for person in report[:2]]] if reports else np.asarray([filler, filler])
+    copies = np.repeat(people, each, axis=0)
+    labels = np.repeat(np.array([0, 1] * several, dtype=y.dtype), each)
     return np.concatenate([X, copies]), np.concatenate([y, labels])

@@ -380,7 +380,7 @@ class TestOverlap:
                     y, pair = (X[:, 0] > 0.5).astype(float), far_apart(chances)
                     report = pair if chances[pair[0]] - chances[pair[1]] > 0.1 else None
                     C = model.learner.penalty_at(fold.state.learner)
-                    s = lw.reduction.signed_weights(y, None if report is None else lw.Report(*report), C)
+                    s = lw.reduction.signed_weights(y, [] if report is None else [lw.Report(*report)], C)
                     total += s @ chances
                     losses = losses + model.hypotheses.predict(X).astype(float) @ s
                     fold.label(t, y)

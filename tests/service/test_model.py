@@ -62,7 +62,7 @@ def test_a_learners_state_survives_json_bit_by_bit(changes):
     rows = model.encode([{"score": 0.1, "age": 0.9}, {"score": 0.77, "age": 0.3}])
     for i in range(20):
         shown = model.probabilities(model.deploy(state), rows)
-        state = model.learner.update(state, lw.Round(lw.Batch(rows, np.array([i % 2, 1.0]), None), shown, None))
+        state = model.learner.update(state, lw.Round(lw.Batch(rows, np.array([i % 2, 1.0]), None), shown))
     again = model.load(model.dump(state))
     assert type(again) is type(state)
     for a, b in zip(again, state, strict=True):

@@ -16,19 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import InvalidParameter, require, require_number
+from likewise.facts import AuditorFacts, all_known
 from likewise.hypotheses.geometry import kernels
 from likewise.protocol import Batch, Distance, Floats, Key, Report
 
 CHOICES = ("worst", "first", "random")
-WRITTEN = {"truthful": True, "exhaustive": True, "fixed": True}
-"""What is known of an auditor with a written distance: reports are true, none is missed, and the distance stays."""
-
-
-def all_known(values: Sequence[bool | None]) -> bool | None:
-    """Whether something holds of all: False if it fails for one, None if it isn't known for one."""
-    if False in values:
-        return False
-    return None if None in values else True
 
 
 def checked_level(alpha: float, margin: float) -> float:
@@ -54,7 +46,7 @@ class PairwiseAuditor(ABC):
         """(k, k): π(x_i) − π(x_j) − d(x_i, x_j) in round t."""
 
     @abstractmethod
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> AuditorFacts:
         """What is known of this auditor."""
 
     def audit(self, batch: Batch, probabilities: Floats, key: Key) -> Report | None:
@@ -248,9 +240,10 @@ class MetricAuditor(PairwiseAuditor):
         """(k, k): gap less distance."""
         return _excess_under(self.distance(batch.view), probabilities)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> AuditorFacts:
         """Reports whenever it can, by one fixed distance."""
-        return {"name": "MetricAuditor", "distance": self.name, "choose": self.choose} | WRITTEN
+        details = {"distance": self.name, "choose": self.choose}
+        return AuditorFacts("MetricAuditor", truthful=True, exhaustive=True, fixed=True, details=details)
 
 
 class DriftingAuditor(PairwiseAuditor):
@@ -265,7 +258,7 @@ class DriftingAuditor(PairwiseAuditor):
     --------
     >>> def stricter(view, t):
     ...     return np.abs(view - view.T) / t
-    >>> DriftingAuditor(stricter, alpha=0.1).facts()["fixed"]
+    >>> DriftingAuditor(stricter, alpha=0.1).facts().fixed
     False
     """
 
@@ -280,9 +273,10 @@ class DriftingAuditor(PairwiseAuditor):
         """(k, k): gap less the distance of round t."""
         return _excess_under(self.distance(batch.view, t), probabilities)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> AuditorFacts:
         """Reports whenever it can, by a distance that changes."""
-        return {"name": "DriftingAuditor", "choose": self.choose} | WRITTEN | {"fixed": False}
+        details = {"choose": self.choose}
+        return AuditorFacts("DriftingAuditor", truthful=True, exhaustive=True, fixed=False, details=details)
 
 
 VoteRule = Callable[[NDArray[np.bool_]], NDArray[np.bool_]]
@@ -335,8 +329,8 @@ class Panel(PairwiseAuditor):
     Examples
     --------
     >>> strict, lenient = MetricAuditor("cityblock", 0.1), MetricAuditor("cityblock", 0.1, w=[9.0])
-    >>> Panel([strict, lenient], rule=quota(0.5)).facts()["members"]
-    2
+    >>> Panel([strict, lenient], rule=quota(0.5)).facts().details
+    {'members': 2}
     """
 
     def __init__(
@@ -370,11 +364,16 @@ class Panel(PairwiseAuditor):
         objects = np.array([self.rule(levels >= level) for level in levels])
         return np.asarray(np.where(objects, levels, -np.inf).max(axis=0))
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> AuditorFacts:
         """As the members, together."""
         facts = [member.facts() for member in self.members]
-        known = {name: all_known([fact.get(name) for fact in facts]) for name in WRITTEN}
-        return {"name": "Panel", "members": len(facts)} | known
+        return AuditorFacts(
+            "Panel",
+            truthful=all_known([fact.truthful for fact in facts]),
+            exhaustive=all_known([fact.exhaustive for fact in facts]),
+            fixed=all_known([fact.fixed for fact in facts]),
+            details={"members": len(facts)},
+        )
 
     def _excesses(self, batch: Batch, probabilities: Floats, t: int) -> Floats:
         return np.array([member.excess(batch, probabilities, t) for member in self.members])

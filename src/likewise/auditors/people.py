@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from likewise.auditors.pairwise import checked_level
 from likewise.errors import require_number
-from likewise.protocol import SKIPPED, Answer, Auditor, Batch, Floats, Key, Report
+from likewise.facts import AuditorFacts
+from likewise.protocol import SKIPPED, Answer, Auditor, Batch, Floats, Key, Report, reports_of
 
 
 class NoisyAuditor:
@@ -23,14 +25,14 @@ class NoisyAuditor:
     auditor
         The auditor behind the noise.
     misses
-        The chance that a report is lost.
+        The probability that a report is lost.
     false_reports
-        The chance that a round in which the other auditor finds nothing gets a report of a random pair.
+        The probability that a round in which the other auditor finds nothing gets a report of a random pair.
 
     Examples
     --------
     >>> from likewise.auditors import MetricAuditor
-    >>> NoisyAuditor(MetricAuditor("euclidean", 0.1), misses=0.2).facts()["exhaustive"]
+    >>> NoisyAuditor(MetricAuditor("euclidean", 0.1), misses=0.2).facts().exhaustive
     False
     """
 
@@ -53,29 +55,29 @@ class NoisyAuditor:
             return answer
         rng = key.stream(1)  # the wrapped auditor may draw from the first one
         if answer is not None:
-            return None if rng.random() < self.misses else answer
+            reports = reports_of(answer)
+            kept = tuple(report for report in reports if rng.random() >= self.misses)
+            return answer if len(kept) == len(reports) else kept or None
         if len(probabilities) < 2 or rng.random() >= self.false_reports:
             return None
         pair = rng.choice(len(probabilities), size=2, replace=False)
         low, high = sorted(pair.tolist(), key=lambda i: probabilities[i])
         return Report(high, low, violates=False, false=True)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> AuditorFacts:
         """As the auditor behind it, but no longer exhaustive where it misses."""
         inner = self.auditor.facts()
-        return {
-            "name": "NoisyAuditor",
-            "around": inner,
-            "misses": self.misses,
-            "false_reports": self.false_reports,
-            "truthful": False if self.false_reports > 0 else inner.get("truthful"),
-            "exhaustive": False if self.misses > 0 else inner.get("exhaustive"),
-            "fixed": inner.get("fixed"),
-        }
+        return AuditorFacts(
+            "NoisyAuditor",
+            truthful=False if self.false_reports > 0 else inner.truthful,
+            exhaustive=False if self.misses > 0 else inner.exhaustive,
+            fixed=inner.fixed,
+            details={"around": asdict(inner), "misses": self.misses, "false_reports": self.false_reports},
+        )
 
 
 class ScriptedAuditor:
-    """Replays answers: a sequence from round 1 on, or a mapping from round to answer.
+    """Replays answers: a sequence from round 1 on, or a mapping from round to answer; ``transcript.reports`` will do.
 
     Rounds that the script doesn't reach were not reviewed. ``marks_false`` lets reports pass that are marked as false,
     to replay a play with a ``NoisyAuditor``.
@@ -101,15 +103,16 @@ class ScriptedAuditor:
         self.alpha = alpha
         self.margin = margin
         pairs = answers.items() if isinstance(answers, Mapping) else enumerate(answers, start=1)
-        self.answers: dict[int, Answer] = dict(pairs)
+        # A transcript says () where somebody looked and found nothing.
+        self.answers: dict[int, Answer] = {t: None if answer == () else answer for t, answer in pairs}
 
     def audit(self, batch: Batch, probabilities: Floats, key: Key) -> Answer:
         """The scripted answer of this round."""
         return self.answers.get(key.t, SKIPPED)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> AuditorFacts:
         """Nobody knows by what the script was written."""
-        return {"name": "ScriptedAuditor", "truthful": None, "exhaustive": None, "fixed": None}
+        return AuditorFacts("ScriptedAuditor")
 
 
 class Silent:
@@ -172,9 +175,9 @@ class AskAuditor:
                 return answer
             self._print(answer)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> AuditorFacts:
         """A person: whether every violation is reported, and by one measure, can't be known."""
-        return {"name": "AskAuditor", "truthful": None, "exhaustive": None, "fixed": None}
+        return AuditorFacts("AskAuditor")
 
     def _pair(self, words: list[str], order: Any, probabilities: Floats) -> Report | str:
         """The report that the words name, or what is wrong with them."""

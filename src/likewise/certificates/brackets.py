@@ -47,31 +47,28 @@ class Bracket(NamedTuple):
 def brackets(transcript: Transcript) -> tuple[Bracket, ...]:
     """One bracket for every two people (as the auditor sees them) who were ever reported; false reports left out."""
     t = transcript
-    level = t.alpha - float(t.facts["margin"])
-    used = t.reported & ~t.false
-    if not used.any():
+    used = np.flatnonzero(~t.false)
+    if len(used) == 0:
         return ()
     person = _identities(t.view)
-    turns = np.flatnonzero(used)
-    high, low = (t.starts[turns][:, None] + t.pairs[turns]).T
+    high, low = t.pair_people[used].T
     keys = _pair_keys(person[high], person[low])
     # An auditor known to miss pairs says nothing by keeping silent.
-    silent = t.facts["auditor"].get("exhaustive") is False
-    lower, cleared = ({}, {}) if silent else _lower_limits(t, person, np.unique(keys), level)
+    silent = t.facts.auditor.exhaustive is False
+    lower, cleared = ({}, {}) if silent else _lower_limits(t, person, np.unique(keys))
     found: dict[int, Bracket] = {}
-    for key, turn in zip(keys.tolist(), turns.tolist(), strict=True):
-        upper = float(t.gaps[turn]) - level
+    for key, report in zip(keys.tolist(), used.tolist(), strict=True):
+        upper = float(t.pair_gaps[report]) - t.level
         if key not in found or upper < found[key].upper:
-            favoured, disfavoured = (int(p) for p in t.pairs[turn])
+            favoured, disfavoured = (int(p) for p in t.pairs[report])
             seen = cleared.get(key)
-            begins = int(t.facts["first"])
             found[key] = Bracket(
-                begins + turn,
+                t.first + int(t.report_rounds[report]),
                 favoured,
                 disfavoured,
                 lower.get(key, 0.0),
                 upper,
-                None if seen is None else begins + seen,
+                None if seen is None else t.first + seen,
             )
     return tuple(found.values())
 
@@ -96,7 +93,7 @@ def _pair_keys(first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.
 
 
 def _lower_limits(
-    t: Transcript, person: NDArray[np.intp], wanted: NDArray[np.int64], level: float
+    t: Transcript, person: NDArray[np.intp], wanted: NDArray[np.int64]
 ) -> tuple[dict[int, float], dict[int, int]]:
     """The largest gap − level of each wanted pair in a round that was reviewed and found clear."""
     lower: dict[int, float] = {}
@@ -106,7 +103,7 @@ def _lower_limits(
         people = np.arange(int(t.starts[turn]), int(t.starts[turn + 1]))
         i, j = np.triu_indices(len(people), 1)
         keys = _pair_keys(person[people[i]], person[people[j]])
-        limits: Floats = np.abs(t.chances[people[i]] - t.chances[people[j]]) - level
+        limits: Floats = np.abs(t.shown[people[i]] - t.shown[people[j]]) - t.level
         for at in np.flatnonzero(np.isin(keys, wanted) & (limits > 0)).tolist():
             key, limit = int(keys[at]), float(limits[at])
             if limit > lower.get(key, 0.0):

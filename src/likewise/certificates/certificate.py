@@ -4,8 +4,10 @@ Nothing here knows the distance. Against every policy of Q_{α−ε}, for all ε
 
     error regret ≤ Err − LP(ε) ≤ LagrangianRegret − ε S,
 
-where LP(ε) is the least error of any policy that keeps what the truthful reports prove (a report at t proves
-d + α_r < gap_t) and S the sum of the penalties. Fairness of the average policy follows from the number of reports.
+where LP(ε) is the least error of any policy that keeps what the truthful reports prove (a reported pair proves
+d + α_r < its gap) and S the sum of the penalties of the rounds with a report. Where a round has several pairs, each of
+them is a row of LP and the regret charges their mean gap; pricing each row at C_t/|P_t| shows LP's side of the chain.
+Fairness of the average policy follows from the number of rounds with a report.
 """
 
 from __future__ import annotations
@@ -140,8 +142,9 @@ class Certificate:
         The level of the comparison, the one at which the auditor counted violations, the one at which they reported
         (``audited_alpha`` less the margin), and one minus the confidence of each claim about new people.
     error, costs, people, rounds, reports, violations, late_violations, unseen
-        What was observed; errors are weighed by ``costs``, ``late_violations`` are those of the last quarter, and
-        ``unseen`` counts rounds that nobody reviewed or that held one person.
+        What was observed; errors are weighed by ``costs``, ``reports`` and ``violations`` count rounds with one,
+        ``late_violations`` are those of the last quarter, and ``unseen`` counts rounds that nobody reviewed or that
+        held one person.
     hypotheses
         How many hypotheses the class holds: the comparison is with their mixtures.
     regret
@@ -258,7 +261,6 @@ def certify(transcript: Transcript, alpha: float | None = None, delta: float = 0
     alpha = t.alpha if alpha is None else alpha
     require_number(alpha, "alpha", 0, 1)
     require_number(delta, "delta", 0, 1, open_at="low high")
-    level = t.alpha - float(t.facts["margin"])
     # Rounds that nobody reviewed, or with one person, prove nothing: count them as if each held a violation.
     unseen = int(np.count_nonzero(~t.reviewed | (t.sizes < 2)))
     known = brackets(t)
@@ -268,7 +270,7 @@ def certify(transcript: Transcript, alpha: float | None = None, delta: float = 0
     return Certificate(
         alpha=float(alpha),
         audited_alpha=t.alpha,
-        level=level,
+        level=t.level,
         delta=float(delta),
         rounds=t.rounds,
         people=int(np.isfinite(t.y).sum()),
@@ -279,27 +281,26 @@ def certify(transcript: Transcript, alpha: float | None = None, delta: float = 0
         late_violations=int(t.violations[3 * t.rounds // 4 :].sum()),
         unseen=unseen,
         hypotheses=t.hypotheses.size,
-        regret=_regret(t, alpha, level),
+        regret=_regret(t, alpha),
         fairness=()
         if Claim.FAIRNESS in broken
-        else _fairness(int(t.reported.sum()) + unseen, t.rounds, level, delta, fixed),
+        else _fairness(int(t.reported.sum()) + unseen, t.rounds, t.level, delta, fixed),
         error_on_new_people=None if Claim.ERRORS in broken else _new_people(t, delta, fixed),
         brackets=known,
         assumptions=assumptions,
     )
 
 
-def _regret(t: Transcript, alpha: float, level: float) -> tuple[Regret, ...]:
+def _regret(t: Transcript, alpha: float) -> tuple[Regret, ...]:
     """Limits for a grid of ε; a limit at ε also holds for any stricter comparison."""
     epsilons = np.linspace(0.0, alpha, EPSILONS)
     if not isinstance(t.hypotheses, EnumerableClass):
         return tuple(Regret(float(epsilon), None, None) for epsilon in epsilons)
-    error, margin = float(t.errors.sum()), alpha - level
-    true = t.reported & ~t.false
-    # A false report may push the learner away from a fair policy, by C (1 − gap) at the most.
-    lies = float((t.penalties * np.maximum(0.0, 1.0 - t.gaps))[t.reported & t.false].sum())
-    paid = float(t.penalties[true].sum())
-    program = FairProgram(t.hypotheses, t, _proved(t, true)) if t.hypotheses.constants else None
+    error, margin = float(t.errors.sum()), alpha - t.level
+    # A false report may push the learner away from a fair policy, by its penalty times 1 − gap at the most.
+    lies = float((t.pair_penalties * np.maximum(0.0, 1.0 - t.pair_gaps))[t.false].sum())
+    paid = float(t.pair_penalties[~t.false].sum())
+    program = FairProgram(t.hypotheses, t, _proved(t)) if t.hypotheses.constants else None
     found = []
     for epsilon in epsilons:
         by_lagrangian = t.lagrangian_regret + lies - (float(epsilon) - margin) * paid
@@ -308,17 +309,17 @@ def _regret(t: Transcript, alpha: float, level: float) -> tuple[Regret, ...]:
     return tuple(found)
 
 
-def _proved(t: Transcript, true: Any) -> Pairs:
-    """What the reports prove: any policy of Q_{α−ε} keeps each reported pair within gap + margin − ε."""
-    first, second = (t.starts[:-1][true][:, None] + t.pairs[true]).T
-    gaps = t.gaps[true]
+def _proved(t: Transcript) -> Pairs:
+    """What the true reports prove: any policy of Q_{α−ε} keeps each reported pair within gap + margin − ε."""
+    first, second = t.pair_people[~t.false].T
+    gaps = t.pair_gaps[~t.false]
     return Pairs(first, second, gaps, np.full(len(gaps), np.inf))
 
 
 def _fixed_horizon(t: Transcript) -> bool | None:
     """Whether the play was as long as its learner was set up for; None if that learner needs no horizon."""
-    horizon = t.facts["learner"].get("T")
-    return None if horizon is None else bool(horizon == t.facts["first"] - 1 + t.rounds)
+    horizon = t.facts.learner.T
+    return None if horizon is None else bool(horizon == t.first - 1 + t.rounds)
 
 
 def _fairness(counted: int, T: int, level: float, delta: float, fixed: bool | None) -> tuple[Generalisation, ...]:
@@ -343,9 +344,9 @@ def _new_people(t: Transcript, delta: float, fixed: bool | None) -> float:
 
 
 def _assumptions(t: Transcript, contradictions: int) -> tuple[Assumption, ...]:
-    environment, auditor = t.facts["environment"], t.facts["auditor"]
+    iid, auditor = t.facts.environment.iid, t.facts.auditor
     missing, unreviewed, lies = int((~np.isfinite(t.y)).sum()), int((~t.reviewed).sum()), int(t.false.sum())
-    truthful, exhaustive = auditor.get("truthful"), auditor.get("exhaustive")
+    truthful, exhaustive = auditor.truthful, auditor.exhaustive
     lied = f"{lies} reports are known to be false; their rows are left out and their penalties added"
     return (
         Assumption(
@@ -363,8 +364,8 @@ def _assumptions(t: Transcript, contradictions: int) -> tuple[Assumption, ...]:
         Assumption(
             "people are independent draws from one population",
             (Claim.FAIRNESS, Claim.ERRORS),
-            Status.of(environment.get("iid")),
-            "nothing in the transcript shows where they come from" if environment.get("iid") is None else "",
+            Status.of(iid),
+            "nothing in the transcript shows where they come from" if iid is None else "",
         ),
         Assumption(
             "the reviewer reports whenever they can",
@@ -375,7 +376,7 @@ def _assumptions(t: Transcript, contradictions: int) -> tuple[Assumption, ...]:
         Assumption(
             "the reviewer's sense of similarity stays the same",
             (Claim.FAIRNESS,),
-            Status.BROKEN if contradictions else Status.of(auditor.get("fixed")),
+            Status.BROKEN if contradictions else Status.of(auditor.fixed),
             f"answers contradict each other on {contradictions} pairs" if contradictions else "",
         ),
         Assumption(

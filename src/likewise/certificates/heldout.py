@@ -12,10 +12,10 @@ import numpy as np
 
 from likewise import theory
 from likewise.auditors import NamedMetric, as_points, named_metric
-from likewise.certificates.rounding import at_least, at_most
 from likewise.errors import InvalidParameter, require
 from likewise.hypotheses.geometry import kernels
 from likewise.protocol import Distance, Floats
+from likewise.wording import at_least, at_most
 
 BLOCK = 1024
 """People compared at once: memory is bounded by a few arrays of (2 · BLOCK)² numbers."""

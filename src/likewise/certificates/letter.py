@@ -9,7 +9,7 @@ import math
 import textwrap
 
 from likewise.certificates.certificate import Certificate, Claim, Generalisation, Status
-from likewise.certificates.rounding import at_least, at_most
+from likewise.wording import at_least, at_most, plural
 
 WIDTH = 88
 
@@ -20,17 +20,13 @@ def letter(c: Certificate) -> str:
     return "\n\n".join([*(textwrap.fill(part, WIDTH) for part in parts), _assumptions(c)])
 
 
-def _number(count: int, thing: str) -> str:
-    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
-
-
 def _unit(c: Certificate) -> str:
     return "errors" if c.costs == (1.0, 1.0) else "cost of errors"
 
 
 def _head(c: Certificate) -> str:
     return (
-        f"Certificate of a play of {_number(c.rounds, 'round')}. In each round a policy gave every person of a batch "
+        f"Certificate of a play of {plural(c.rounds, 'round')}. In each round a policy gave every person of a batch "
         "a probability, and a reviewer could point at two people treated too differently. Too differently means: "
         "further apart than their distance (how unlike they are, in the reviewer's eyes) plus a tolerance, here "
         f"α = {c.alpha:g}. Each claim about new people holds with {1 - c.delta:.0%} confidence."
@@ -39,12 +35,12 @@ def _head(c: Certificate) -> str:
 
 def _happened(c: Certificate) -> str:
     per_person = c.error / max(1, c.people)
-    unseen = f" {_number(c.unseen, 'round')} showed nothing: not reviewed, or only one person." if c.unseen else ""
+    unseen = f" {plural(c.unseen, 'round')} showed nothing: not reviewed, or only one person." if c.unseen else ""
     at = f" at the reviewer's α = {c.audited_alpha:g}" if c.audited_alpha != c.alpha else ""
     amount = f"made {per_person:.3f} errors" if _unit(c) == "errors" else f"cost {per_person:.3f}"
     return (
         f"What happened. Over {c.people:,} people with a known label the policies {amount} per person. The reviewer "
-        f"reported a pair in {_number(c.reports, 'round')}; {c.violations:,} count as violations{at}, "
+        f"reported a pair in {plural(c.reports, 'round')}; {c.violations:,} count as violations{at}, "
         f"{c.late_violations:,} of them in the last quarter.{unseen}"
     )
 
@@ -114,13 +110,13 @@ def _reviewer(c: Certificate) -> str:
     if not c.contradictions:
         close = min(c.brackets, key=lambda bracket: bracket.upper)
         return (
-            f"The reviewer. Their answers bound the distance of {_number(len(c.brackets), 'reported pair')} from "
+            f"The reviewer. Their answers bound the distance of {plural(len(c.brackets), 'reported pair')} from "
             f"above and don't contradict each other. The closest: people {close.favoured} and {close.disfavoured} of "
             f"round {close.round} are less than {at_most(close.upper, 3)} apart, if the report is true."
         )
     first = c.contradictions[0]
     return (
-        f"The reviewer. On {_number(len(c.contradictions), 'pair')} their answers contradict each other: the pair "
+        f"The reviewer. On {plural(len(c.contradictions), 'pair')} their answers contradict each other: the pair "
         f"reported in round {first.round} was let pass in round {first.cleared} with a gap as large. They made a "
         "slip, or changed their mind."
     )

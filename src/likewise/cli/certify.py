@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from likewise.cli.output import AsJson, print_json, words
-from likewise.errors import InvalidParameter
+from likewise.errors import InvalidParameter, LikewiseError
 
 if TYPE_CHECKING:
     from likewise.game import Transcript
@@ -72,5 +72,7 @@ def _loaded(path: Path, models: Path | None = None) -> Transcript:
     fitted = None if models is None else read_models(models)
     try:
         return Transcript.load(path, models=fitted)
+    except LikewiseError:
+        raise
     except (ValueError, KeyError, EOFError, BadZipFile) as error:
         raise InvalidParameter(f"`source` must be a saved transcript, got {path}: {error}.") from None

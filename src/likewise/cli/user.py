@@ -10,6 +10,7 @@ import typer
 from likewise.cli.output import AsJson, console, print_json
 from likewise.cli.service import Config, Database, open_tokens
 from likewise.errors import InvalidParameter
+from likewise.wording import plural
 
 EXAMPLES = """
 Examples:
@@ -85,7 +86,7 @@ def revoke(
     if as_json:
         print_json({"who": who, "revoked": count})
         return
-    console.print(f"Revoked {count} token{'s' if count > 1 else ''}.")
+    console.print(f"Revoked {plural(count, 'token')}.")
 
 
 def _state(one: dict[str, Any]) -> str:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from likewise.errors import DataUnavailable
+from likewise.files import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,8 +59,7 @@ def find_file(package: str, version: str, member: str, digest: str) -> bytes:
 
 def _keep(cached: Path, content: bytes) -> None:
     try:
-        cached.parent.mkdir(parents=True, exist_ok=True)
-        cached.write_bytes(content)
+        write_whole(cached, content)
     except OSError as error:
         log.warning("%s can't be kept for the next time: %s.", cached.name, error.strerror)
 

@@ -169,12 +169,12 @@ class Town:
 
         def choose(moment: Moment) -> Batch:
             assert moment.policy is not None
-            chances = moment.policy.at(rows)
-            excess = tempting + chances[:, None] - chances
+            probabilities = moment.policy.at(rows)
+            excess = tempting + probabilities[:, None] - probabilities
             pair = divmod(int(excess.argmax()), len(X))
             others = moment.key.generator().integers(len(X), size=self.k - 2)
             chosen = np.array([*pair, *others])
-            y = np.concatenate([[1.0, 0.0], (chances[others] < 0.5).astype(float)])
+            y = np.concatenate([[1.0, 0.0], (probabilities[others] < 0.5).astype(float)])
             return Batch(rows[chosen], y, X[chosen])
 
         return Adversary(choose, k=self.k, sees_policy=True)
@@ -190,7 +190,7 @@ class Town:
             rng = moment.key.generator()
             pair = int(rng.integers(len(left)))
             chosen = np.array([nearest[pair], left[pair], *rng.integers(len(X), size=self.k - 2)])
-            reported = moment.previous is not None and moment.previous.report is not None
+            reported = moment.previous is not None and bool(moment.previous.reports)
             return Batch(rows[chosen], np.asarray((X[chosen, 0] > 0.5) ^ reported, dtype=float), X[chosen])
 
         return Adversary(choose, k=self.k, sees_policy=False)

@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from likewise.certificates import Certificate
-from likewise.certificates.rounding import at_most
 from likewise.drawing import captioned
+from likewise.wording import at_most
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

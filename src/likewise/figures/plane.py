@@ -80,10 +80,10 @@ def frontier_points(frontier: Frontier, transcript: Transcript, distance: Distan
 def _violating(t: Transcript, policies: list[Floats], distance: Distance | str) -> list[float]:
     """The share of rounds in which each policy has a pair further apart than d + α."""
     compare = named_metric(distance) if isinstance(distance, str) else distance
-    chances, judged = np.array(policies), moments(t.rounds, JUDGED) - 1
+    probabilities, judged = np.array(policies), moments(t.rounds, JUDGED) - 1
     found = np.zeros(len(policies))
     for i in judged:
-        part = chances[:, t.starts[i] : t.starts[i + 1]]
+        part = probabilities[:, t.starts[i] : t.starts[i + 1]]
         gaps = part[:, :, None] - part[:, None, :]
         found += (gaps - np.asarray(compare(t.view_of(i))) > t.alpha + TOUCHING).any(axis=(1, 2))
     return [float(share) for share in found / len(judged)]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.certificates.rounding import at_most
 from likewise.drawing import COLOURS, GREY, LINES, canvas, captioned, legend_below
 from likewise.errors import InvalidParameter
 from likewise.figures.replay import moments, states
@@ -19,7 +18,8 @@ from likewise.hypotheses import EnumerableClass
 from likewise.learners import AdaHedge
 from likewise.protocol import Floats, Learner
 from likewise.reduction import base_error
-from likewise.theory import Bound
+from likewise.theory import Bound, violations_limit
+from likewise.wording import at_most
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,7 +60,7 @@ class Course:
 def course(transcript: Transcript, learner: Learner | None = None, points: int = POINTS) -> Course:
     """What was reached, and what was proved, along a play."""
     t, after = transcript, moments(transcript.rounds, points)
-    limit = None if learner is None or t.facts["first"] != 1 else _observed(t, learner, after)
+    limit = None if learner is None or t.first != 1 else _observed(t, learner, after)
     return Course(
         after=after,
         violations=np.cumsum(t.violations, dtype=np.intp)[after - 1],
@@ -98,27 +98,18 @@ def _observed(t: Transcript, learner: Learner, after: NDArray[np.intp]) -> Float
 
 
 def _violations_limit(t: Transcript, after: NDArray[np.intp], limit: Floats) -> Floats | None:
-    """level · Σ_{reports} C ≤ Σ C gap ≤ regret + error of the best constant − error; divided by what a report weighed.
+    """The most rounds with a report that the limit of the regret leaves room for, after each of some rounds.
 
     Holds for any auditor whose reports have a gap above the level they report at, and needs a constant hypothesis.
     """
-    level = t.alpha - float(t.facts["margin"])
-    constants = _constant_errors(t)
-    if level <= 0 or constants is None or (t.penalties <= 0).any() or (t.gaps[t.reported] <= level).any():
+    constants = t.constant_errors
+    if t.level <= 0 or constants is None or (t.penalties <= 0).any() or (t.gaps[t.reported] <= t.level).any():
         return None
     reports, paid = np.cumsum(t.reported), np.cumsum(np.where(t.reported, t.penalties, 0.0))
     # Before the first report: what one would have weighed.
     weight = np.where(reports > 0, paid / np.maximum(1, reports), t.penalties)[after - 1]
-    room = limit + (constants - np.cumsum(t.errors))[after - 1]
-    return np.minimum(after, np.maximum(0.0, room) / (level * weight))
-
-
-def _constant_errors(t: Transcript) -> Floats | None:
-    """The error of the best constant hypothesis so far, after every round."""
-    false_positive, false_negative = t.costs
-    errs = {0: false_negative * (t.y == 1), 1: false_positive * (t.y == 0)}
-    sums = [np.cumsum(np.add.reduceat(errs[value], t.starts[:-1])) for value in t.hypotheses.constants]
-    return np.min(sums, axis=0) if sums else None
+    most = violations_limit(limit, constants[after - 1], np.cumsum(t.errors)[after - 1], t.level, weight)
+    return np.minimum(after, most)
 
 
 def promise(transcript: Transcript, learner: Learner | None) -> Bound | None:
@@ -127,13 +118,12 @@ def promise(transcript: Transcript, learner: Learner | None) -> Bound | None:
     None without a theorem, and where the play is not as long as the learner was set up for.
     """
     t = transcript
-    if learner is None or t.facts["first"] != 1 or learner.T not in (None, t.rounds):
+    if learner is None or t.first != 1 or learner.T not in (None, t.rounds):
         return None
-    level = t.alpha - float(t.facts["margin"])
     try:
         if isinstance(learner, AdaHedge) and learner.T is None:  # its theorem holds at every number of rounds
-            return learner.bound(level, T=t.rounds)
-        return learner.bound(level)
+            return learner.bound(t.level, T=t.rounds)
+        return learner.bound(t.level)
     except InvalidParameter:  # a level of 0, no constant hypothesis, no largest batch: the theorem has no number then
         return None
 
@@ -159,7 +149,7 @@ def violations_and_regret(
     t, found, bound = transcript, course(transcript, learner), promise(transcript, learner)
     with canvas(8, 4.4) as figure:
         left, right = figure.subplots(1, 2)
-        rounds = found.after + int(t.facts["first"]) - 1
+        rounds = found.after + t.first - 1
         most = math.inf if bound is None or bound.violations >= t.rounds else bound.violations
         _panel(left, rounds, found.violations, found.violations_limit, most)
         if found.regret is None:

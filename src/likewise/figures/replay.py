@@ -27,18 +27,18 @@ def moments(T: int, most: int) -> NDArray[np.intp]:
 def states(transcript: Transcript, learner: Learner, after: Sequence[int] | NDArray[np.intp]) -> Iterator[Any]:
     """The learner's state after each of these numbers of rounds, in rising order."""
     t = transcript
-    recorded, given = t.facts["learner"], learner.parameters()
-    other = [name for name in recorded if recorded[name] != given.get(name)]
+    recorded, given = t.facts.learner, learner.parameters()
+    other = [name for name, value in recorded.parameters.items() if value != given.get(name)]
     if other:
         differs = " and ".join(other)
-        raise InvalidParameter(f"`learner` must be the play's own {recorded['name']}, got one with another {differs}.")
-    require(t.facts["first"] == 1, "transcript", "start at round 1 to be replayed", f"round {t.facts['first']}")
+        raise InvalidParameter(f"`learner` must be the play's own {recorded.name}, got one with another {differs}.")
+    require(t.first == 1, "transcript", "start at round 1 to be replayed", f"round {t.first}")
     state, done = learner.init(), 0
     for moment in after:
         for i in range(done, int(moment)):
             people = slice(int(t.starts[i]), int(t.starts[i + 1]))
             # The view is left out: a learner never sees it, and slicing a dataframe costs more than learning.
             batch = Batch(t.rows[people], t.y[people], None)
-            state = learner.update(state, Round(batch, t.chances[people], t.report(i), bool(t.reviewed[i])))
+            state = learner.update(state, Round(batch, t.shown[people], t.reports_in(i), bool(t.reviewed[i])))
         done = int(moment)
         yield state

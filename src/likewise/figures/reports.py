@@ -30,6 +30,8 @@ class LaterGaps:
 
     Attributes
     ----------
+    reports
+        (pairs,) which reports of the transcript they are.
     rounds
         (pairs,) number of the round in which each was reported, from 1.
     first
@@ -40,6 +42,7 @@ class LaterGaps:
         (pairs, looks) π(favoured) − π(disfavoured) under them; NaN up to the report.
     """
 
+    reports: NDArray[np.intp]
     rounds: NDArray[np.intp]
     first: Floats
     after: NDArray[np.intp]
@@ -54,21 +57,21 @@ class LaterGaps:
 def later_gaps(transcript: Transcript, learner: Learner, *, looks: int | None = None, pairs: int = PAIRS) -> LaterGaps:
     """The gap of each reported pair under the policies that came after, by playing the fold again."""
     t = transcript
-    reported = np.flatnonzero(t.reported)
-    if len(reported) > pairs:
-        reported = reported[np.linspace(0, len(reported) - 1, pairs).round().astype(np.intp)]
+    reports = np.arange(len(t.pairs))
+    if len(reports) > pairs:
+        reports = np.linspace(0, len(reports) - 1, pairs).round().astype(np.intp)
+    rounds = t.report_rounds[reports]
     usual = LOOKS if isinstance(t.hypotheses, EnumerableClass) else FITTED_LOOKS
     after = moments(t.rounds, usual if looks is None else looks)
-    people = (t.starts[:-1, None] + t.pairs)[reported]
-    rows = t.rows[people.ravel()]
-    later = np.full((len(reported), len(after)), np.nan)
+    rows = t.rows[t.pair_people[reports].ravel()]
+    later = np.full((len(reports), len(after)), np.nan)
     for column, (moment, state) in enumerate(zip(after, states(t, learner, after), strict=True)):
-        policy = learner.act(state, Key(int(t.facts["seed"]), Role.LEARNER, int(moment) + 1))
-        known = reported < moment
+        policy = learner.act(state, Key(t.seed, Role.LEARNER, int(moment) + 1))
+        known = rounds < moment
         if known.any():
             favoured, disfavoured = policy.at(rows).reshape(-1, 2)[known].T
             later[known, column] = favoured - disfavoured
-    return LaterGaps(reported + 1, t.gaps[reported], after, later)
+    return LaterGaps(reports, rounds + 1, t.pair_gaps[reports], after, later)
 
 
 def did_reports_help(transcript: Transcript, learner: Learner, *, distance: Distance | str | None = None) -> Figure:
@@ -86,8 +89,7 @@ def did_reports_help(transcript: Transcript, learner: Learner, *, distance: Dist
     distance
         The reviewer's distance, where one is written: the caption then says how many pairs are still violations.
     """
-    found = later_gaps(transcript, learner)
-    level = transcript.alpha - float(transcript.facts["margin"])
+    found, level = later_gaps(transcript, learner), transcript.level
     with canvas(8, 4.4) as figure:
         axes = figure.subplots()
         axes.axhspan(-level, level, color=COLOURS[4], alpha=0.25, linewidth=0, label=f"within {level:g}")
@@ -100,7 +102,7 @@ def did_reports_help(transcript: Transcript, learner: Learner, *, distance: Dist
         axes.locator_params(axis="x", nbins=5, integer=True)
         legend_below(figure, axes)
     violating = None if distance is None else _violating(transcript, found, distance)
-    return captioned(figure, _caption(found, int(transcript.reported.sum()), level, violating))
+    return captioned(figure, _caption(found, len(transcript.pairs), level, violating))
 
 
 def _lines(axes: Any, found: LaterGaps) -> None:
@@ -118,8 +120,8 @@ def _violating(t: Transcript, found: LaterGaps, distance: Distance | str) -> int
     """How many of the pairs are violations under the last policy, whichever of the two it favours."""
     compare = named_metric(distance) if isinstance(distance, str) else distance
     count = 0
-    for i, gap in zip(found.rounds - 1, found.last, strict=True):
-        high, low = t.pairs[i] if gap > 0 else t.pairs[i][::-1]
+    for report, i, gap in zip(found.reports, found.rounds - 1, found.last, strict=True):
+        high, low = t.pairs[report] if gap > 0 else t.pairs[report][::-1]
         count += bool(abs(gap) > float(np.asarray(compare(t.view_of(int(i))))[high, low]) + t.alpha)
     return count
 

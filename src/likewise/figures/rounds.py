@@ -1,4 +1,4 @@
-"""A picture of one round: who got which probability, and the pair that was pointed at."""
+"""A picture of one round: who got which probability, and the pairs that were pointed at."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 from likewise.drawing import COLOURS, GREY, canvas, captioned, legend_below
 from likewise.errors import require
 from likewise.game import Transcript
+from likewise.protocol import Report, Round
+from likewise.wording import plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,18 +24,17 @@ LABELS = (
 
 def telling_round(transcript: Transcript) -> int:
     """The round worth looking at: the reported pair with the widest gap, or the last round without any report."""
-    reported = transcript.reported
-    if not reported.any():
+    if len(transcript.pairs) == 0:
         return transcript.rounds - 1
-    return int(np.argmax(np.where(reported, transcript.gaps, -np.inf)))
+    return int(transcript.report_rounds[np.argmax(transcript.pair_gaps)])
 
 
 def one_round(transcript: Transcript, i: int | None = None) -> Figure:
-    """The people of a round by rank, each a dot at the probability they got; the reported pair is joined.
+    """The people of a round by rank, each a dot at the probability they got; each reported pair is joined.
 
     The band begins at the disfavoured person of the pair and is α − margin high: two people within a band may differ
     even if they are the same in the reviewer's eyes, so the favoured person of a report always lies above it. Without
-    a report the band begins at the lowest dot.
+    a report the band begins at the lowest dot; with several, at the lowest disfavoured person.
 
     Parameters
     ----------
@@ -43,19 +44,20 @@ def one_round(transcript: Transcript, i: int | None = None) -> Figure:
     t = transcript
     i = telling_round(t) if i is None else i
     require(-t.rounds <= i < t.rounds, "i", f"be the position of one of {t.rounds} rounds", i)
-    seen, number = t.round(i), t.facts["first"] + i % t.rounds
+    seen, number = t.round(i), t.first + i % t.rounds
     order = np.argsort(seen.probabilities, kind="stable")
     ranks = np.empty(len(order), dtype=np.intp)
     ranks[order] = np.arange(1, len(order) + 1)
-    level = t.alpha - float(t.facts["margin"])
+    level = t.level
     with canvas(8, 4.4) as figure:
         axes = figure.subplots()
-        low = float(seen.probabilities[order[0] if seen.report is None else seen.report.disfavoured])
+        disfavoured = [report.disfavoured for report in seen.reports] or [order[0]]
+        low = float(seen.probabilities[disfavoured].min())
         axes.axhspan(low, low + level, color=COLOURS[4], alpha=0.25, linewidth=0, label=f"tolerance of {level:g}")
         for value, name, style in LABELS:
             _dots(axes, ranks, seen.probabilities, _having(seen.batch.y, value), name, style)
-        if seen.report is not None:
-            _joined(axes, ranks, seen)
+        for report in seen.reports:
+            _joined(axes, ranks, seen.probabilities, report)
         axes.set(
             title=f"Round {number:,}: probability of each person",
             xlabel="people of the round, lowest probability first",
@@ -71,29 +73,34 @@ def _having(y: Any, value: float | None) -> Any:
     return ~np.isfinite(y) if value is None else y == value
 
 
-def _dots(axes: Any, ranks: Any, chances: Any, who: Any, name: str, style: Any) -> None:
+def _dots(axes: Any, ranks: Any, probabilities: Any, who: Any, name: str, style: Any) -> None:
     if who.any():
-        axes.scatter(ranks[who], chances[who], s=70, linewidth=1.8, label=name, zorder=3, **style)
+        axes.scatter(ranks[who], probabilities[who], s=70, linewidth=1.8, label=name, zorder=3, **style)
 
 
-def _joined(axes: Any, ranks: Any, seen: Any) -> None:
-    """The reported pair: a line from the one to the other, and its gap beside it."""
-    pair = [seen.report.disfavoured, seen.report.favoured]
-    x, y = ranks[pair], seen.probabilities[pair]
+def _joined(axes: Any, ranks: Any, probabilities: Any, report: Report) -> None:
+    """A reported pair: a line from the one to the other, and a ring around each."""
+    pair = [report.disfavoured, report.favoured]
+    x, y = ranks[pair], probabilities[pair]
     axes.plot(x, y, color=COLOURS[1], zorder=2, label="reported pair")
     axes.scatter(x, y, s=190, facecolor="none", edgecolor=COLOURS[1], linewidth=1.8, zorder=4)
 
 
-def _caption(seen: Any, number: int, level: float) -> str:
+def _caption(seen: Round, number: int, level: float) -> str:
     k = len(seen.probabilities)
-    people = f"Round {number:,}, with {k} {'person' if k == 1 else 'people'}"
+    people = f"Round {number:,}, with {plural(k, 'person', 'people')}"
     if not seen.reviewed:
         return f"{people}: nobody reviewed it."
-    if seen.report is None:
+    if not seen.reports:
         return f"{people}: the reviewer pointed at no pair. Two people within the band differ by less than {level:g}."
-    high, low = (float(seen.probabilities[j]) for j in seen.report[:2])
+    allowed = f"is {level:g} high: even two people who are alike in every respect may differ by that much."
+    if len(seen.reports) > 1:
+        return (
+            f"{people}: the reviewer pointed at the {len(seen.reports)} ringed pairs, whose probabilities differ by "
+            f"{seen.gap:.2f} on average. The band above the lowest of these people {allowed}"
+        )
+    high, low = (float(seen.probabilities[j]) for j in seen.reports[0][:2])
     return (
         f"{people}: the reviewer pointed at the ringed pair, with probabilities of {high:.2f} and {low:.2f}. The band "
-        f"above the lower of the two is {level:g} high: even two people who are alike in every respect may differ by "
-        "that much."
+        f"above the lower of the two {allowed}"
     )

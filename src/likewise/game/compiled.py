@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from likewise.game.transcript import Transcript, facts_of
+from likewise.game.recorder import Recorder
+from likewise.game.transcript import Transcript
 from likewise.policies import AveragePolicy
-from likewise.protocol import Auditor, Environment, Floats, Key, Learner, Role, Rows
+from likewise.protocol import Auditor, Batch, Environment, Floats, Key, Learner, Role, Rows
 
 CHUNK = 4096
 """Rounds played between two looks at the progress bar."""
@@ -27,7 +28,6 @@ class CompiledPlay:
 
     learner: Any
     environment: Any
-    auditor: Auditor
     first: Any
     kind: int
     knobs: Floats
@@ -48,14 +48,14 @@ class CompiledPlay:
         from likewise import kernels
 
         kind = getattr(kernels, rule[0])
-        return cls(learner, people, auditor, first, kind, np.array(rule[1]), population, metric)
+        return cls(learner, people, first, kind, np.array(rule[1]), population, metric)
 
-    def play(self, state: Any, T: int, seed: int, chunks: Iterable[range]) -> Transcript:
-        """T rounds from ``state`` on."""
+    def play(self, record: Recorder, state: Any, T: int, seed: int, chunks: Iterable[range]) -> Transcript:
+        """T rounds from ``state`` on, onto the record."""
         from likewise import kernels
 
         k, begins, fresh = self.environment.k or 0, state.rounds + 1, type(state)
-        chances, pairs = np.empty((T, k)), np.empty((T, 2), dtype=np.intp)
+        shown, pairs = np.empty((T, k)), np.empty((T, 2), dtype=np.intp)
         violates, penalties = np.empty(T, dtype=np.int8), np.empty(T)
         draws = self.environment.draws(seed, begins, T)
         rows, y, view = self.population
@@ -73,27 +73,16 @@ class CompiledPlay:
                 self.kind, self.knobs, np.array(self.learner.costs, dtype=float), log_size, self.first,
                 rows, y, view, draws[now], *metric, alpha, level, choose,
                 numbers, weights, delta, reports, done, average,
-                chances[now], pairs[now], violates[now], penalties[now],
+                shown[now], pairs[now], violates[now], penalties[now],
             )  # fmt: skip
         fields = {"rounds": done, "reports": reports, "losses": numbers, "log_weights": numbers}
         fields |= {"delta": delta, "weights": weights}
         people = draws.ravel()
-        return Transcript(
-            rows=rows[people],
-            y=y[people],
-            view=self.environment.view[people],
-            chances=chances.ravel(),
-            starts=np.arange(T + 1) * k,
-            pairs=pairs,
-            violates=violates,
-            false=np.zeros(T, dtype=bool),
-            reviewed=np.ones(T, dtype=bool),
-            penalties=penalties,
-            average_policy=AveragePolicy.of(self.learner.hypotheses, average, T),
-            hypotheses=self.learner.hypotheses,
-            state=fresh(**{name: fields[name] for name in fresh._fields}),
-            facts=facts_of(self.learner, self.environment, self.auditor, seed, begins),
+        record.add_many(
+            Batch(rows[people], y[people], self.environment.view[people]), shown, pairs, violates, penalties
         )
+        state = fresh(**{name: fields[name] for name in fresh._fields})
+        return record.transcript(state, AveragePolicy.of(self.learner.hypotheses, average, T))
 
 
 def _form(part: Any, *methods: str, **details: Any) -> Any:

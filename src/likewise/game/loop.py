@@ -15,8 +15,10 @@ import numpy as np
 
 from likewise.errors import InvalidParameter, NotSupported, ReportRefused, require
 from likewise.game.compiled import CHUNK, CompiledPlay
-from likewise.game.transcript import Recorder, Transcript
-from likewise.protocol import SKIPPED, Answer, Auditor, Batch, Environment, Floats, Key, Learner, Role, Round
+from likewise.game.recorder import Recorder, play_facts
+from likewise.game.transcript import Transcript
+from likewise.policies import AveragePolicy
+from likewise.protocol import SKIPPED, Answer, Auditor, Batch, Environment, Floats, Key, Learner, Report, Role, Round
 
 log = logging.getLogger(__name__)
 ENVIRONMENT, LEARNER, AUDITOR = Role  # three names, as Python 3.11 is slow to look a member up
@@ -77,10 +79,11 @@ def play(
     require(isinstance(seed, Integral) and 0 <= seed < 2**64, "seed", "be a whole number in [0, 2^64)", seed)
     seed = int(seed)
     people = environment.encoded(learner.hypotheses.encode)
+    record = Recorder(learner.hypotheses, play_facts(learner, environment, auditor, seed, first=state.rounds + 1))
     fused = CompiledPlay.of(learner, people, auditor) if compiled else None
     if fused is not None:
-        return fused.play(state, T, seed, _shown(_chunks(T), progress))
-    record = Recorder(learner, environment, auditor, seed, first=state.rounds + 1)
+        return fused.play(record, state, T, seed, _shown(_chunks(T), progress))
+    average = AveragePolicy()
     for t in _shown(range(state.rounds + 1, state.rounds + T + 1), progress):
         policy = learner.act(state, Key(seed, LEARNER, t)) if people.sees_policy else None
         batch = people.batch(Key(seed, ENVIRONMENT, t), previous, policy)
@@ -96,9 +99,10 @@ def play(
         probabilities = policy.at(batch.rows)
         answer = auditor.audit(batch, probabilities, Key(seed, AUDITOR, t))
         previous = _round(batch, probabilities, answer, auditor)
-        record.add(previous, policy, learner.penalty_at(state))
+        record.add(previous, learner.penalty_at(state))
+        average.include(policy)
         state = learner.update(state, previous)
-    return record.transcript(state)
+    return record.transcript(state, average)
 
 
 def _starting_state(learner: Learner, state: Any) -> Any:
@@ -140,20 +144,36 @@ def _horizon(learner: Learner, environment: Environment, T: int | None, done: in
 def _round(batch: Batch, probabilities: Floats, answer: Answer, auditor: Auditor) -> Round:
     """What was seen, with reports that can't be true refused."""
     if answer is SKIPPED:
-        return Round(batch, probabilities, None, reviewed=False)
-    seen = Round(batch, probabilities, answer)
+        return Round(batch, probabilities, reviewed=False)
     if answer is None:
-        return seen
-    k = len(probabilities)
-    if not (0 <= answer.favoured < k and 0 <= answer.disfavoured < k):
-        raise ReportRefused(f"A report must name two of {k} people, got {answer.favoured} and {answer.disfavoured}.")
-    level = auditor.alpha - auditor.margin
-    if seen.gap <= level and not (answer.false and getattr(auditor, "marks_false", False)):
+        return Round(batch, probabilities)
+    reports = (answer,) if isinstance(answer, Report) else _distinct(answer)
+    for report in reports:
+        _require_possible(report, probabilities, auditor)
+    return Round(batch, probabilities, reports)
+
+
+def _distinct(answer: Any) -> tuple[Report, ...]:
+    """The reports of an answer with several."""
+    several = isinstance(answer, tuple) and len(answer) > 0 and all(isinstance(report, Report) for report in answer)
+    if not several:
+        raise ReportRefused(f"An answer must be a report, a tuple of reports, None or SKIPPED, got {answer!r}.")
+    if len({frozenset(report[:2]) for report in answer}) < len(answer):
+        raise ReportRefused(f"The reports of a round must name different pairs, got {[r[:2] for r in answer]}.")
+    return tuple(answer)
+
+
+def _require_possible(report: Report, probabilities: Floats, auditor: Auditor) -> None:
+    k, level = len(probabilities), auditor.alpha - auditor.margin
+    favoured, disfavoured = report.favoured, report.disfavoured
+    if not (0 <= favoured < k and 0 <= disfavoured < k):
+        raise ReportRefused(f"A report must name two of {k} people, got {favoured} and {disfavoured}.")
+    gap = probabilities[favoured] - probabilities[disfavoured]
+    if gap <= level and not (report.false and getattr(auditor, "marks_false", False)):
         raise ReportRefused(
-            f"A reported gap must exceed α − margin = {level:g} to be a violation, got {seen.gap:g} "
-            f"for people {answer.favoured} and {answer.disfavoured} (favoured first)."
+            f"A reported gap must exceed α − margin = {level:g} to be a violation, got {gap:g} "
+            f"for people {favoured} and {disfavoured} (favoured first)."
         )
-    return seen
 
 
 def _chunks(T: int) -> list[range]:

@@ -79,15 +79,15 @@ class EnumerableClass(ABC):
 
     def log_updated(self, log_weights: Floats, round: Round, C: float, costs: Costs, rate: float) -> Floats:
         """log p_f + ln(1 − rate · m_f), m_f = Err(f, R_C(z)) of the round: the paper's update."""
-        (rows, y, _), report = round.batch, round.report
-        s = signed_weights(y, report, C, costs)
+        rows, y, _ = round.batch
+        s = signed_weights(y, round.reports, C, costs)
         return log_weights + np.log1p(-rate * (base_error(y, costs) + C + self.losses(rows, s)))
 
     def adahedge(
         self, weights: Floats, losses: Floats, delta: float, round: Round, C: float, costs: Costs, least: float
     ) -> tuple[Floats, Floats, float]:
         """One step of AdaHedge: Δ grows by the round's mix gap, or to ``least``; then the new losses and weights."""
-        s = signed_weights(round.batch.y, round.report, C, costs)
+        s = signed_weights(round.batch.y, round.reports, C, costs)
         lost = self.losses(round.batch.rows, s)
         if self.log_size > 0:
             eta = self.log_size / delta if delta > 0 else math.inf

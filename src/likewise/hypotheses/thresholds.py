@@ -120,7 +120,7 @@ class Thresholds(EnumerableClass):
     def log_updated(self, log_weights: Floats, round: Round, C: float, costs: Costs, rate: float) -> Floats:
         """The paper's update, with one logarithm per step between the people."""
         rows, y, _ = round.batch
-        if len(rows) > FEW:
+        if len(rows) > FEW or len(round.reports) > 1:
             return super().log_updated(log_weights, round, C, costs, rate)
         found: Floats = kernels().threshold_log_updated(
             log_weights, rows, y, *_pair(round), C, float(costs[0]), float(costs[1]), rate, self.first
@@ -132,7 +132,7 @@ class Thresholds(EnumerableClass):
     ) -> tuple[Floats, Floats, float]:
         """One step of AdaHedge, in one compiled loop."""
         rows, y, _ = round.batch
-        if len(rows) > FEW:
+        if len(rows) > FEW or len(round.reports) > 1:
             return super().adahedge(weights, losses, delta, round, C, costs, least)
         step: tuple[Floats, Floats, float] = kernels().threshold_adahedge(
             weights, losses, delta, rows, y, *_pair(round), C, float(costs[0]), float(costs[1]), round.probabilities,
@@ -268,8 +268,8 @@ def score(model: Any, X: Any) -> Floats:
 
 
 def _pair(round: Round) -> tuple[int, int]:
-    """The reported pair, as the kernels know it: −1 without a report."""
-    return (-1, -1) if round.report is None else round.report[:2]
+    """The reported pair, as the kernels know it: −1 without a report. They know no second one."""
+    return round.reports[0][:2] if round.reports else (-1, -1)
 
 
 @cache

@@ -474,7 +474,7 @@ def _least(kind, knobs, delta, log_size):
 @njit(cache=True)
 def play_rounds(
     kind, knobs, costs, log_size, first, rows, y, view, draws, metric, metric_weights, inverse, alpha, level, choose,
-    losses, weights, delta, reports, done, average, chances, pairs, violates, penalties,
+    losses, weights, delta, reports, done, average, shown, pairs, violates, penalties,
 ):  # fmt: skip
     """Play ``len(draws)`` rounds of a threshold class on a stored population, into the arrays that are given.
 
@@ -493,7 +493,7 @@ def play_rounds(
         p = threshold_probability(weights, batch, first)
         high, low, excess = audit(seen, p, metric, metric_weights, inverse, level, choose)
         C = _penalty(kind, knobs, reports, done + 1, delta, log_size)
-        chances[r] = p
+        shown[r] = p
         pairs[r, 0], pairs[r, 1] = high, low
         violates[r] = -1 if high < 0 else (1 if excess > alpha else 0)
         penalties[r] = C

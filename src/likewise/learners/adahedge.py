@@ -103,7 +103,7 @@ class AdaHedge(BaseLearner):
 
     def update(self, state: AdaHedgeState, round: Round) -> AdaHedgeState:
         """Add the round's losses, and its mix gap to Δ; then the next weights."""
-        reported = round.report is not None
+        reported = bool(round.reports)
         C = self.penalty_at(state) if reported else 0.0
         least = 0.0
         if reported and isinstance(self.rule, Tilted) and not self.alone:

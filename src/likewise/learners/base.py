@@ -105,7 +105,7 @@ class BaseLearner:
         return one_hypothesis() if self.alone and self.kappa >= 0 else None
 
     def _signed(self, round: Round, C: float) -> Floats:
-        return signed_weights(round.batch.y, round.report, C, self.costs)
+        return signed_weights(round.batch.y, round.reports, C, self.costs)
 
 
 def _plain(value: Any) -> Any:

@@ -233,7 +233,7 @@ class ContextFTPL(BaseLearner):
     def update(self, state: Losses, round: Round) -> Losses:
         """Add the round's Lagrangian losses."""
         losses = self.F.added(state.losses, round.batch.rows, self._signed(round, self.penalty_at(state)))
-        return Losses(state.rounds + 1, state.reports + (round.report is not None), losses)
+        return Losses(state.rounds + 1, state.reports + bool(round.reports), losses)
 
     def penalty_at(self, state: Losses) -> float:
         """C, or cW_t/(4n) for growing noise."""

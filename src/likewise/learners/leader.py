@@ -51,7 +51,7 @@ class FollowTheLeader(BaseLearner):
     def update(self, state: Losses, round: Round) -> Losses:
         """Add the round's Lagrangian losses."""
         losses = self.hypotheses.added(state.losses, round.batch.rows, self._signed(round, self.penalty))
-        return Losses(state.rounds + 1, state.reports + (round.report is not None), losses)
+        return Losses(state.rounds + 1, state.reports + bool(round.reports), losses)
 
     def penalty_at(self, state: Losses) -> float:
         """C, the same in every round."""

@@ -105,7 +105,7 @@ class SmoothedFTPL(BaseLearner):
         """Remember the round's people with their signed weights."""
         return History(
             state.rounds + 1,
-            state.reports + (round.report is not None),
+            state.reports + bool(round.reports),
             np.concatenate([state.rows, round.batch.rows]),
             np.concatenate([state.s, self._signed(round, self.C)]),
         )

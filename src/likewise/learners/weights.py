@@ -89,7 +89,7 @@ class ExponentialWeights(BaseLearner):
     def update(self, state: LogWeights, round: Round) -> LogWeights:
         """p_f ← p_f (1 − γ m_f / B), in log space, where nothing overflows or becomes 0/0."""
         log_weights = self.hypotheses.log_updated(state.log_weights, round, self.C, self.costs, self.gamma / self.B)
-        return LogWeights(state.rounds + 1, state.reports + (round.report is not None), log_weights)
+        return LogWeights(state.rounds + 1, state.reports + bool(round.reports), log_weights)
 
     def compiled(self) -> tuple[str, tuple[float, ...]]:
         """Which compiled loop plays this learner, and its parameters."""
@@ -168,7 +168,7 @@ class Hedge(BaseLearner):
     def update(self, state: Losses, round: Round) -> Losses:
         """Add the round's Lagrangian losses."""
         losses = self.hypotheses.added(state.losses, round.batch.rows, self._signed(round, self.C))
-        return Losses(state.rounds + 1, state.reports + (round.report is not None), losses)
+        return Losses(state.rounds + 1, state.reports + bool(round.reports), losses)
 
     def compiled(self) -> tuple[str, tuple[float, ...]]:
         """Which compiled loop plays this learner, and its parameters."""

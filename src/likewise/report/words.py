@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from likewise.certificates.rounding import at_most
+from likewise.facts import AuditorFacts, EnvironmentFacts
 from likewise.game import Transcript
 from likewise.hypotheses import Cells, EstimatorClass, Thresholds
 from likewise.theory import Bound
+from likewise.wording import at_most, plural
 
 REVIEWERS = {
     "MetricAuditor": "The reviewer was simulated: a program with a written measure of how unlike two people are, which "
@@ -18,8 +19,8 @@ REVIEWERS = {
     "DriftingAuditor": "The reviewer was simulated: a program with a written measure of how unlike two people are, "
     "which changed from round to round and which the learner was never shown.",
     "Panel": "The reviewer was a panel of {members} members, with a rule for when they report together.",
-    "NoisyAuditor": "The reviewer was simulated, with mistakes: a pair was overlooked with a chance of {misses:g} and "
-    "made up with a chance of {false_reports:g}.",
+    "NoisyAuditor": "The reviewer was simulated, with mistakes: a pair was overlooked with probability {misses:g} and "
+    "made up with probability {false_reports:g}.",
     "ScriptedAuditor": "The reviewer's answers were recorded beforehand and read from a list.",
     "AskAuditor": "The reviewer was a person at the terminal, who saw each round's people with their probabilities.",
 }
@@ -58,27 +59,16 @@ class Part(NamedTuple):
     unreviewed: int
 
 
-def counted(number: int, thing: str, things: str = "") -> str:
-    """A number with its noun.
-
-    Examples
-    --------
-    >>> counted(1, "round"), counted(2000, "round"), counted(1, "person", "people")
-    ('1 round', '2,000 rounds', '1 person')
-    """
-    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
-
-
-def reviewer(facts: Mapping[str, Any]) -> str:
+def reviewer(facts: AuditorFacts) -> str:
     """Who audited."""
-    words = REVIEWERS.get(facts["name"])
-    return words.format(**facts) if words else f"The reviewer was {facts['name']}."
+    words = REVIEWERS.get(facts.name)
+    return words.format(**facts.details) if words else f"The reviewer was {facts.name}."
 
 
-def source(facts: Mapping[str, Any]) -> str:
+def source(facts: EnvironmentFacts) -> str:
     """Where the people came from."""
-    words = SOURCES.get(facts["name"])
-    return words.format(**facts) if words else f"They came from {facts['name']}."
+    words = SOURCES.get(facts.name)
+    return words.format(population=facts.population) if words else f"They came from {facts.name}."
 
 
 def rules(hypotheses: Any) -> str:
@@ -87,18 +77,18 @@ def rules(hypotheses: Any) -> str:
         return f"yes-or-no rules, each a fitted {type(hypotheses.estimator).__name__}"
     if isinstance(hypotheses, Cells):
         cells = hypotheses.geometry.dim
-        return f"the 2^{cells} ways to say yes or no to each of {counted(cells, 'group')} of people"
+        return f"the 2^{cells} ways to say yes or no to each of {plural(cells, 'group')} of people"
     kind = (
         ", most of which compare one number about a person with a cut-off" if isinstance(hypotheses, Thresholds) else ""
     )
-    return f"{counted(hypotheses.size, 'yes-or-no rule')}{kind}"
+    return f"{plural(hypotheses.size, 'yes-or-no rule')}{kind}"
 
 
 def learning(t: Transcript) -> str:
     """How the policies came about, and what a report weighed."""
     start = (
         f"Every policy was a mixture of {rules(t.hypotheses)}. After each round the learner, "
-        f"{t.facts['learner']['name']}, moved weight away from rules that erred and from rules that set the reported "
+        f"{t.facts.learner.name}, moved weight away from rules that erred and from rules that set the reported "
         "pair apart."
     )
     weights = t.penalties[t.reported] if t.reported.any() else t.penalties
@@ -106,24 +96,24 @@ def learning(t: Transcript) -> str:
     if high == 0:
         return f"{start} Reports weighed nothing: this learner never hears the reviewer."
     each = f"{high:,.3g}" if f"{low:.3g}" == f"{high:.3g}" else f"between {low:,.3g} and {high:,.3g}"
-    return f"{start} A report weighed as much as {each} errors."
+    what = "A report" if t.report_counts.max() < 2 else "The reports of a round together"
+    return f"{start} {what} weighed as much as {each} errors."
 
 
 def violation(t: Transcript) -> str:
     """What counts as a violation in this play."""
-    margin = float(t.facts["margin"])
     early = (
-        f" To learn from early signs, the reviewer reported already from {t.alpha - margin:g} on; a report between the "
-        "two is no violation."
-        if margin > 0
+        f" To learn from early signs, the reviewer reported already from {t.level:g} on; a report between the two is "
+        "no violation."
+        if t.margin > 0
         else ""
     )
-    unknown = bool((t.violates[t.reported] < 0).any())
+    unknown = bool((t.violates < 0).any())
     trust = " Nobody can check a person's sense of likeness, so each report is taken at its word." if unknown else ""
     return (
         "Two people of one round are treated too differently if their probabilities are further apart than the two "
         f"people themselves, in the reviewer's eyes, by more than a tolerance of α = {t.alpha:g}. The reviewer may "
-        "point at one such pair in a round: a report. If it is right, the round counts as one with a violation."
+        "point at such a pair: a report. A round with a report that is right counts as one with a violation."
         f"{early}{trust}"
     )
 
@@ -135,7 +125,7 @@ def unit(t: Transcript) -> str:
 
 def quarters(t: Transcript) -> list[Part]:
     """The play, quarter by quarter; a play of fewer than four rounds, round by round."""
-    first, parts = int(t.facts["first"]), []
+    first, parts = t.first, []
     for part in np.array_split(np.arange(t.rounds), min(4, t.rounds)):
         people = slice(int(t.starts[part[0]]), int(t.starts[part[-1] + 1]))
         labelled = int(np.isfinite(t.y[people]).sum())
@@ -153,11 +143,11 @@ def summary(t: Transcript, decision: str = "") -> str:
     if len(parts) == 4:
         when = f": {parts[0].violations:,} in the first quarter, {parts[-1].violations:,} in the last"
     errors = f"The policies made {t.error_per_person:.3f} {unit(t)}." if labelled else "No label is known."
-    blind = f" Nobody reviewed {counted(unseen, 'round')}." if unseen else ""
+    blind = f" Nobody reviewed {plural(unseen, 'round')}." if unseen else ""
     return (
-        f"In {counted(t.rounds, 'round')} a policy gave each person a probability of {decision or 'a yes'}, "
+        f"In {plural(t.rounds, 'round')} a policy gave each person a probability of {decision or 'a yes'}, "
         f"{int(t.starts[-1]):,} in all. A reviewer, who looked at the people of a round side by side, pointed at two "
-        f"who were treated too differently in {counted(int(t.reported.sum()), 'round')}; "
+        f"who were treated too differently in {plural(int(t.reported.sum()), 'round')}; "
         f"{int(t.violations.sum()):,} of them count as violations{when}.{blind} {errors}"
     )
 
@@ -173,7 +163,7 @@ def promise(bound: Bound | None, T: int, people: int) -> str:
     if bound.error_regret < people:
         fair = "α" if bound.epsilon == 0 else f"α − {bound.epsilon:.3g}"
         said.append(f"at most {at_most(bound.error_regret)} errors more than any fixed policy that is fair at {fair}")
-    promised = " and ".join(said) or f"nothing that means something for a play of only {counted(T, 'round')}"
+    promised = " and ".join(said) or f"nothing that means something for a play of only {plural(T, 'round')}"
     terms = f" Its terms: {'; '.join(assumed)} (V are the violations)." if assumed and said else ""
     return f"Before the first round its theorem ({theorem}) promised {promised}.{terms}"
 

@@ -153,9 +153,9 @@ def _decided(told: Told) -> str:
     t, names = told.t, ", ".join(map(str, told.compare_by))
     return _section(
         "What was decided, and who looked on",
-        f"{told.data} {words.source(t.facts['environment'])}".strip(),
+        f"{told.data} {words.source(t.facts.environment)}".strip(),
         words.learning(t),
-        f"{words.reviewer(t.facts['auditor'])}{f' People were compared by: {names}.' if names else ''}",
+        f"{words.reviewer(t.facts.auditor)}{f' People were compared by: {names}.' if names else ''}",
         words.violation(t),
     )
 
@@ -176,7 +176,7 @@ def _theorem(told: Told) -> str:
     t, learner = told.t, told.learner
     if learner is None:
         return "The learner was not given to this report, so no theorem's line is drawn."
-    if t.facts["first"] != 1:
+    if t.first != 1:
         return "This is the later part of a play, and the learner's theorem is about the whole of it: no line is drawn."
     lines = (
         "The dashed lines are proved for this learner, after every round, from what had been seen by then, for any "
@@ -198,7 +198,7 @@ def _helped(told: Told) -> str:
     heading = "Did the reports help?"
     if told.learner is None:
         return _section(heading, "The learner was not given to this report, so its later policies are not known.")
-    if told.t.facts["first"] != 1:
+    if told.t.first != 1:
         return _section(heading, "This is the later part of a play, so its policies can't be computed again.")
     text = (
         "Every reported pair, shown again to the policies that came after. A policy is one for everybody, so a report "
@@ -261,11 +261,11 @@ def _words(told: Told) -> str:
 def _parameters(told: Told) -> str:
     made = f"Written by likewise {version('likewise')}, Python {platform.python_version()}, NumPy {np.__version__}."
     command = f"<p>This command repeats the play:</p><pre>{escape(told.again)}</pre>" if told.again else ""
-    seed = f"The seed {told.t.facts['seed']} names every random number of the play."
+    seed = f"The seed {told.t.seed} names every random number of the play."
     chosen = f"<h3>What was chosen</h3>{_listed(told.parameters)}" if told.parameters else ""
     return (
         f"{_section('Parameters, and how to repeat it', seed)}{command}{chosen}"
-        f"<h3>What the play recorded</h3>{_listed(told.t.facts)}<p class='note'>{escape(made)}</p>"
+        f"<h3>What the play recorded</h3>{_listed(told.t.facts.to_dict())}<p class='note'>{escape(made)}</p>"
     )
 
 

@@ -67,8 +67,8 @@ class PolicyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def predict_proba(self, X: Any) -> Floats:
         """(people, 2): the probabilities of 0 and of 1."""
-        chances = self.policy.probability(X)
-        return np.column_stack([1.0 - chances, chances])
+        probabilities = self.policy.probability(X)
+        return np.column_stack([1.0 - probabilities, probabilities])
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """1 where the probability reaches the threshold."""

@@ -17,6 +17,7 @@ import numpy as np
 from likewise.datasets.files import column_names, separator
 from likewise.datasets.written import plain
 from likewise.errors import DataUnavailable, InvalidParameter, NotSupported, require
+from likewise.files import whole_file
 from likewise.policies import thresholds_of
 from likewise.protocol import Floats
 from likewise.scoring.finished import FinishedPolicy
@@ -82,10 +83,10 @@ def score_file(
     started, rows, total, yes = time.perf_counter(), 0, 0.0, 0
     with _written(destination) as write:
         for batch, expected in _read(source, policy, ids):
-            scores, chances = _scored(policy, batch, ids, secret, rows)
+            scores, probabilities = _scored(policy, batch, ids, secret, rows)
             write(scores)
-            rows += len(chances)
-            total += float(chances.sum())
+            rows += len(probabilities)
+            total += float(probabilities.sum())
             yes += 0 if secret is None else int(scores["decision"].sum())
             if progress is not None:
                 progress(rows, expected)
@@ -125,16 +126,16 @@ def _scored(
     """The columns to write for a batch, and its probabilities."""
     people = batch.select(policy.columns)
     # The encoder reads Arrow itself; a class without one takes a dataframe of numbers.
-    chances = policy.probability(people if policy.encoder is not None else people.to_pandas())
+    probabilities = policy.probability(people if policy.encoder is not None else people.to_pandas())
     scores: dict[str, Any] = {name: batch.column(name) for name in ids}
     if not ids:
-        scores["row"] = np.arange(before, before + len(chances))
+        scores["row"] = np.arange(before, before + len(probabilities))
     for name in ids:
         require(batch.column(name).null_count == 0, "ids", "name everybody", f"no {name!r} in some row after {before}")
-    scores["probability"] = chances
+    scores["probability"] = probabilities
     if secret is not None:
-        scores["decision"] = thresholds_of(batch.column(ids[0]).to_pylist(), secret) < chances
-    return scores, chances
+        scores["decision"] = thresholds_of(batch.column(ids[0]).to_pylist(), secret) < probabilities
+    return scores, probabilities
 
 
 # Reading --------------------------------------------------------------------------------------------------------
@@ -261,22 +262,16 @@ def _written(destination: Path) -> Iterator[Callable[[dict[str, Any]], None]]:
     """A function that writes columns; the file gets its name when all of them are in it."""
     import pyarrow as pa
 
-    destination.parent.mkdir(parents=True, exist_ok=True)
-    draft = destination.with_name(f"unfinished-{destination.name}")
-    try:
-        with ExitStack() as opened:
-            writers: list[Any] = []
+    with whole_file(destination) as draft, ExitStack() as opened:
+        writers: list[Any] = []
 
-            def write(columns: dict[str, Any]) -> None:
-                table = pa.table(columns)
-                if not writers:
-                    writers.append(_writer(draft, table.schema, opened))
-                writers[0].write_table(table)
+        def write(columns: dict[str, Any]) -> None:
+            table = pa.table(columns)
+            if not writers:
+                writers.append(_writer(draft, table.schema, opened))
+            writers[0].write_table(table)
 
-            yield write
-        draft.replace(destination)
-    finally:
-        draft.unlink(missing_ok=True)
+        yield write
 
 
 def _writer(path: Path, schema: Any, opened: ExitStack) -> Any:

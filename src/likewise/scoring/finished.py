@@ -18,6 +18,7 @@ import numpy as np
 
 from likewise.datasets import Encoder
 from likewise.errors import InvalidParameter, ModelMismatch, require
+from likewise.files import write_whole
 from likewise.game import Transcript
 from likewise.policies import DeployablePolicy, Mixture
 from likewise.protocol import Floats
@@ -58,7 +59,12 @@ class FinishedPolicy(DeployablePolicy):
     @classmethod
     def from_transcript(cls, transcript: Transcript, encoder: Encoder | None = None) -> FinishedPolicy:
         """The average policy of a play: the one that the theorems on people not yet seen are about."""
-        known = {name: transcript.facts[name] for name in ("learner", "alpha", "margin", "seed")}
+        known = {
+            "learner": dict(transcript.facts.learner.parameters),
+            "alpha": transcript.alpha,
+            "margin": transcript.margin,
+            "seed": transcript.seed,
+        }
         facts = {"rounds": transcript.rounds, "people_seen": len(transcript.y)} | known
         return cls(transcript.average_policy.mixture(), encoder, facts)
 
@@ -120,11 +126,7 @@ class FinishedPolicy(DeployablePolicy):
 
     def save(self, path: str | Path) -> Path:
         """Write ``policy.json``, whole or not at all."""
-        path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f".{path.name}.unfinished")
-        draft.write_text(json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
-        return draft.replace(path)
+        return write_whole(Path(path), json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False) + "\n")
 
     @classmethod
     def load(cls, path: str | Path, models: Sequence[Any] | str | Path | None = None) -> FinishedPolicy:

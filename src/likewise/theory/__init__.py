@@ -41,6 +41,7 @@ from likewise.theory.lower import (
     error_regret_needed,
     violations_needed,
 )
+from likewise.theory.observed import constant_error, violations_limit
 from likewise.theory.planning import (
     Plan,
     pairs_needed,
@@ -88,6 +89,7 @@ __all__ = [
     "azuma_deviation",
     "best_interpolation",
     "chance_of_report",
+    "constant_error",
     "context_ftpl_regret",
     "draws_needed",
     "error_regret_needed",
@@ -135,5 +137,6 @@ __all__ = [
     "sum_of_betas_paper",
     "tilted",
     "violations_from_regret",
+    "violations_limit",
     "violations_needed",
 ]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from pathlib import Path
 from typing import Any
+
+from likewise.files import append_lines, json_lines
 
 log = logging.getLogger(__name__)
 
@@ -35,30 +36,14 @@ class Results:
 
     def read(self) -> dict[str, dict[str, Any]]:
         """Every whole line; of two with one key the later."""
-        if not self.path.exists():
-            return {}
         found = {}
-        for number, line in enumerate(self.path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
-            try:
-                result = json.loads(line)
-                found[str(result["key"])] = result
-            except (ValueError, KeyError, TypeError):
+        for number, result in json_lines(self.path):
+            if result is None or "key" not in result:
                 log.warning("Line %d of %s is not a whole result; it is passed over.", number, self.path)
+            else:
+                found[str(result["key"])] = result
         return found
 
     def add(self, result: dict[str, Any]) -> None:
         """One more line, on the disk when this returns."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with open(self.path, "ab+") as file:
-            line = json.dumps(result, ensure_ascii=False, allow_nan=False).encode() + b"\n"
-            file.write(line if self._ends_whole(file) else b"\n" + line)
-            file.flush()
-            os.fsync(file.fileno())
-
-    @staticmethod
-    def _ends_whole(file: Any) -> bool:
-        """Whether the file is empty or ends with a line's end; if not, somebody was killed while writing."""
-        if file.seek(0, os.SEEK_END) == 0:
-            return True
-        file.seek(-1, os.SEEK_END)
-        return bool(file.read(1) == b"\n")
+        append_lines(self.path, [json.dumps(result, ensure_ascii=False, allow_nan=False)])

@@ -148,9 +148,9 @@ def _identity(t: Transcript, rng: np.random.Generator) -> tuple[int, float]:
         C = int(rng.integers(0, 12))
         everybody = np.column_stack([seen.batch.rows, seen.probabilities])  # one column per policy
         filler = rng.random(everybody.shape[1])
-        people, labels = literal(everybody, seen.batch.y, seen.report, C, filler)
+        people, labels = literal(everybody, seen.batch.y, seen.reports, C, filler)
         reduced = np.abs(people - labels[:, None]).sum(axis=0)
-        s = signed_weights(seen.batch.y, seen.report, C)
+        s = signed_weights(seen.batch.y, seen.reports, C)
         lagrangian = error(np.zeros(len(s)), seen.batch.y) + s @ everybody
         worst = max(worst, float(np.abs(reduced - lagrangian - C).max()))
     return t.rounds * (t.hypotheses.size + 1), worst
@@ -162,8 +162,8 @@ def _links(t: Transcript, distance: Any, alpha: float) -> list[tuple[float, floa
     best = frontier(t, distance, [alpha * (1 - share) for share in shares], drifting=True).points[::-1]
     found = []
     for share, point in zip(shares, best, strict=True):
-        chances = point.policy.at(t.rows)
-        comparator = t.base_error + float(t.signed_weights @ chances)
+        probabilities = point.policy.at(t.rows)
+        comparator = t.base_error + float(t.signed_weights @ probabilities)
         left = share * alpha * t.penalty_paid + float(t.errors.sum()) - point.error
         found.append((share, left, float(t.lagrangian.sum()) - comparator, t.lagrangian_regret))
     return found

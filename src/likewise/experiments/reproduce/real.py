@@ -191,9 +191,10 @@ def price(people: Any, setting: demo.Setting, alphas: tuple[float, ...]) -> Pric
     batches = [seen.batch for seen in t]
 
     def share(policy: Mixture) -> float:
-        chances = np.split(policy.at(t.rows), t.starts[1:-1])
+        probabilities = np.split(policy.at(t.rows), t.starts[1:-1])
         found = [
-            judge.audit(batch, part, Key(0, Role.AUDITOR, 1)) for batch, part in zip(batches, chances, strict=True)
+            judge.audit(batch, part, Key(0, Role.AUDITOR, 1))
+            for batch, part in zip(batches, probabilities, strict=True)
         ]
         return sum(report is not None for report in found) / t.rounds
 

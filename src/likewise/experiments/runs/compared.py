@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from likewise.game import Transcript
 
-ROUNDS = ("pairs", "violates", "false", "reviewed", "penalties")
-PEOPLE = ("rows", "y", "chances")
+ROUNDS = ("starts", "reviewed", "penalties")
+PEOPLE = ("rows", "y", "shown")
+REPORTS = ("report_rounds", "pairs", "violates", "false")
 
 
 class Difference(NamedTuple):
@@ -33,20 +34,29 @@ class Difference(NamedTuple):
 
 def difference(one: Transcript, other: Transcript) -> Difference | None:
     """The first difference between two plays, to the last bit; None where there is none."""
-    first, shared = int(one.facts["first"]), min(one.rounds, other.rounds)
+    first, shared = one.first, min(one.rounds, other.rounds)
     found = []
-    for name in ("starts", *ROUNDS):
+    for name in ROUNDS:
         found += _places(name, getattr(one, name)[:shared], getattr(other, name)[:shared])
     people = int(one.starts[shared])
     for name in PEOPLE:
         places = _places(name, getattr(one, name)[:people], getattr(other, name)[:people])
         found += [(int(np.searchsorted(one.starts, place, side="right")) - 1, what) for place, what in places]
+    for name in REPORTS:
+        lists = [getattr(play, name)[: int(play.report_starts[shared])] for play in (one, other)]
+        places = _places(name, *lists)
+        found += [(_round_of_report(place, one, other), what) for place, what in places]
     if found:
         place, what = min(found)
         return Difference(first + place, what)
     if one.rounds != other.rounds:
         return Difference(first + shared, f"one of the plays has {one.rounds:,} rounds, the other {other.rounds:,}")
     return _after(one, other, first + shared - 1)
+
+
+def _round_of_report(place: int, one: Transcript, other: Transcript) -> int:
+    """The round that the report at this place belongs to; in the play that has it first, or has it at all."""
+    return min(int(play.report_rounds[place]) for play in (one, other) if place < len(play.report_rounds))
 
 
 def _after(one: Transcript, other: Transcript, last: int) -> Difference | None:

@@ -13,7 +13,6 @@ Files appear whole or not at all: each is written beside its place, flushed to t
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,8 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from likewise.errors import InvalidParameter, require
+from likewise.experiments.runs.settings import FORMAT
+from likewise.files import DRAFT, append_lines, json_lines, whole_file
 from likewise.game import Transcript
-from likewise.protocol import SKIPPED, Answer, Report
+from likewise.protocol import SKIPPED, Answer, Report, reports_of
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,9 @@ class RunFolder:
         found = cls(path)
         if not found.settings_file.is_file():
             raise InvalidParameter(f"`folder` must be the folder of a run, got {path}, which has no settings.json.")
+        written = found.read_json("settings.json").get("format")
+        if written != FORMAT:
+            raise InvalidParameter(f"`folder` must hold a run of format {FORMAT}, got {path} of format {written}.")
         return found
 
     @property
@@ -83,19 +87,9 @@ class RunFolder:
 
     def write(self, name: str, content: Callable[[Path], object]) -> Path:
         """A file of the run, whole or not at all; ``content`` writes it to the path that it is given."""
-        final = self.path / name
-        final.parent.mkdir(parents=True, exist_ok=True)
-        # The ending stays, as writers of figures go by it.
-        draft = final.with_name(f"unfinished-{os.getpid()}-{final.name}")
-        try:
+        with whole_file(self.path / name) as draft:
             content(draft)
-            _flush(draft)
-            draft.replace(final)
-        finally:
-            draft.unlink(missing_ok=True)
-        if os.name == "posix":  # a rename is on the disk when its folder is
-            _flush(final.parent)
-        return final
+        return self.path / name
 
     def write_json(self, name: str, content: dict[str, Any]) -> Path:
         """A JSON file of the run."""
@@ -113,7 +107,7 @@ class RunFolder:
 
     def add_part(self, part: Transcript) -> None:
         """Keep some more rounds."""
-        self.write(f"parts/{part.facts['first']:09}.npz", part.save)
+        self.write(f"parts/{part.first:09}.npz", part.save)
 
     def parts(self, hypotheses: Any) -> list[Transcript]:
         """The rounds kept so far, in order."""
@@ -149,40 +143,24 @@ class RunFolder:
 
     def add_answer(self, t: int, answer: Answer) -> None:
         """Keep one answer, on the disk before anything follows from it."""
-        pair = None if answer is None else "skipped" if answer is SKIPPED else [answer.favoured, answer.disfavoured]
-        with self.answers_file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"round": t, "answer": pair}) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        pairs = [[report.favoured, report.disfavoured] for report in reports_of(answer)]
+        kept: Any = "skipped" if answer is SKIPPED else pairs[0] if len(pairs) == 1 else pairs or None
+        append_lines(self.answers_file, [json.dumps({"round": t, "answer": kept})])
 
     def answers(self) -> dict[int, Answer]:
         """All answers so far, by round. A last line that was cut off by a crash is no answer."""
-        if not self.answers_file.exists():
-            return {}
-        lines = [json.loads(line) for line in self._whole_lines().splitlines()]
+        lines = [line for _, line in json_lines(self.answers_file) if line is not None]
         return {line["round"]: _answer(line["answer"]) for line in lines}
 
     def mend(self) -> None:
-        """Take away what a crash left unfinished: drafts of files, and an answer that was cut off."""
-        for draft in self.path.rglob("unfinished-*"):
+        """Take away what a crash left unfinished: drafts of files."""
+        for draft in self.path.rglob(f"{DRAFT}*"):
             draft.unlink(missing_ok=True)
-        if self.answers_file.exists():
-            os.truncate(self.answers_file, len(self._whole_lines()))
-
-    def _whole_lines(self) -> bytes:
-        head, newline, _ = self.answers_file.read_bytes().rpartition(b"\n")
-        return head + newline
 
 
-def _answer(pair: Any) -> Answer:
-    if pair == "skipped":
+def _answer(kept: Any) -> Answer:
+    if kept == "skipped":
         return SKIPPED
-    return None if pair is None else Report(*pair)
-
-
-def _flush(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    if kept is None:
+        return None
+    return tuple(Report(*pair) for pair in kept) if isinstance(kept[0], list) else Report(*kept)

@@ -150,7 +150,7 @@ def _nobody(settings: Settings) -> AskAuditor:
 
 
 def _rounds_up_to(part: Transcript) -> int:
-    return int(part.facts["first"]) - 1 + part.rounds
+    return part.first - 1 + part.rounds
 
 
 def _noted(setup: Setup) -> dict[str, Any]:

@@ -24,7 +24,8 @@ CLASSES = ("thresholds", "cells", "models")
 CHOICES = ("worst", "first", "random")
 ROUNDS, ROUNDS_ASKED = 2000, 30
 """How many rounds a run has by default: with a simulated auditor, and with a person who has an evening to spare."""
-FORMAT = 1
+FORMAT = 2
+"""Of a run's folder: 2 since a round may have several reports."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -54,8 +54,7 @@ class Setup:
 
     def measured(self, transcript: Transcript) -> Transcript:
         """The same play, seen through the data set's distance."""
-        first = transcript.facts["first"]
-        drawn = self.people.draws(self.settings.seed, first, transcript.rounds)
+        drawn = self.people.draws(self.settings.seed, transcript.first, transcript.rounds)
         return dataclasses.replace(transcript, view=self.view[drawn.ravel()])
 
 

@@ -8,19 +8,19 @@ in a file of its own, made on the first start; its public half belongs with whoe
 from __future__ import annotations
 
 import hmac
-import os
-import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
 from likewise.errors import InvalidParameter
-from likewise.service.canonical import dumps, loads, signed_bytes
+from likewise.files import append_lines, json_lines, write_whole
+from likewise.service.canonical import dumps, signed_bytes
 from likewise.service.log.chain import Sealed
 
 
@@ -51,7 +51,8 @@ class Signer:
         """The signer whose key is in a file, which is made, for its owner's eyes only, if it isn't there."""
         path = Path(path)
         if not path.exists():
-            _create(path, cls.generate()._pem())
+            with suppress(FileExistsError):  # if another worker was faster, its key stays
+                write_whole(path, cls.generate()._pem(), new=True, private=True)
         try:
             key = load_pem_private_key(path.read_bytes(), password=None)
         except (ValueError, TypeError, UnsupportedAlgorithm):  # TypeError: it has a password
@@ -83,22 +84,6 @@ class Signer:
         return self.sign(sealed.stream, sealed.seq, sealed.hash, sealed.event.at)
 
 
-def _create(path: Path, content: bytes) -> None:
-    """Write a new file at once, for its owner only; if somebody else was faster, theirs stays."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent)  # readable by the owner only
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.link(temporary, path)
-    except FileExistsError:
-        pass
-    finally:
-        os.unlink(temporary)
-
-
 class LineFile:
     """Facts about streams, one JSON object per line, only ever added to."""
 
@@ -107,36 +92,13 @@ class LineFile:
 
     def write(self, facts: Iterable[dict[str, Any]]) -> None:
         """Add facts; they are on disk when this returns."""
-        lines = "".join(dumps(fact) + "\n" for fact in facts)
-        if lines:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with open(self.path, "ab+") as file:
-                file.write((b"\n" if self._torn(file) else b"") + lines.encode())
-                file.flush()
-                os.fsync(file.fileno())
-
-    @staticmethod
-    def _torn(file: IO[bytes]) -> bool:
-        """Whether a power cut left half a line at the end."""
-        end = file.seek(0, os.SEEK_END)
-        file.seek(max(0, end - 1))
-        return end > 0 and file.read(1) != b"\n"
+        append_lines(self.path, map(dumps, facts))
 
     def read(self, stream: str | None = None, last: int | None = None) -> Iterator[dict[str, Any]]:
         """The facts written so far, of one stream if wanted; or those in the ``last`` bytes. Half a line is none."""
-        if not self.path.exists():
-            return
-        with open(self.path, "rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(0 if last is None else max(0, size - last))
-            for line in file:
-                try:
-                    fact = loads(line.decode("ascii"))
-                    mine = stream in (None, fact["stream"])
-                except (ValueError, TypeError, KeyError):
-                    continue
-                if mine:
-                    yield fact
+        for _, fact in json_lines(self.path, last=last):
+            if fact is not None and "stream" in fact and stream in (None, fact["stream"]):
+                yield fact
 
 
 class CheckpointFile(LineFile):

@@ -13,13 +13,13 @@ from markupsafe import Markup
 
 from likewise.service.log import Store
 from likewise.service.pages.charts import Plot
-from likewise.service.pages.rendering import plural
 from likewise.service.projections import pairs
 from likewise.service.projections import rounds as summaries
 from likewise.service.projections.pairs import LINES, Spread
 from likewise.service.projections.rounds import Bin
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import State
+from likewise.wording import plural
 
 FAR = 8
 """A limit that is so many times higher than what it limits would flatten the picture."""

@@ -9,17 +9,19 @@ from typing import Annotated, Any
 from fastapi import Query, Request
 from starlette.responses import Response
 
+from likewise import theory
 from likewise.errors import require
 from likewise.service.jobs.kinds import begin
 from likewise.service.jobs.runner import Job
 from likewise.service.pages.figures import figures
-from likewise.service.pages.rendering import plural, render, router
+from likewise.service.pages.rendering import render, router
 from likewise.service.pages.visits import STREAM, Visit, Visitor
 from likewise.service.projections import history
 from likewise.service.projections import rounds as summaries
 from likewise.service.projections.follower import Follower
 from likewise.service.stream.state import State
-from likewise.service.stream.status import standing
+from likewise.service.stream.status import label_counts, standing
+from likewise.wording import plural
 
 pages = router()
 PATIENCE = 0.2
@@ -66,13 +68,10 @@ def constant_error(state: State) -> float | None:
 
     None where no label came, or the class can't tell.
     """
-    totals, F, costs = state.totals, state.stream.hypotheses, state.stream.settings.costs
-    labelled = totals.people - totals.missing
-    if not labelled or state.learner is None or set(F.constants) != {0, 1} or sum(costs) <= 0:
+    labels = label_counts(state)
+    if labels is None or sum(labels) <= 0:
         return None
-    # Penalties cancel on a constant: what always saying 1 lost is a false positive for each 0, less a miss for each 1.
-    ones = (costs[0] * labelled - float(state.learner.losses @ F.constant(1))) / sum(costs)
-    return min(ones, labelled - ones) / labelled
+    return float(theory.constant_error(*labels, costs=(1.0, 1.0), constants=(0, 1))) / sum(labels)
 
 
 def in_words(state: State, bins: Sequence[summaries.Bin]) -> list[str]:

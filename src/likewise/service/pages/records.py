@@ -12,12 +12,13 @@ from starlette.responses import Response
 from likewise.errors import InvalidParameter
 from likewise.service.canonical import dumps, loads
 from likewise.service.log.tables import events
-from likewise.service.pages.rendering import number, plural, render, router, words
+from likewise.service.pages.rendering import render, router, words
 from likewise.service.pages.visits import STREAM, Visit, Visitor
 from likewise.service.refusals import Unknown, status_of
 from likewise.service.stream.events import KINDS
 from likewise.service.stream.settings import plain_text
 from likewise.service.stream.state import State
+from likewise.wording import number, plural
 
 pages = router()
 Number = Annotated[int, Path(ge=1, lt=2**53)]

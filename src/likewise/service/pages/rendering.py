@@ -23,6 +23,7 @@ from starlette.responses import Response
 from likewise.errors import LikewiseError
 from likewise.service.pages.visits import NotLoggedIn, Visit
 from likewise.service.refusals import status_of
+from likewise.wording import number, plural
 
 log = logging.getLogger(__name__)
 POLICY = (
@@ -78,23 +79,6 @@ def _templates() -> Environment:
     made.filters |= {"number": number, "when": when, "share": share, "plural": plural, "words": words}
     made.filters |= {"moment": moment, "plain": "{:g}".format, "letter": letter}
     return made
-
-
-def number(value: float | str | None, digits: int = 4) -> str:
-    """A number as people write it; any other value as it is.
-
-    Examples
-    --------
-    >>> number(40.0), number(0.123456), number(48842), number("Sales"), number(None)
-    ('40', '0.1235', '48,842', 'Sales', '–')
-    """
-    if value is None:
-        return "–"
-    if isinstance(value, str):
-        return value
-    if float(value).is_integer() and abs(value) < 1e15:
-        return f"{int(value):,}"
-    return f"{value:,.{digits}g}" if abs(value) < 1e4 else f"{value:,.0f}"
 
 
 def share(part: float, whole: float) -> str:
@@ -158,17 +142,6 @@ def letter(text: str) -> list[tuple[str, str, list[str]]]:
 
 def _line(text: str) -> str:
     return " ".join(text.split())
-
-
-def plural(count: float, one: str, many: str = "") -> str:
-    """A count with its noun.
-
-    Examples
-    --------
-    >>> plural(1, "round"), plural(3, "round"), plural(2, "person", "people")
-    ('1 round', '3 rounds', '2 people')
-    """
-    return f"{number(count)} {one if count == 1 else many or one + 's'}"
 
 
 def words(name: str) -> str:

@@ -22,6 +22,7 @@ from sqlalchemy import Column, Connection, LargeBinary, MetaData, Table, Text, f
 from sqlalchemy.exc import DBAPIError
 
 from likewise.errors import InvalidParameter, require
+from likewise.files import write_whole
 from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
 from likewise.service.log import Store, tables
@@ -188,9 +189,4 @@ def _whole_lines(path: Path) -> bytes:
 def _write(path: Path, content: bytes) -> None:
     """A new file for its owner only, on disk when this returns."""
     if content and _content(path) != content:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        write_whole(path, content, private=True)

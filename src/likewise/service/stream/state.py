@@ -139,9 +139,8 @@ class OpenRound:
             labels[list(self.erased)] = np.nan
         batch, verdict = Batch(self.rows, labels, None), self.verdict
         if verdict is None or not verdict.reviewed or self.reports_erased:
-            return Round(batch, self.probabilities, None, reviewed=False)
-        reports = [Report(*pair.positions) for pair in verdict.pairs]
-        return Round(batch, self.probabilities, reports[0] if reports else None)
+            return Round(batch, self.probabilities, reviewed=False)
+        return Round(batch, self.probabilities, tuple(Report(*pair.positions) for pair in verdict.pairs))
 
     def settled_at(self, waits: Waits) -> float:
         """When its verdict is final: after the grace time; an expired audit is final at once."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from likewise import theory
 from likewise.learners import AdaHedge
 from likewise.service.stream.state import State
 
@@ -81,23 +82,29 @@ def regret(state: State) -> dict[str, Any]:
 def violations_limit(state: State) -> float | None:
     """The most rounds with a report that the regret leaves room for, whoever the auditor is, and under any delay.
 
-    level · Σ_{reports} C ≤ Σ C gap ≤ regret + Err(best constant) − Err, divided by what a report weighed; before the
-    first one, by what it would weigh. The regret is the limit proved of it, or else what was observed. None without a
-    penalty, and at a level of 0.
+    ``likewise.theory.violations_limit`` with what a report weighed; before the first one, with what it would weigh.
+    The regret is the limit proved of it, or else what was observed. None without a penalty, and at a level of 0.
     """
-    settings, totals, F = state.stream.settings, state.totals, state.stream.hypotheses
+    settings, totals = state.stream.settings, state.totals
     weight = totals.penalties / totals.reported if totals.reported else state.stream.learner.penalty_at(state.learner)
-    if totals.learned == 0 or settings.level <= 0 or weight <= 0 or set(F.constants) != {0, 1}:
+    labels = label_counts(state)
+    if totals.learned == 0 or settings.level <= 0 or weight <= 0 or labels is None:
         return None
     said = regret(state)
-    # The penalties of a report cancel on a constant: what always saying 1 lost tells how many labels were 1.
-    always = float(state.learner.losses @ F.constant(1))
-    false_positive, false_negative = settings.costs
-    both = false_positive + false_negative
-    ones = (false_positive * (totals.people - totals.missing) - always) / both if both else 0.0
-    constant = false_negative * ones + min(0.0, always)
-    room = (said["observed"] if said["proved"] is None else said["proved"]) + constant - totals.errors
-    return float(max(0.0, room) / (settings.level * weight))
+    most = said["observed"] if said["proved"] is None else said["proved"]
+    constant = theory.constant_error(*labels, settings.costs, constants=(0, 1))
+    return float(theory.violations_limit(most, constant, totals.errors, settings.level, weight))
+
+
+def label_counts(state: State) -> tuple[float, float] | None:
+    """How many labels were 0 and how many 1, read off the learner; None where its class can't tell."""
+    F, costs = state.stream.hypotheses, state.stream.settings.costs
+    if state.learner is None or set(F.constants) != {0, 1} or sum(costs) <= 0:
+        return None
+    labelled = state.totals.people - state.totals.missing
+    # Penalties cancel on a constant: what always saying 1 lost is a false positive for each 0, less a miss for each 1.
+    ones = (costs[0] * labelled - float(state.learner.losses @ F.constant(1))) / sum(costs)
+    return labelled - ones, ones
 
 
 def observed_regret(state: State) -> float:

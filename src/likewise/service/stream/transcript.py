@@ -16,7 +16,8 @@ import numpy as np
 from likewise.certificates import Certificate, certify
 from likewise.certificates.letter import WIDTH
 from likewise.errors import require
-from likewise.game import Transcript
+from likewise.facts import AuditorFacts, EnvironmentFacts, PlayFacts
+from likewise.game import Recorder, Transcript, learner_facts
 from likewise.policies import AveragePolicy
 from likewise.protocol import Batch, Round
 from likewise.service.stream.events import Event, Learned, LearnerCheckpointed, RoundClosed, RoundOpened, StreamCreated
@@ -64,34 +65,13 @@ def transcript(events: Iterable[Event], state: State) -> Transcript:
     """Every round that the events of a log opened, by its number; ``state`` is the one after the last of them."""
     settings, model = state.stream.settings, state.stream
     require(state.opened > 0, "stream", "have opened a round", state.opened)
-    rounds, penalties = _rounds(events, state)
-    batches = [one.batch for one in rounds]
-    pairs = [(-1, -1) if one.report is None else one.report[:2] for one in rounds]
-    return Transcript(
-        rows=np.concatenate([batch.rows for batch in batches]),
-        y=np.concatenate([batch.y for batch in batches]),
-        view=np.concatenate([batch.view for batch in batches]),
-        chances=np.concatenate([one.probabilities for one in rounds]),
-        starts=np.cumsum([0] + [len(batch.y) for batch in batches]),
-        pairs=np.array(pairs, dtype=np.intp).reshape(-1, 2),
-        violates=np.full(len(rounds), -1, dtype=np.int8),
-        false=np.zeros(len(rounds), dtype=bool),
-        reviewed=np.array([one.reviewed for one in rounds], dtype=bool),
-        penalties=np.array(penalties, dtype=float),
-        average_policy=AveragePolicy.of(model.hypotheses, state.average, state.opened),
-        hypotheses=model.hypotheses,
-        state=state.learner,
-        facts={
-            "learner": model.learner.parameters(),
-            "alpha": float(settings.alpha),
-            "margin": float(settings.margin),
-            "costs": [float(cost) for cost in settings.costs],
-            "environment": {"name": "live stream", "iid": None, "sees_policy": None},
-            "auditor": {"name": "people", "truthful": None, "exhaustive": None, "fixed": None},
-            "seed": settings.seed,
-            "first": 1,
-        },
-    )
+    people, reviewers = EnvironmentFacts("live stream"), AuditorFacts("people")
+    alpha, margin = float(settings.alpha), float(settings.margin)
+    facts = PlayFacts(learner_facts(model.learner), people, reviewers, alpha, margin, settings.seed)
+    record = Recorder(model.hypotheses, facts)
+    for round_, penalty in zip(*_rounds(events, state), strict=True):
+        record.add(round_, penalty)
+    return record.transcript(state.learner, AveragePolicy.of(model.hypotheses, state.average, state.opened))
 
 
 def _rounds(events: Iterable[Event], until: State) -> tuple[list[Round], list[float]]:
@@ -119,7 +99,7 @@ def _rounds(events: Iterable[Event], until: State) -> tuple[list[Round], list[fl
 def _unseen(round_: OpenRound) -> Round:
     """A round that was opened and is not known to be fair: labels count, unless a person of theirs is gone."""
     labels = np.full(len(round_.labels), np.nan) if round_.lost else round_.known
-    return Round(Batch(round_.rows, labels, None), round_.probabilities, None, reviewed=False)
+    return Round(Batch(round_.rows, labels, None), round_.probabilities, reviewed=False)
 
 
 def _view(event: RoundOpened, settings: Settings) -> Any:

@@ -246,7 +246,7 @@ class Learned(RoundEvent):
 
     def _added(self, totals: Totals, round_: OpenRound, seen: Round, costs: tuple[float, float]) -> Totals:
         y, probabilities = seen.batch.y, seen.probabilities
-        s = signed_weights(y, seen.report, self.penalty, costs)
+        s = signed_weights(y, seen.reports, self.penalty, costs)
         outcome = "skipped" if round_.reports_erased or round_.verdict is None else round_.verdict.outcome
         return totals._replace(
             learned=totals.learned + 1,
@@ -254,7 +254,7 @@ class Learned(RoundEvent):
             missing=totals.missing + int(np.isnan(y).sum()),
             errors=totals.errors + error(probabilities, y, costs),
             charged=totals.charged + float(s @ probabilities),
-            penalties=totals.penalties + (self.penalty if seen.report is not None else 0.0),
+            penalties=totals.penalties + (self.penalty if seen.reports else 0.0),
             delay_sum=totals.delay_sum + self.delay,
             delay_max=max(totals.delay_max, self.delay),
             **{outcome: getattr(totals, outcome) + 1},

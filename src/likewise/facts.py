@@ -1,0 +1,166 @@
+"""What is known of the roles of a play: True, False, or None for unknown. It decides what a certificate may claim.
+
+A play that went on with other people or another auditor knows of each role only what is known of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from likewise.errors import require
+
+
+def all_known(values: Sequence[bool | None]) -> bool | None:
+    """Whether something holds of all: False if it fails for one, None if it isn't known for one."""
+    if False in values:
+        return False
+    return None if None in values else True
+
+
+@dataclass(frozen=True)
+class LearnerFacts:
+    """What a learner was.
+
+    Attributes
+    ----------
+    name
+        What it is called.
+    T
+        Its horizon; None if it needs none.
+    costs
+        What a false positive and a false negative cost.
+    parameters
+        Every parameter, as plain JSON values.
+    """
+
+    name: str
+    T: int | None
+    costs: tuple[float, float]
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class EnvironmentFacts:
+    """What is known of an environment.
+
+    Attributes
+    ----------
+    name
+        What it is called.
+    iid
+        Its people are independent draws from one population.
+    sees_policy
+        It looks at π^t before it chooses the batch.
+    population
+        How many people it draws from.
+    """
+
+    name: str
+    iid: bool | None = None
+    sees_policy: bool | None = None
+    population: int | None = None
+
+    def then(self, later: EnvironmentFacts) -> EnvironmentFacts:
+        """What is known of an environment that was this one and then another."""
+        if self == later:
+            return self
+        # Two populations are not one.
+        iid = False if self.population is not None else all_known([self.iid, later.iid])
+        sees = [self.sees_policy, later.sees_policy]
+        return EnvironmentFacts(_both(self.name, later.name), iid, None if None in sees else any(sees))
+
+
+@dataclass(frozen=True)
+class AuditorFacts:
+    """What is known of an auditor.
+
+    Attributes
+    ----------
+    name
+        What it is called.
+    truthful
+        Its reports are true.
+    exhaustive
+        It reports whenever it can.
+    fixed
+        It judges by one distance, which stays the same.
+    details
+        What else it says of itself, as plain JSON values.
+
+    Examples
+    --------
+    >>> strict, person = AuditorFacts("metric", True, True, True), AuditorFacts("a person")
+    >>> strict.then(person).truthful is None
+    True
+    """
+
+    name: str
+    truthful: bool | None = None
+    exhaustive: bool | None = None
+    fixed: bool | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def then(self, later: AuditorFacts) -> AuditorFacts:
+        """What is known of an auditor who was this one and then another, who need not agree on who is alike."""
+        if self == later:
+            return self
+        truthful, exhaustive = (
+            all_known([getattr(self, name), getattr(later, name)]) for name in ("truthful", "exhaustive")
+        )
+        return AuditorFacts(_both(self.name, later.name), truthful, exhaustive)
+
+
+def _both(first: str, second: str) -> str:
+    return f"{first}, then {second}"
+
+
+@dataclass(frozen=True)
+class PlayFacts:
+    """What is known of a play besides its rounds.
+
+    Attributes
+    ----------
+    learner, environment, auditor
+        The three roles.
+    alpha, margin
+        Violations are counted at ``alpha``, and pairs are reported from ``alpha - margin`` on.
+    seed
+        Names every random number of the play.
+    first
+        The number of its first round: 1, or more for the later part of a play.
+    """
+
+    learner: LearnerFacts
+    environment: EnvironmentFacts
+    auditor: AuditorFacts
+    alpha: float
+    margin: float = 0.0
+    seed: int = 0
+    first: int = 1
+
+    def then(self, later: PlayFacts) -> PlayFacts:
+        """What is known of this play and its continuation, as one."""
+        names = ("learner", "alpha", "margin", "seed")
+        other = [name for name in names if getattr(self, name) != getattr(later, name)]
+        require(not other, "later", "continue the same play", other)
+        return replace(
+            self, environment=self.environment.then(later.environment), auditor=self.auditor.then(later.auditor)
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain JSON values."""
+        data = asdict(self)
+        return data | {"learner": data["learner"] | {"costs": list(self.learner.costs)}}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> PlayFacts:
+        """The facts again."""
+        learner = data["learner"]
+        roles = {
+            "learner": LearnerFacts(**{**learner, "costs": tuple(learner["costs"])}),
+            "environment": EnvironmentFacts(**data["environment"]),
+            "auditor": AuditorFacts(**data["auditor"]),
+        }
+        return cls(**{**data, **roles})

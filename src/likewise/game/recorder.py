@@ -1,0 +1,127 @@
+"""From rounds to a transcript: the one way, for the readable loop, the compiled one and the service."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.errors import require
+from likewise.facts import AuditorFacts, EnvironmentFacts, LearnerFacts, PlayFacts
+from likewise.game.transcript import Transcript, stacked
+from likewise.policies import AveragePolicy
+from likewise.protocol import Auditor, Batch, Environment, Floats, Learner, Report, Round, Rows
+
+
+def learner_facts(learner: Learner) -> LearnerFacts:
+    """What a learner is."""
+    parameters = learner.parameters()
+    false_positive, false_negative = learner.costs
+    costs = (float(false_positive), float(false_negative))
+    T = None if learner.T is None else int(learner.T)
+    return LearnerFacts(parameters.get("name", type(learner).__name__), T, costs, parameters)
+
+
+def play_facts(learner: Learner, environment: Environment, auditor: Auditor, seed: int, first: int) -> PlayFacts:
+    """What is known of a play before its first round."""
+    people, reviewer = environment.facts(), auditor.facts()
+    require(isinstance(people, EnvironmentFacts), "environment", "give EnvironmentFacts as its facts", people)
+    require(isinstance(reviewer, AuditorFacts), "auditor", "give AuditorFacts as its facts", reviewer)
+    alpha, margin = float(auditor.alpha), float(auditor.margin)
+    return PlayFacts(learner_facts(learner), people, reviewer, alpha, margin, seed, first)
+
+
+class Recorder:
+    """Collects the rounds of a play, and makes the transcript at its end.
+
+    Examples
+    --------
+    >>> facts = PlayFacts(LearnerFacts("me", None, (1.0, 1.0), {}), EnvironmentFacts("you"), AuditorFacts("they"), 0.1)
+    >>> record = Recorder(None, facts)
+    >>> people = Batch(np.zeros((2, 1)), np.array([1.0, 0.0]), np.zeros((2, 1)))
+    >>> record.add(Round(people, np.array([0.9, 0.2]), (Report(0, 1),)), penalty=5.0)
+    >>> t = record.transcript(None, AveragePolicy())
+    >>> t.errors.round(6).tolist(), t.gaps.round(6).tolist(), t.reports
+    ([0.3], [0.7], [(Report(favoured=0, disfavoured=1, violates=None, false=False),)])
+    """
+
+    def __init__(self, hypotheses: Any, facts: PlayFacts) -> None:
+        self._hypotheses, self._facts = hypotheses, facts
+        # Lists of arrays, not of rounds: the garbage collector would walk through those again and again.
+        self._people: tuple[list[Rows], list[Floats], list[Any], list[Floats]] = ([], [], [], [])
+        self._reports: list[tuple[int, Report]] = []
+        self._report_tables: list[NDArray[np.intp]] = []
+        self._sizes: list[int] = []
+        self._reviewed: list[bool] = []
+        self._penalties: list[float] = []
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds were recorded."""
+        return len(self._penalties)
+
+    def add(self, seen: Round, penalty: float) -> None:
+        """One more round, with what its reports weighed, or would have weighed."""
+        (people, probabilities, reports, reviewed), (rows, y, views, shown) = seen, self._people
+        rows.append(people.rows)
+        y.append(people.y)
+        views.append(people.view)
+        shown.append(probabilities)
+        for report in reports:
+            self._reports.append((self.rounds, report))
+        self._sizes.append(len(probabilities))
+        self._reviewed.append(reviewed)
+        self._penalties.append(penalty)
+
+    def add_many(
+        self, people: Batch, shown: Floats, pairs: NDArray[np.intp], violates: NDArray[np.int8], penalties: Floats
+    ) -> None:
+        """Rounds of equal size, as the compiled loop leaves them: a pair for each of them, −1 without a report.
+
+        ``shown`` is (rounds, k); ``people`` holds the people of all rounds one after another.
+        """
+        rounds, k = shown.shape
+        for parts, part in zip(self._people, (*people, shown.ravel()), strict=True):
+            parts.append(part)
+        reported = np.flatnonzero(pairs[:, 0] >= 0)
+        table = np.zeros((len(reported), 5), dtype=np.intp)  # nothing is false that a distance reports
+        table[:, 0], table[:, 1:3], table[:, 3] = self.rounds + reported, pairs[reported], violates[reported]
+        self._report_tables.append(table)
+        self._sizes += [k] * rounds
+        self._reviewed += [True] * rounds
+        self._penalties += penalties.tolist()
+
+    def transcript(self, state: Any, average_policy: AveragePolicy) -> Transcript:
+        """Everything recorded, stacked into arrays, with the learner's state after the last round."""
+        require(self.rounds > 0, "T", "give at least one round, from an environment with people in it", 0)
+        rows, y, views, shown = self._people
+        reports = np.concatenate([_table(self._reports), *self._report_tables])
+        reports = reports[np.argsort(reports[:, 0], kind="stable")]
+        return Transcript(
+            rows=self._whole(rows),
+            y=self._whole(y),
+            view=self._whole(views),
+            shown=self._whole(shown),
+            starts=np.cumsum([0, *self._sizes]),
+            report_rounds=reports[:, 0].copy(),
+            pairs=reports[:, 1:3].copy(),
+            violates=reports[:, 3].astype(np.int8),
+            false=reports[:, 4].astype(bool),
+            reviewed=np.array(self._reviewed, dtype=bool),
+            penalties=np.array(self._penalties, dtype=float),
+            average_policy=average_policy,
+            hypotheses=self._hypotheses,
+            state=state,
+            facts=self._facts,
+        )
+
+    def _whole(self, parts: list[Any]) -> Any:
+        # Arrays of many rounds were made for the transcript; those of one round belong to its batch, and are copied.
+        return parts[0] if len(parts) == 1 < self.rounds else stacked(parts)
+
+
+def _table(reports: list[tuple[int, Report]]) -> NDArray[np.intp]:
+    """One row per report: its round, the two people, whether it violates (−1 for unknown), whether it is false."""
+    rows = [(i, high, low, -1 if known is None else known, false) for i, (high, low, known, false) in reports]
+    return np.array(rows, dtype=np.intp).reshape(-1, 5)

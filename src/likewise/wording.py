@@ -1,0 +1,55 @@
+"""Numbers in sentences: as people write them, with their nouns, and limits rounded so that they stay true."""
+
+from __future__ import annotations
+
+import math
+
+
+def number(value: float | str | None, digits: int = 4) -> str:
+    """A number as people write it; any other value as it is.
+
+    Examples
+    --------
+    >>> number(40.0), number(0.123456), number(48842), number("Sales"), number(None)
+    ('40', '0.1235', '48,842', 'Sales', '–')
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) or (float(value).is_integer() and abs(value) < 1e15):
+        return f"{int(value):,}"
+    return f"{value:,.{digits}g}" if abs(value) < 1e4 else f"{value:,.0f}"
+
+
+def plural(count: float, one: str, many: str = "") -> str:
+    """A count with its noun.
+
+    Examples
+    --------
+    >>> plural(1, "round"), plural(2000, "round"), plural(2, "person", "people")
+    ('1 round', '2,000 rounds', '2 people')
+    """
+    return f"{number(count)} {one if count == 1 else many or one + 's'}"
+
+
+def at_most(value: float, digits: int = 0) -> str:
+    """A limit rounded up, so that what is printed is proved too.
+
+    Examples
+    --------
+    >>> at_most(0.0738, 3), at_most(12.01)
+    ('0.074', '13')
+    """
+    return f"{math.ceil(round(value * 10**digits, 9)) / 10**digits:,.{digits}f}"
+
+
+def at_least(value: float, digits: int = 0) -> str:
+    """A limit rounded down.
+
+    Examples
+    --------
+    >>> at_least(0.0738, 3), at_least(12.99)
+    ('0.073', '12')
+    """
+    return f"{math.floor(round(value * 10**digits, 9)) / 10**digits:,.{digits}f}"
