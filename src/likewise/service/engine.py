@@ -21,10 +21,11 @@ from likewise.errors import require, require_number
 from likewise.policies import thresholds_of
 from likewise.service.live.streams import Live, Outcome, Streams, Task
 from likewise.service.log import Idempotency, Store
-from likewise.service.log.erasure import Forgetting
+from likewise.service.log.checkpoints import CheckpointFile
+from likewise.service.log.erasure import ErasureFile, Forgetting
 from likewise.service.log.export import export
 from likewise.service.log.leases import Leases
-from likewise.service.log.signing import CheckpointFile, ErasureFile, Signer
+from likewise.service.log.signing import Signer
 from likewise.service.refusals import BrokenLog, Conflict, Unknown
 from likewise.service.stream import commands
 from likewise.service.stream import readers as views

@@ -10,17 +10,16 @@ from __future__ import annotations
 import hmac
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
 from likewise.errors import InvalidParameter
-from likewise.service.canonical import dumps, loads, signed_bytes
+from likewise.service.canonical import signed_bytes
 from likewise.service.log.chain import Sealed
 
 
@@ -97,63 +96,3 @@ def _create(path: Path, content: bytes) -> None:
         pass
     finally:
         os.unlink(temporary)
-
-
-class LineFile:
-    """Facts about streams, one JSON object per line, only ever added to."""
-
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-
-    def write(self, facts: Iterable[dict[str, Any]]) -> None:
-        """Add facts; they are on disk when this returns."""
-        lines = "".join(dumps(fact) + "\n" for fact in facts)
-        if lines:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with open(self.path, "ab+") as file:
-                file.write((b"\n" if self._torn(file) else b"") + lines.encode())
-                file.flush()
-                os.fsync(file.fileno())
-
-    @staticmethod
-    def _torn(file: IO[bytes]) -> bool:
-        """Whether a power cut left half a line at the end."""
-        end = file.seek(0, os.SEEK_END)
-        file.seek(max(0, end - 1))
-        return end > 0 and file.read(1) != b"\n"
-
-    def read(self, stream: str | None = None, last: int | None = None) -> Iterator[dict[str, Any]]:
-        """The facts written so far, of one stream if wanted; or those in the ``last`` bytes. Half a line is none."""
-        if not self.path.exists():
-            return
-        with open(self.path, "rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(0 if last is None else max(0, size - last))
-            for line in file:
-                try:
-                    fact = loads(line.decode("ascii"))
-                    mine = stream in (None, fact["stream"])
-                except (ValueError, TypeError, KeyError):
-                    continue
-                if mine:
-                    yield fact
-
-
-class CheckpointFile(LineFile):
-    """Signed checkpoints."""
-
-
-class ErasureFile(LineFile):
-    """What was erased: the stream and hash of the event that says so, and random references, which name nobody.
-
-    A backup that is older than an erasure still holds the person; restoring it erases again what is listed here.
-    """
-
-    def begin(self) -> None:
-        """Make the file if it isn't there: an empty list says that nobody was erased, a missing one says nothing."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.touch()
-
-    def refs(self, stream: str) -> list[str]:
-        """Every reference of a stream that was ever erased."""
-        return [ref for fact in self.read(stream) for ref in fact["refs"]]
