@@ -35,7 +35,7 @@ from typing import Any
 
 from likewise.service.canonical import commitment
 
-VERSION = 1
+VERSION = 2
 """Of the layout of events; an event carries the one it was written in."""
 
 

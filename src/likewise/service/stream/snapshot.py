@@ -10,7 +10,7 @@ from likewise.service.stream.learner import Model
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, OpenRounds, State, Totals, Verdict
 
-FORMAT = 1
+FORMAT = 2
 """Of the layout below; snapshots in another one are ignored."""
 
 
