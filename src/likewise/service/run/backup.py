@@ -27,6 +27,7 @@ from likewise.service.engine import Engine
 from likewise.service.log import Store, tables
 from likewise.service.log.connections import require_there
 from likewise.service.log.erasure import ErasureFile
+from likewise.service.log.migrations import OtherVersion
 from likewise.service.log.signing import Signer
 
 ROWS = 1000
@@ -95,6 +96,8 @@ def restore(configuration: Configuration, path: str | Path) -> Restored:
         try:
             with _store(copied) as source:
                 beside, newest = _beside(source), _newest(source)
+        except OtherVersion:
+            raise
         except (InvalidParameter, DBAPIError):
             raise InvalidParameter(f"{path} is not a backup made by `likewise backup`.") from None
         erased = _erased(copied, beside["key"], erasures, Path(folder) / "key")
