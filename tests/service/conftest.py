@@ -17,7 +17,8 @@ from sqlalchemy.engine import make_url
 
 from likewise.service.engine import Engine
 from likewise.service.log import Store
-from likewise.service.log.signing import CheckpointFile, Signer
+from likewise.service.log.checkpoints import CheckpointFile
+from likewise.service.log.signing import Signer
 
 NUMBERS = itertools.count()
 

@@ -7,7 +7,8 @@ from loans import Clock, drawn, far_apart, loans
 
 from likewise.service.engine import Engine
 from likewise.service.log import Store
-from likewise.service.log.signing import CheckpointFile, Signer
+from likewise.service.log.checkpoints import CheckpointFile
+from likewise.service.log.signing import Signer
 from likewise.service.proof import standalone
 from likewise.service.proof.standalone import canonical, event_hash
 from likewise.service.stream.settings import Feature, Waits

@@ -14,7 +14,7 @@ from serving import STREAM, Process, people, running, until
 
 from likewise.client import Client
 from likewise.service.configuration import Configuration
-from likewise.service.log.signing import CheckpointFile
+from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.proof.replay import verify
 from likewise.service.run.backup import backup, restore
 

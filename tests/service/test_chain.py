@@ -14,9 +14,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from likewise.errors import InvalidParameter
 from likewise.service.log.chain import seal, unsealed
-from likewise.service.log.signing import CheckpointFile, Signer
+from likewise.service.log.checkpoints import CheckpointFile
+from likewise.service.log.signing import Signer
 from likewise.service.proof import standalone
-from likewise.service.proof.standalone import GENESIS, canonical, event_hash, main, signed_bytes, verify_signature
+from likewise.service.proof.replay import verify
+from likewise.service.proof.standalone import GENESIS, event_hash, main, signed_bytes, verify_signature
 from likewise.service.stream.events import Aside, Resumed, Stopped, stamp
 
 SCRIPT = Path(standalone.__file__)
@@ -89,14 +91,6 @@ def test_the_stand_alone_file_runs_alone(tmp_path):
     assert "Check the log" in said.stdout
 
 
-def test_one_spelling_per_value():
-    assert (
-        canonical({"b": 1, "a": [0.1, "é"]}) == canonical({"a": [0.1, "é"], "b": 1}) == b'{"a":[0.1,"\\u00e9"],"b":1}'
-    )
-    with pytest.raises(ValueError, match="JSON"):
-        canonical(float("nan"))
-
-
 def test_each_event_carries_the_hash_of_the_one_before():
     one, two = seal("loans", 0, GENESIS, [STOPPED, Resumed(at=stamp(1), by="ann")])
     assert one.prev == GENESIS
@@ -161,3 +155,18 @@ def test_checkpoints_are_added_to_their_file_and_read_again(tmp_path):
     for point in file.read():
         key, signature = bytes.fromhex(point["key"]), bytes.fromhex(point["signature"])
         assert verify_signature(key, signature, signed_bytes(point))
+
+
+def test_an_export_of_another_format_is_refused_in_one_sentence_that_names_it(tmp_path, capsys):
+    header = b'{"events":1,"format":1,"line":"header","people":true,"public_key":"ab","stream":"loans"}\n'
+    event = b'{"at":"1970","data":{"gap":1.0},"hash":"x","kind":"audited","line":"event","prev":"0","seq":1}\n'
+    (tmp_path / "old.jsonl").write_bytes(header + event)
+    sentence = (
+        "The export has format 1, and only format 2 can be read: check it with the release of Likewise that wrote it."
+    )
+    assert main([str(tmp_path / "old.jsonl")]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1:] == [sentence, "Something is wrong."]
+    with pytest.raises(InvalidParameter) as refused:
+        verify(tmp_path / "old.jsonl")
+    assert str(refused.value) == sentence

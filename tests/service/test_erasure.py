@@ -18,8 +18,10 @@ from likewise.service.canonical import dumps
 from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
 from likewise.service.log import Idempotency, Store, scrub, tables
+from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.connections import address
-from likewise.service.log.signing import CheckpointFile, ErasureFile, Signer
+from likewise.service.log.erasure import ErasureFile
+from likewise.service.log.signing import Signer
 from likewise.service.proof.replay import verify
 from likewise.service.refusals import Unknown
 from likewise.service.run.backup import backup, restore

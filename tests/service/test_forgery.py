@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 from likewise.service.engine import Engine
 from likewise.service.log import Store
-from likewise.service.log.signing import CheckpointFile
+from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.proof.replay import sentences, verify
 from likewise.service.proof.standalone import commitment, main
 from likewise.service.refusals import BrokenLog

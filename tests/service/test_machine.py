@@ -15,7 +15,8 @@ from loans import COLUMNS, Clock, far_apart, fingerprint, loans
 from likewise.errors import InvalidParameter, ReportRefused
 from likewise.service.engine import Engine
 from likewise.service.log import Idempotency, Store
-from likewise.service.log.signing import CheckpointFile, Signer
+from likewise.service.log.checkpoints import CheckpointFile
+from likewise.service.log.signing import Signer
 from likewise.service.proof.replay import verify
 from likewise.service.proof.standalone import canonical
 from likewise.service.refusals import Conflict, StreamStopped, Unknown

@@ -1,7 +1,9 @@
-"""The one spelling of a JSON value, and the hashes that are taken of it.
+"""The one spelling of a JSON value (RFC 8785, JCS), and the hashes that are taken of it.
 
-The standalone checker (``likewise.service.proof.standalone``) has its own copy of these few functions, so that an
-outsider needs nothing of ours; a test holds the two together.
+RFC 8785 spells numbers as JavaScript does, sorts names by their UTF-16 code units and writes UTF-8, so that a log can
+be checked in any language; ``docs/service.md`` has the whole format. The standalone checker
+(``likewise.service.proof.standalone``) has its own copy of these few functions, so that an outsider needs nothing of
+ours; a test holds the two together.
 """
 
 from __future__ import annotations
@@ -11,24 +13,76 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-EXPORT_FORMAT = 1
-"""Of exports."""
+import rfc8785
+
+from likewise.errors import InvalidParameter
+
+EXPORT_FORMAT = 2
+"""Of exports. Format 1 spelt numbers as Python does."""
 GENESIS = "0" * 64
 """What the first event of a stream carries for the hash of the one before."""
 PURPOSE = b"likewise checkpoint 1\n"
 """Signed together with every checkpoint, so that a signature can't be passed off as one of something else."""
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+MOST = 2**53 - 1
+"""The largest whole number for which every JSON reader has an exact double."""
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def canonical(value: Any) -> bytes:
-    """The one spelling of a JSON value.
+    """The one spelling of a JSON value; a whole number beyond 2^53 − 1 must be a float, or is refused.
+
+    Every event and every person is spelt on the way to the log, and ``rfc8785`` is plain Python. So Python's encoder,
+    which is compiled, spells what it spells in the same way (nearly everything, once whole floats are ints), and
+    ``rfc8785`` the rest; a test holds that nobody can tell which of the two it was.
 
     Examples
     --------
-    >>> canonical({"b": 0.1, "a": [1, None]})
+    >>> canonical({"b": 0.1, "a": [1.0, None]})
     b'{"a":[1,null],"b":0.1}'
     """
-    return _ENCODER.encode(value).encode()
+    try:
+        return _ENCODER.encode(_common(value)).encode()
+    except _Uncommon:
+        pass
+    try:
+        return rfc8785.dumps(value)
+    except rfc8785.IntegerDomainError as error:
+        raise InvalidParameter(f"`value` must hold no whole number beyond 2^53 - 1 but as a float: {error}.") from None
+
+
+class _Uncommon(Exception):
+    """A value that Python's encoder spells differently, or not at all."""
+
+
+def _common(value: Any) -> Any:
+    """The same value with whole floats as ints; refused where Python's encoder would still spell it differently."""
+    kind = type(value)
+    if kind is str or value is None or kind is bool:
+        return value
+    if kind is float:
+        return _common_float(value)
+    if kind is dict:
+        # Sorted by code points, ASCII names stand as if by UTF-16 units; joining refuses names that aren't text.
+        if not "".join(value).isascii():
+            raise _Uncommon
+        return {name: _common(part) for name, part in value.items()}
+    if kind is list or kind is tuple:
+        return [_common(part) for part in value]
+    if kind is int and -MOST <= value <= MOST:
+        return value
+    raise _Uncommon
+
+
+def _common_float(value: float) -> float:
+    """Python and JavaScript both write the shortest digits that read back, but not with the same exponents.
+
+    From 1e-4 up to 2^53 neither uses one.
+    """
+    if value.is_integer() and -MOST <= value <= MOST:
+        return int(value)
+    if 1e-4 <= abs(value) < MOST:
+        return value
+    raise _Uncommon
 
 
 def dumps(value: Any) -> str:
@@ -36,9 +90,24 @@ def dumps(value: Any) -> str:
     return canonical(value).decode()
 
 
-def loads(text: str) -> Any:
-    """JSON values from text that ``dumps`` wrote; floats come back bit by bit."""
-    return json.loads(text)
+def loads(text: str | bytes) -> Any:
+    """JSON values from text that ``dumps`` wrote: floats come back bit by bit, but whole ones as ints, and -0.0 as 0.
+
+    Examples
+    --------
+    >>> loads(dumps([0.1, 3.0, 2.0**60]))
+    [0.1, 3, 1.152921504606847e+18]
+    """
+    return _DECODER.decode(text if isinstance(text, str) else text.decode())
+
+
+def _whole(digits: str) -> int | float:
+    """A number without a point. From 2^53 on its digits are a double's shortest, which are not those of an int."""
+    number = float(digits)
+    return int(number) if abs(number) <= MOST else number
+
+
+_DECODER = json.JSONDecoder(parse_int=_whole)
 
 
 def event_hash(event: Mapping[str, Any]) -> str:

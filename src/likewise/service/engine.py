@@ -24,10 +24,11 @@ from likewise.service.live.heads import Heads
 from likewise.service.live.stream import LiveStream, Outcome, Task
 from likewise.service.live.streams import Streams
 from likewise.service.log import Idempotency, Store
-from likewise.service.log.erasure import Forgetting
+from likewise.service.log.checkpoints import CheckpointFile
+from likewise.service.log.erasure import ErasureFile, Forgetting
 from likewise.service.log.export import export
 from likewise.service.log.leases import Leases
-from likewise.service.log.signing import CheckpointFile, ErasureFile, Signer
+from likewise.service.log.signing import Signer
 from likewise.service.refusals import BrokenLog, Conflict, Unknown
 from likewise.service.stream import commands
 from likewise.service.stream.decide import require_past

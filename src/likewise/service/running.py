@@ -15,7 +15,9 @@ from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
 from likewise.service.jobs.process import Apart
 from likewise.service.log import Store
-from likewise.service.log.signing import CheckpointFile, ErasureFile, Signer
+from likewise.service.log.checkpoints import CheckpointFile
+from likewise.service.log.erasure import ErasureFile
+from likewise.service.log.signing import Signer
 from likewise.service.redaction import told
 from likewise.service.run.metrics import Metrics
 

@@ -7,16 +7,15 @@ which changes the number that cookies of a name must hold.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
-import hmac
 import json
 import secrets
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from itsdangerous import BadData, URLSafeSerializer
+from itsdangerous import Signer as Mac
 from sqlalchemy import Connection, delete, insert, select, update
 
 from likewise.errors import InvalidParameter
@@ -29,6 +28,8 @@ SESSION = 12 * 3600.0
 """Seconds until a session ends."""
 LINK = 24 * 3600.0
 """Seconds for which a login link may be used, once."""
+HASHED: dict[str, Any] = {"key_derivation": "hmac", "digest_method": hashlib.sha256}
+"""How cookies are signed; left to itself, the library would take SHA-1."""
 
 
 class Session(NamedTuple):
@@ -55,8 +56,9 @@ class Sessions:
     def __init__(self, store: Store, signer: Signer, clock: Callable[[], float] = time.time) -> None:
         self._store = store
         self._clock = clock
-        # An Ed25519 signature is the same every time, and only the key's owner can make it.
-        self._key = hashlib.sha256(signer.sign("", 0, "key of sessions", "")["signature"].encode()).digest()
+        key = signer.keyed_hash(b"key of sessions")
+        self._cookies = URLSafeSerializer(key, salt="cookie", signer_kwargs=HASHED)
+        self._forms = Mac(key, salt="form", **HASHED)
 
     def link(self, who: str, seconds: float = LINK) -> str:
         """A code that logs its bearer in, once, as the newest valid token of a name, or of a digest's start."""
@@ -104,13 +106,15 @@ class Sessions:
 
     def find(self, cookie: str) -> Session | None:
         """The session of a cookie; None if it is forged, has ended, or its token is no longer valid."""
-        said = self._opened(cookie)
-        if said is None or said["until"] <= self._clock():
+        try:
+            content = self._cookies.loads(cookie.encode(errors="replace"))
+        except BadData:
             return None
-        found = self._looked_up(said["token"])
-        if found is None or found[1] != said["version"]:
+        # The end stands in the cookie, and not only how old it may grow: the clock is the service's own.
+        holder = self._looked_up(content["token"]) if content["until"] > self._clock() else None
+        if holder is None or holder[1] != content["version"]:
             return None
-        return Session(found[0], said["id"], said["until"])
+        return Session(holder[0], content["id"], content["until"])
 
     def end_all(self, name: str) -> None:
         """Log somebody out everywhere."""
@@ -124,26 +128,15 @@ class Sessions:
 
     def csrf(self, session: Session) -> str:
         """What a form of this session must bring along."""
-        return self._mac(b"csrf " + session.id.encode())
+        return self._forms.get_signature(session.id).decode()
 
     def _begin(self, digest: str) -> str | None:
-        found = self._looked_up(digest)
-        if found is None:
+        holder = self._looked_up(digest)
+        if holder is None:
             return None
         until = self._clock() + SESSION
-        said = {"token": digest, "version": found[1], "until": until, "id": secrets.token_hex(16)}
-        body = base64.urlsafe_b64encode(json.dumps(said).encode()).decode()
-        return f"{body}.{self._mac(body.encode())}"
-
-    def _opened(self, cookie: str) -> dict[str, Any] | None:
-        body, _, mac = cookie.partition(".")
-        if not hmac.compare_digest(self._mac(body.encode(errors="replace")).encode(), mac.encode(errors="replace")):
-            return None
-        try:
-            said: dict[str, Any] = json.loads(base64.urlsafe_b64decode(body))
-        except (ValueError, binascii.Error):
-            return None
-        return said
+        content = {"token": digest, "version": holder[1], "until": until, "id": secrets.token_hex(16)}
+        return str(self._cookies.dumps(content))
 
     def _looked_up(self, digest: str) -> tuple[Identity, int] | None:
         """Whose token it is, and the number that their cookies must hold."""
@@ -154,9 +147,6 @@ class Sessions:
             return None
         streams = None if row.streams is None else tuple(json.loads(row.streams))
         return Identity(row.name, row.role, streams), row.version or 0
-
-    def _mac(self, body: bytes) -> str:
-        return hmac.new(self._key, body, hashlib.sha256).hexdigest()
 
 
 def _runs(row: Any, now: float) -> bool:

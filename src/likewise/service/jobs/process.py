@@ -18,11 +18,11 @@ from pkgutil import resolve_name
 from typing import Any
 
 from likewise.errors import LikewiseError
-from likewise.service.canonical import dumps
 from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
 from likewise.service.log import Store
-from likewise.service.log.signing import CheckpointFile, Signer
+from likewise.service.log.checkpoints import CheckpointFile
+from likewise.service.log.signing import Signer
 from likewise.service.refusals import Unavailable
 
 SHORT = 5000
@@ -58,7 +58,7 @@ class Apart:
         """The result of ``work``; an error if there is none, or if the service is stopped before."""
         if not self.long(stream):
             return work(self._engine, stream, progress=progress, **arguments)
-        with self._child([sys.executable, "-m", __name__, _named(work), stream, dumps(arguments)]) as child:
+        with self._child([sys.executable, "-m", __name__, _named(work), stream, json.dumps(arguments)]) as child:
             try:
                 assert child.stdout is not None
                 for line in child.stdout:
@@ -111,7 +111,7 @@ def _named(what: Any) -> str:
 
 
 def _say(**what: Any) -> None:
-    sys.stdout.write(dumps(what) + "\n")
+    sys.stdout.write(json.dumps(what, allow_nan=False) + "\n")
     sys.stdout.flush()
 
 

@@ -6,6 +6,7 @@ found something newer.
 
 from __future__ import annotations
 
+import json
 import logging
 import secrets
 import threading
@@ -17,7 +18,6 @@ from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from likewise.errors import LikewiseError
-from likewise.service.canonical import dumps, loads
 from likewise.service.log import Store
 from likewise.service.log.tables import jobs
 from likewise.service.redaction import told
@@ -102,7 +102,7 @@ class Jobs:
             row = connection.execute(_of(stream, kind)).first()
         if row is None:
             return NONE
-        result = None if row.result is None else loads(row.result)
+        result = None if row.result is None else json.loads(row.result)
         return Job(
             self._runs(row), row.share, row.failed, result, row.result_seq, row.result_at, row.took
         )  # fmt: skip
@@ -152,7 +152,12 @@ class Jobs:
         try:
             found = work(progress)
             now = self._clock()
-            result = {"result": dumps(found), "result_seq": seq, "result_at": now, "took": now - began}
+            result = {
+                "result": json.dumps(found, allow_nan=False),
+                "result_seq": seq,
+                "result_at": now,
+                "took": now - began,
+            }
             self._note(stream, kind, id, share=1.0, **result)
         except LikewiseError as error:
             self._note(stream, kind, id, failed=str(error))

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from likewise.service.live.stream import LiveStream
 from likewise.service.log import Store
-from likewise.service.log.signing import CheckpointFile, Signer
+from likewise.service.log.checkpoints import CheckpointFile
+from likewise.service.log.signing import Signer
 from likewise.service.refusals import BrokenLog
 
 CHECKPOINTS_READ = 1_000_000

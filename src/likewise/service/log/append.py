@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
@@ -113,7 +114,7 @@ def add(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> Non
         return
     statement = _spelt(table, connection.dialect)
     if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(statement, (dumps(rows),))
+        connection.exec_driver_sql(statement, (json.dumps(rows, allow_nan=False),))
     else:
         names = table.columns.keys()
         connection.exec_driver_sql(statement, [tuple(map(row.get, names)) for row in rows])
@@ -150,7 +151,8 @@ def _row(sealed: Sealed) -> dict[str, Any]:
 def _response_row(append: Append, key: Idempotency) -> dict[str, Any]:
     first = append.sealed[0]
     about = {"stream": first.stream, "round": first.event.about, "at": append.at}
-    return key._asdict() | about | {"response": dumps(append.response)}
+    # Not canonical JSON: a repeated answer is the first one to the letter, 1.0 and not 1.
+    return key._asdict() | about | {"response": json.dumps(append.response, allow_nan=False)}
 
 
 def _aside_row(stream: str, aside: Aside) -> dict[str, Any]:

@@ -9,11 +9,27 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from likewise.service.log import Store
-from likewise.service.log.signing import ErasureFile
+from likewise.service.log.checkpoints import LineFile
 from likewise.service.stream.events import PersonErased
 
 LATELY = 86_400.0
 """Seconds for which a service that starts takes it that an erasure may not have left the database's files."""
+
+
+class ErasureFile(LineFile):
+    """What was erased: the stream and hash of the event that says so, and random references, which name nobody.
+
+    A backup that is older than an erasure still holds the person; restoring it erases again what is listed here.
+    """
+
+    def begin(self) -> None:
+        """Make the file if it isn't there: an empty list says that nobody was erased, a missing one says nothing."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.touch()
+
+    def refs(self, stream: str) -> list[str]:
+        """Every reference of a stream that was ever erased."""
+        return [ref for fact in self.read(stream) for ref in fact["refs"]]
 
 
 class Forgetting:

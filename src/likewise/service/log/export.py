@@ -12,7 +12,8 @@ from typing import Any
 
 from likewise.service.canonical import EXPORT_FORMAT
 from likewise.service.log import Store
-from likewise.service.log.signing import CheckpointFile, Signer
+from likewise.service.log.checkpoints import CheckpointFile
+from likewise.service.log.signing import Signer
 from likewise.service.stream.events import Aside
 
 PAGE = 1000

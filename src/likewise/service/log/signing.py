@@ -8,7 +8,6 @@ in a file of its own, made on the first start; its public half belongs with whoe
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -19,8 +18,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
 from likewise.errors import InvalidParameter
-from likewise.files import append_lines, json_lines, write_whole
-from likewise.service.canonical import dumps, signed_bytes
+from likewise.files import write_whole
+from likewise.service.canonical import signed_bytes
 from likewise.service.log.chain import Sealed
 
 
@@ -82,40 +81,3 @@ class Signer:
     def receipt(self, sealed: Sealed) -> dict[str, Any]:
         """The checkpoint at an event, for who caused it."""
         return self.sign(sealed.stream, sealed.seq, sealed.hash, sealed.event.at)
-
-
-class LineFile:
-    """Facts about streams, one JSON object per line, only ever added to."""
-
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-
-    def write(self, facts: Iterable[dict[str, Any]]) -> None:
-        """Add facts; they are on disk when this returns."""
-        append_lines(self.path, map(dumps, facts))
-
-    def read(self, stream: str | None = None, last: int | None = None) -> Iterator[dict[str, Any]]:
-        """The facts written so far, of one stream if wanted; or those in the ``last`` bytes. Half a line is none."""
-        for _, fact in json_lines(self.path, last=last):
-            if fact is not None and "stream" in fact and stream in (None, fact["stream"]):
-                yield fact
-
-
-class CheckpointFile(LineFile):
-    """Signed checkpoints."""
-
-
-class ErasureFile(LineFile):
-    """What was erased: the stream and hash of the event that says so, and random references, which name nobody.
-
-    A backup that is older than an erasure still holds the person; restoring it erases again what is listed here.
-    """
-
-    def begin(self) -> None:
-        """Make the file if it isn't there: an empty list says that nobody was erased, a missing one says nothing."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.touch()
-
-    def refs(self, stream: str) -> list[str]:
-        """Every reference of a stream that was ever erased."""
-        return [ref for fact in self.read(stream) for ref in fact["refs"]]

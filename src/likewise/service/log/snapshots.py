@@ -1,19 +1,19 @@
 """Snapshots: states along the log, so that it need not be read from its beginning. A cache, nothing more.
 
 No hash of the log covers them, so each is sealed with the service's key: somebody who only has the database can't give
-a stream another past.
+a stream another past. Nobody else reads them, so they are JSON as Python spells it, which keeps every float bit by bit.
 """
 
 from __future__ import annotations
 
 import hmac
+import json
 import logging
 from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from likewise.service.canonical import dumps, loads
 from likewise.service.log import tables
 from likewise.service.log.store import Store
 from likewise.service.redaction import kind
@@ -74,8 +74,8 @@ class Snapshots:
 
     def save(self, stream: str, seq: int, hash: str, format: int, state: Any) -> None:
         """Keep a state in place of an older one; it counts only on the chain that it was taken from."""
-        text = dumps(state)
-        kept = dumps({"seal": self._seal(stream, seq, hash, text), "state": text})
+        text = json.dumps(state, allow_nan=False)
+        kept = json.dumps({"seal": self._seal(stream, seq, hash, text), "state": text})
         row = {"stream": stream, "seq": seq, "hash": hash, "format": format, "state": kept}
         self._store.write(lambda connection: _replace(connection, stream, seq, row))
 
@@ -93,14 +93,14 @@ class Snapshots:
         if row is None:
             return None
         try:
-            content = loads(row.state)
+            content = json.loads(row.state)
             genuine = hmac.compare_digest(content["seal"], self._seal(stream, row.seq, row.hash, content["state"]))
-            return (row.seq, row.hash, loads(content["state"])) if genuine else None
+            return (row.seq, row.hash, json.loads(content["state"])) if genuine else None
         except (ValueError, TypeError, KeyError):  # another layout, or somebody's own
             return None
 
     def _seal(self, stream: str, seq: int, hash: str, state: str) -> str:
-        return self._store.keyed_hash(dumps(["snapshot", stream, seq, hash, state]).encode())
+        return self._store.keyed_hash(json.dumps(["snapshot", stream, seq, hash, state]).encode())
 
 
 def _replace(connection: Connection, stream: str, seq: int, row: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -210,7 +211,7 @@ class Store:
         """The request and the response under an idempotency key; the response is None if it was erased."""
         with self.read() as connection:
             found = connection.execute(ANSWERED, {"scope": scope, "key": key}).first()
-        return None if found is None else (found.request, loads(found.response or "null"))
+        return None if found is None else (found.request, json.loads(found.response or "null"))
 
 
 def _after(stream: str, after: int) -> Select[Any]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from likewise.errors import require
+from likewise.errors import InvalidParameter, require
 from likewise.service.log.chain import unsealed
 from likewise.service.proof.standalone import Checker, Findings, read_lines
 from likewise.service.stream.events import Aside, Event, Learned, RoundOpened
@@ -164,6 +164,8 @@ def verify(
         if number % TOLD_EVERY == 0:
             told(number / total / 2)
         checker.take(line)
+        if checker.refused:
+            raise InvalidParameter(checker.refused)
         if line.get("line") == "event":
             lines.append(line)
         elif line.get("line") == "aside":

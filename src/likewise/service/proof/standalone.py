@@ -9,7 +9,7 @@ checkpoint or a receipt, and those only by a public key that you did *not* get f
 service's own key can sign another chain: only a checkpoint or a receipt that you kept yourself shows that, up to the
 event it speaks of.
 
-The service itself writes its log with the functions of this file, so what an outsider reads here is what it does.
+It shares no code with the service: JSON is spelt here a second time, as RFC 8785 says, and so are the hashes.
 """
 
 from __future__ import annotations
@@ -22,15 +22,19 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from decimal import Decimal
+from json.encoder import encode_basestring
 from typing import Any
 
-FORMAT = 1
+FORMAT = 2
 """Of exports."""
 GENESIS = "0" * 64
 """What the first event of a stream carries for the hash of the one before."""
-SPELLING = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 PURPOSE = b"likewise checkpoint 1\n"
 """Signed together with every checkpoint, so that a signature can't be passed off as one of something else."""
+MOST = 2**53 - 1
+"""The largest whole number for which every JSON reader has an exact double."""
+WORDS = {None: "null", True: "true", False: "false"}
 SALT = 32
 """Bytes of a salt. Of a fixed length, so that no byte can be moved between it and what it salts."""
 CHECKPOINT = {"stream", "seq", "hash", "at", "key", "signature"}
@@ -38,12 +42,63 @@ CHECKPOINT = {"stream", "seq", "hash", "at", "key", "signature"}
 
 
 def canonical(value: Any) -> bytes:
-    """The one spelling of a JSON value: keys sorted, no spaces, ASCII, no NaN; floats as Python's shortest repr.
+    """The one spelling of a JSON value, by RFC 8785: names sorted, no spaces, numbers as in JavaScript, UTF-8.
 
-    >>> canonical({"b": 0.1, "a": [1, None]})
+    >>> canonical({"b": 0.1, "a": [1.0, None]})
     b'{"a":[1,null],"b":0.1}'
     """
-    return SPELLING.encode(value).encode()
+    return _spelt(value).encode()
+
+
+def _spelt(value: Any) -> str:
+    if isinstance(value, str):
+        return encode_basestring(value)
+    if value is None or isinstance(value, bool):
+        return WORDS[value]
+    if isinstance(value, (int, float)):
+        return _number(value)
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(map(_spelt, value)) + "]"
+    names = sorted(value, key=lambda name: name.encode("utf-16-be"))
+    return "{" + ",".join([f"{encode_basestring(name)}:{_spelt(value[name])}" for name in names]) + "}"
+
+
+def _number(value: float) -> str:
+    """A number as ECMAScript spells it (Number::toString): the shortest digits that read back as the same double.
+
+    >>> [_number(x) for x in (5.0, -0.0, 1e16, 1e21, 1.5e-5, 1e-7)]
+    ['5', '0', '10000000000000000', '1e+21', '0.000015', '1e-7']
+    """
+    if isinstance(value, int) and abs(value) > MOST:
+        raise ValueError(f"{value} is not a double")
+    if not math.isfinite(value):
+        raise ValueError(f"{value} is not JSON")
+    if value == 0:
+        return "0"  # -0.0 as well
+    if "e" not in repr(value):  # Python's digits are the shortest too; only where it sets an exponent does it differ
+        return repr(value).removesuffix(".0")
+    sign, shortest, exponent = Decimal(repr(value)).normalize().as_tuple()
+    digits, minus = "".join(map(str, shortest)), "-" * sign
+    point = len(digits) + int(exponent)  # the value is 0.digits times 10 to this
+    if len(digits) <= point <= 21:
+        return minus + digits.ljust(point, "0")
+    if 0 < point <= 21:
+        return f"{minus}{digits[:point]}.{digits[point:]}"
+    if -6 < point <= 0:
+        return f"{minus}0.{'0' * -point}{digits}"
+    rest = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{minus}{digits[0]}{rest}e{point - 1:+d}"
+
+
+def _whole(digits: str) -> float:
+    """A number without a point; from 2^53 on it is a double, whose digits beyond the shortest are all 0."""
+    number = float(digits)
+    return int(number) if abs(number) <= MOST else number
+
+
+def parsed(line: bytes) -> Any:
+    """The JSON value of a line of UTF-8."""
+    return json.loads(line.decode(), parse_int=_whole)
 
 
 def unhex(text: str) -> bytes:
@@ -109,6 +164,8 @@ class Checker:
 
     def __init__(self, key: str | None = None) -> None:
         self.found = Findings()
+        self.refused = ""
+        """Why nothing of this export can be checked; nothing while it can."""
         self._key = key
         self._lines = 0
         self._header: dict[str, Any] = {}
@@ -120,6 +177,8 @@ class Checker:
 
     def take(self, line: dict[str, Any]) -> None:
         """Look at one line."""
+        if self.refused:
+            return
         rest = {name: value for name, value in line.items() if name != "line"}
         self._lines += 1
         try:
@@ -140,6 +199,9 @@ class Checker:
 
     def finish(self, elsewhere: Iterable[dict[str, Any]] | None = None) -> Findings:
         """The findings; ``elsewhere`` are checkpoints or receipts that were kept apart from the export."""
+        if self.refused:
+            self._wrong(0, self.refused)
+            return self.found
         if not self._header:
             self._wrong(0, "There is no header: this is no export of a stream, or its first line was taken away.")
             return self.found
@@ -163,7 +225,13 @@ class Checker:
     def _take_header(self, header: dict[str, Any]) -> None:
         self._header = header
         self.found.stream = header["stream"]
-        if header["format"] != FORMAT or set(header) != {"format", "stream", "public_key", "events", "people"}:
+        if header["format"] != FORMAT:  # spelt and hashed in another way: whatever else is said of it would be wrong
+            self.refused = (
+                f"The export has format {header['format']!r}, and only format {FORMAT} can be read: "
+                "check it with the release of Likewise that wrote it."
+            )
+            return
+        if set(header) != {"format", "stream", "public_key", "events", "people"}:
             self._wrong(0, f"The header is not that of an export of format {FORMAT}.")
         if self._key is None:
             self._key = header["public_key"]
@@ -291,7 +359,7 @@ def read_lines(path: str, *, spelling: bool = True) -> Iterator[dict[str, Any]]:
     with open(path, "rb") as file:
         for number, line in enumerate(file, 1):
             try:
-                value = json.loads(line)
+                value = parsed(line)
                 spelt = isinstance(value, dict) and (not spelling or canonical(value) + b"\n" == line)
             except (ValueError, RecursionError):
                 value, spelt = None, False

@@ -5,7 +5,7 @@ checkpoints beside them. Reading happens in one transaction (SQLite's WAL, or RE
 neither wait nor show through. Rows go in through the log's own triggers: a chain that is broken can't be put back.
 
 A backup holds everybody who was erased after it was taken. Before it is put back, they are erased from it again, by the
-references that the service has listed in a file of its own (``likewise.service.log.signing.ErasureFile``).
+references that the service has listed in a file of its own (``likewise.service.log.erasure.ErasureFile``).
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
 from likewise.service.log import Store, tables
 from likewise.service.log.connections import require_there
-from likewise.service.log.signing import ErasureFile, Signer
+from likewise.service.log.erasure import ErasureFile
+from likewise.service.log.migrations import OtherVersion
+from likewise.service.log.signing import Signer
 
 ROWS = 1000
 """Copied at once."""
@@ -95,6 +97,8 @@ def restore(configuration: Configuration, path: str | Path) -> Restored:
         try:
             with _store(copied) as source:
                 beside, newest = _beside(source), _newest(source)
+        except OtherVersion:
+            raise
         except (InvalidParameter, DBAPIError):
             raise InvalidParameter(f"{path} is not a backup made by `likewise backup`.") from None
         erased = _erased(copied, beside["key"], erasures, Path(folder) / "key")

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 
@@ -170,13 +170,22 @@ class Model:
         return Mixture(self.hypotheses, policy.weights).at(rows)
 
     def dump(self, state: Any) -> dict[str, Any]:
-        """A learner's state as plain JSON values; floats survive bit by bit."""
+        """A learner's state as plain JSON values; floats survive bit by bit, also in the log.
+
+        The log has no -0.0, and no state has one: weights are exponentials, and a sum that began at 0.0 is never -0.0.
+        """
         return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in _fields(state)}
 
     def load(self, data: Mapping[str, Any]) -> Any:
         """A learner's state again."""
         kind: Any = type(self.learner.init())
-        return kind(**{n: np.array(v, dtype=float) if isinstance(v, list) else v for n, v in data.items()})
+        types = get_type_hints(kind)
+        return kind(**{name: _typed(types[name], value) for name, value in data.items()})
+
+
+def _typed(kind: Any, value: Any) -> Any:
+    """A value of a learner's state; in the log a whole float is an int."""
+    return kind(value) if kind in (int, float) else np.array(value, dtype=float)
 
 
 def _fields(state: Any) -> list[tuple[str, Any]]:

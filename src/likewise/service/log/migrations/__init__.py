@@ -5,25 +5,45 @@ Steps only go forward: a log is never taken back, and what hangs on it stays.
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
-from typing import Any
 
+from alembic import command
 from alembic.config import Config
-from alembic.runtime.environment import EnvironmentContext
+from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 
+from likewise.errors import InvalidParameter
+
+RELEASE_1 = ("0001", "0002", "0003", "0004", "0005")
+"""The steps of release 1, whose log had another format."""
+
+
+_ONE_AT_A_TIME = threading.Lock()
+"""Alembic hands steps their connection by way of module variables, which all threads share."""
+
+
+class OtherVersion(InvalidParameter):
+    """A database whose tables this release can't read."""
+
 
 def upgrade(connection: Connection) -> None:
-    """Bring a database to the newest tables, within the caller's transaction."""
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent))
-    script = ScriptDirectory.from_config(config)
+    """Bring a database to the newest tables, within the caller's transaction; one that isn't ours stays as it is."""
+    config = Config(attributes={"connection": connection})  # for env.py
+    config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
+    known = {step.revision for step in ScriptDirectory.from_config(config).walk_revisions()}
+    for version in MigrationContext.configure(connection).get_current_heads():
+        if version not in known:
+            raise OtherVersion(_sentence(version))
+    with _ONE_AT_A_TIME:
+        command.upgrade(config, "head")
 
-    def steps(revision: Any, context: object) -> list[Any]:
-        return script._upgrade_revs("head", revision)  # what Alembic's own command asks, which wants a file of settings
 
-    # The environment that Alembic's own `env.py` would set up, here without a file that runs on import.
-    with EnvironmentContext(config, script, fn=steps) as environment:
-        environment.configure(connection=connection)
-        environment.run_migrations()
+def _sentence(version: str) -> str:
+    if version in RELEASE_1:
+        return (
+            f"The database has tables of version {version}, from release 1, which this release can't read: "
+            "keep it with the release that wrote it, and give a new database here."
+        )
+    return f"The database has tables of version {version}, from a later release: use that release, or a new database."

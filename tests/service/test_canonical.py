@@ -1,0 +1,157 @@
+"""One spelling per JSON value: the service's, the outsider's copy and the library of RFC 8785 are the same."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+
+import numpy as np
+import pytest
+import rfc8785
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from likewise.errors import InvalidParameter
+from likewise.service.canonical import canonical, dumps, loads
+from likewise.service.proof import standalone
+
+MOST = 2**53 - 1
+# Appendix B of RFC 8785: the bits of a double, and how it is spelt.
+SAMPLES = {
+    0x0000000000000000: "0",
+    0x8000000000000000: "0",
+    0x0000000000000001: "5e-324",
+    0x8000000000000001: "-5e-324",
+    0x7FEFFFFFFFFFFFFF: "1.7976931348623157e+308",
+    0xFFEFFFFFFFFFFFFF: "-1.7976931348623157e+308",
+    0x4340000000000000: "9007199254740992",
+    0xC340000000000000: "-9007199254740992",
+    0x4430000000000000: "295147905179352830000",
+    0x44B52D02C7E14AF5: "9.999999999999997e+22",
+    0x44B52D02C7E14AF6: "1e+23",
+    0x44B52D02C7E14AF7: "1.0000000000000001e+23",
+    0x444B1AE4D6E2EF4E: "999999999999999700000",
+    0x444B1AE4D6E2EF4F: "999999999999999900000",
+    0x444B1AE4D6E2EF50: "1e+21",
+    0x3EB0C6F7A0B5ED8C: "9.999999999999997e-7",
+    0x3EB0C6F7A0B5ED8D: "0.000001",
+    0x41B3DE4355555553: "333333333.3333332",
+    0x41B3DE4355555554: "333333333.33333325",
+    0x41B3DE4355555555: "333333333.3333333",
+    0xBECBF647612F3696: "-0.0000033333333333333333",
+    0x43143FF3C1CB0959: "1424953923781206.2",
+}
+
+
+def double(bits):
+    return struct.unpack(">d", struct.pack(">Q", bits))[0]
+
+
+def doubles():
+    """A hundred thousand: random bits (all exponents), subnormals, and the neighbours of whatever changes the form."""
+    rng = np.random.default_rng(8785)
+    bits = rng.integers(0, 2**64, 50_000, dtype=np.uint64)
+    subnormal = rng.integers(0, 2**52, 10_000, dtype=np.uint64)
+    usual = np.concatenate([rng.random(10_000), rng.normal(0, 1e4, 5000).round(2), 10 ** rng.uniform(-9, 23, 10_000)])
+    edges = [10.0**n for n in range(-323, 309)] + [2.0**n for n in range(-1074, 1024)]
+    edges += [float(2**53 + n) for n in range(-2000, 2000)] + [1e-4, 1e-5, 1e-6, 1e-7, 1e15, 1e16, 1e21]
+    near = [math.nextafter(x, way) for x in edges for way in (0.0, math.inf)]
+    values = [*bits.view(float).tolist(), *subnormal.view(float).tolist(), *usual.tolist(), *edges, *near, 0.0, -0.0]
+    return [value for value in values if math.isfinite(value)]
+
+
+@pytest.mark.parametrize("spell", [canonical, standalone.canonical])
+def test_doubles_are_spelt_as_the_standard_prints_them(spell):
+    assert {bits: spell(double(bits)).decode() for bits in SAMPLES} == SAMPLES
+
+
+def test_three_implementations_agree_on_a_hundred_thousand_doubles_and_each_reads_back_bit_by_bit():
+    values = doubles()
+    assert len(values) > 100_000
+    spelt = [rfc8785.dumps(value) for value in values]
+    assert [canonical(value) for value in values] == spelt
+    assert [standalone.canonical(value) for value in values] == spelt
+    read = [loads(spelling) for spelling in spelt]
+    # Adding 0.0 changes -0.0 alone, which JSON numbers don't tell from 0.
+    assert np.array(read, dtype=float).tobytes() == (np.array(values) + 0.0).tobytes()
+    assert [standalone.parsed(spelling) for spelling in spelt] == read
+
+
+def test_a_list_of_numbers_is_spelt_alike_however_its_neighbours_are_spelt():
+    values = doubles()[::97]
+    assert canonical(values) == rfc8785.dumps(values) == standalone.canonical(values)
+
+
+def test_every_character_is_spelt_alike_as_a_text_and_as_a_name():
+    characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    everything = "".join(characters)
+    assert canonical(everything) == rfc8785.dumps(everything) == standalone.canonical(everything)
+    names = dict.fromkeys(characters[:0x300] + characters[0x300::997], 1)
+    assert canonical(names) == rfc8785.dumps(names) == standalone.canonical(names)
+
+
+def test_names_are_sorted_by_utf_16_units_as_the_standard_prints_them():
+    names = {"\u20ac": 5, "\r": 1, "\ufb33": 7, "1": 2, "\U0001f600": 6, "\u0080": 3, "\u00f6": 4}
+    for spell in (canonical, standalone.canonical):
+        assert list(json.loads(spell(names)).values()) == [1, 2, 3, 4, 5, 6, 7]
+
+
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-MOST, MOST)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inner),
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(values)
+def test_three_implementations_agree_on_any_value_and_on_what_is_read_back(value):
+    spelling = rfc8785.dumps(value)
+    assert canonical(value) == spelling == standalone.canonical(value)
+    assert canonical(loads(spelling)) == spelling == standalone.canonical(standalone.parsed(spelling))
+
+
+@pytest.mark.parametrize("spell", [canonical, standalone.canonical])
+@pytest.mark.parametrize(
+    "value", [math.nan, math.inf, -math.inf, 2**53, -(2**53), 10**400, "\ud800", {"\udfff": 1}, [{"a": [2**60]}]]
+)
+def test_what_has_no_spelling_is_refused(spell, value):
+    with pytest.raises(ValueError):
+        spell(value)
+
+
+def test_a_whole_number_without_an_exact_double_is_refused_in_one_sentence():
+    with pytest.raises(InvalidParameter, match=r"^`value` must hold no whole number beyond .*9007199254740993"):
+        dumps({"seed": 2**53 + 1})
+
+
+def test_names_that_are_no_text_are_refused_not_turned_into_text():
+    with pytest.raises((TypeError, ValueError)):
+        canonical({1: "a"})
+
+
+@pytest.mark.parametrize(
+    "text", [b"[1.0]", b"[-0]", b"[1e3]", b"[9007199254740993]", b"[1e-07]", b'["\\u00e9"]', b"[1, 2]"]
+)
+def test_an_outsider_sees_that_a_line_is_spelt_otherwise(text):
+    assert standalone.canonical(standalone.parsed(text)) != text
+
+
+def test_hashes_and_commitments_of_the_two_copies_agree():
+    from likewise.service import canonical as ours
+
+    event = {"seq": 3, "data": {"probability": 1.0, "by": "Zoë"}, "hash": "left out"}
+    point = {
+        "stream": "loans",
+        "seq": 3,
+        "hash": "ab" * 32,
+        "at": "1970-01-01T00:00:00.000000+00:00",
+        "key": "left out",
+    }
+    assert ours.event_hash(event) == standalone.event_hash(event) != standalone.event_hash(event | {"seq": 4})
+    assert ours.commitment("ab" * 32, event) == standalone.commitment("ab" * 32, event)
+    assert ours.signed_bytes(point) == standalone.signed_bytes(point)
