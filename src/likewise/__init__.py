@@ -35,6 +35,7 @@ from likewise.hindsight import best_in_hindsight, frontier
 from likewise.hypotheses import Cells, EnumerableClass, EstimatorClass, FiniteClass, Thresholds
 from likewise.learners import (
     AdaHedge,
+    AnytimeHedge,
     ContextFTPL,
     ExponentialWeights,
     FollowTheLeader,
@@ -54,6 +55,7 @@ __all__ = [
     "SKIPPED",
     "AdaHedge",
     "Adversary",
+    "AnytimeHedge",
     "AskAuditor",
     "AveragePolicy",
     "Batch",

@@ -16,7 +16,6 @@ from likewise.figures.replay import moments, states
 from likewise.game import Transcript
 from likewise.hindsight import Hindsight
 from likewise.hypotheses import EnumerableClass
-from likewise.learners import AdaHedge
 from likewise.protocol import Floats, Learner
 from likewise.reduction import base_error
 from likewise.theory import Bound
@@ -131,9 +130,7 @@ def promise(transcript: Transcript, learner: Learner | None) -> Bound | None:
         return None
     level = t.alpha - float(t.facts["margin"])
     try:
-        if isinstance(learner, AdaHedge) and learner.T is None:  # its theorem holds at every number of rounds
-            return learner.bound(level, T=t.rounds)
-        return learner.bound(level)
+        return learner.bound(level, t.rounds)
     except InvalidParameter:  # a level of 0, no constant hypothesis, no largest batch: the theorem has no number then
         return None
 
