@@ -95,7 +95,8 @@ def visible_kernels() -> Iterator[None]:
     """Each kernel behind a Python function of the same name: the profiler sees no machine code."""
     from numba.core.dispatcher import Dispatcher
 
-    kept = {name: kernel for name, kernel in vars(kernels).items() if isinstance(kernel, Dispatcher)}
+    offered = {name: getattr(kernels, name) for name in kernels.__all__}
+    kept = {name: kernel for name, kernel in offered.items() if isinstance(kernel, Dispatcher)}
     try:
         for name, kernel in kept.items():
             setattr(kernels, name, _behind(name, kernel))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,17 +17,33 @@ import likewise as lw
 from likewise import kernels
 from likewise.game import compiled
 from likewise.hypotheses import EnumerableClass
-from likewise.hypotheses.thresholds import BUSY
+from likewise.hypotheses.thresholds import BUSY, FEW
 from likewise.learners.ftpl import sum_of_laplaces_cdf
 from likewise.reduction import signed_weights
 
-rng = np.random.default_rng(11)
-X = rng.normal(size=(400, 4))
-X[:, 3] = np.round(X[:, 3])
-Y = (X[:, 0] + 0.5 * rng.normal(size=400) > 0).astype(float)
+
+def town():
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(400, 4))
+    X[:, 3] = np.round(X[:, 3])
+    return X, (X[:, 0] + 0.5 * rng.normal(size=400) > 0).astype(float)
+
+
+X, Y = town()
 F = lw.Thresholds.quantiles(X, cuts=9)
 ROWS = F.encode(X)
 UNEVEN = lw.Thresholds([[0.0, 0.5, 1.0], [], [-1.0]])
+
+
+def filled(kernel, size, *given):
+    """The array that a kernel writes its answer to."""
+    out = np.full(size, np.nan)
+    kernel(*given, out)
+    return out
+
+
+def gibbs(losses, eta):
+    return filled(kernels.gibbs, len(losses), losses, eta)
 
 
 def batches(k=5, count=20):
@@ -39,9 +57,9 @@ def batches(k=5, count=20):
 
 @pytest.mark.parametrize("eta", [1e-9, 0.3, 50.0])
 def test_gibbs_weights_and_free_energy_are_those_of_log_sum_exp(eta):
-    losses = rng.normal(size=300) * 100 + 1e6
+    losses = np.random.default_rng(1).normal(size=300) * 100 + 1e6
     log_weights = -eta * losses - logsumexp(-eta * losses)
-    assert np.allclose(kernels.gibbs(losses, eta), np.exp(log_weights), rtol=1e-7, atol=1e-300)
+    assert np.allclose(gibbs(losses, eta), np.exp(log_weights), rtol=1e-7, atol=1e-300)
     energy = -(logsumexp(-eta * losses) - np.log(300)) / eta
     assert kernels.free_energy(losses, eta) == pytest.approx(energy, rel=1e-9)
 
@@ -54,60 +72,70 @@ def test_exponentials_are_numpys_within_a_unit_or_two_in_the_last_place():
 
 def test_leaders_share_the_weight_equally():
     losses = np.array([3.0, 1.0, 2.0, 1.0])
-    assert kernels.leaders(losses).tolist() == [0.0, 0.5, 0.0, 0.5]
+    assert filled(kernels.leaders, 4, losses).tolist() == [0.0, 0.5, 0.0, 0.5]
 
 
 def test_weights_are_accumulated_in_place():
-    total, weights = rng.normal(size=301), rng.normal(size=301)
+    total, weights = np.random.default_rng(2).normal(size=(2, 301))
     twin = total + weights
     kernels.accumulate(total, weights)
     assert np.array_equal(total, twin)
 
 
 def test_log_weights_are_losses_at_a_rate_of_minus_one():
-    log_weights = rng.normal(size=300) * 100
-    assert np.array_equal(kernels.gibbs(log_weights, -1.0), kernels.gibbs(-log_weights, 1.0))
+    log_weights = np.random.default_rng(3).normal(size=300) * 100
+    assert np.array_equal(gibbs(log_weights, -1.0), gibbs(-log_weights, 1.0))
 
 
 # Thresholds -------------------------------------------------------------------------------------------------
 
 
 def test_added_losses_are_the_predictions_times_the_signed_weights():
-    start = rng.normal(size=F.size)
+    start = np.random.default_rng(4).normal(size=F.size)
     for rows, s in batches():
         twin = start + F.predict_rows(rows) @ s
-        assert np.allclose(kernels.threshold_added(start, rows, s, F.first), twin, rtol=1e-12, atol=1e-10)
+        after = filled(kernels.threshold_added, F.size, start, rows, s, F.first)
+        assert np.allclose(after, twin, rtol=1e-12, atol=1e-10)
+        in_place = start.copy()
+        kernels.threshold_added(in_place, rows, s, F.first, in_place)
+        assert np.array_equal(in_place, after)
 
 
 def test_added_losses_are_exact_for_whole_numbers():
     for rows, s in batches():
         whole = np.round(s)
-        assert np.array_equal(kernels.threshold_added(np.zeros(F.size), rows, whole, F.first), F.losses(rows, whole))
+        after = filled(kernels.threshold_added, F.size, np.zeros(F.size), rows, whole, F.first)
+        assert np.array_equal(after, F.losses(rows, whole))
 
 
-def test_the_papers_update_takes_one_logarithm_per_step_and_gives_all_of_them():
-    start = rng.normal(size=F.size)
+def test_shrunk_weights_take_one_logarithm_per_step_and_have_all_of_them():
+    start = np.random.default_rng(4).normal(size=F.size)
     for rows, s in batches():
-        y, C = (s > 0).astype(float), 7.0
-        m = (2.0 * y).sum() + C + F.predict_rows(rows) @ signed_weights(y, [lw.Report(3, 1)], C, (0.5, 2.0))
-        found = kernels.threshold_log_updated(start, rows, y, 3, 1, C, 0.5, 2.0, 0.9 / m.max(), F.first)
-        assert np.allclose(found, start + np.log1p(-0.9 * m / m.max()), rtol=1e-12, atol=1e-12)
+        base = 1.0 + np.abs(s).sum()
+        m = base + F.predict_rows(rows) @ s
+        shrunk = filled(kernels.threshold_shrunk, F.size, start, rows, s, base, 0.9 / m.max(), F.first)
+        assert np.allclose(shrunk, start + np.log1p(-0.9 * m / m.max()), rtol=1e-12, atol=1e-12)
+        in_place = start.copy()
+        kernels.threshold_shrunk(in_place, rows, s, base, 0.9 / m.max(), F.first, in_place)
+        assert np.array_equal(in_place, shrunk)
 
 
 @pytest.mark.parametrize("cls", [F, UNEVEN], ids=["even", "uneven"])
 def test_probabilities_are_the_mixture_of_predictions(cls):
     people = X[:30, : len(cls.cuts)]
-    weights = rng.dirichlet(np.ones(cls.size))
+    weights = np.random.default_rng(5).dirichlet(np.ones(cls.size))
     rows = cls.encode(people)
     twin = weights @ cls.predict_rows(rows)
-    assert np.allclose(kernels.threshold_probability(weights, rows, cls.first), twin, rtol=1e-12, atol=1e-14)
+    p = filled(kernels.threshold_probability, len(rows), weights, rows, cls.first)
+    assert np.allclose(p, twin, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("eta", [1e-6, 0.02, 1.0, 300.0, 1e5])
 def test_the_mix_gap_is_its_definition_even_where_exponentials_underflow(eta):
+    draw = np.random.default_rng(6)
     for rows, s in batches(count=8):
-        losses = rng.normal(size=F.size) * 5
-        weights = kernels.gibbs(losses, eta)
+        losses = draw.normal(size=F.size) * 5
+        weights = gibbs(losses, eta)
         loss = F.predict_rows(rows) @ s
         p = weights @ F.predict_rows(rows)
         log_p = -eta * losses - logsumexp(-eta * losses)
@@ -127,22 +155,58 @@ def test_while_everything_is_tied_the_mix_gap_is_the_mean_less_the_best():
     assert found == pytest.approx(loss.mean() - loss.min())
 
 
-def test_a_step_of_adahedge_is_its_mix_gap_then_its_losses_then_its_weights():
-    losses = rng.normal(size=F.size)
-    weights, log_size = kernels.gibbs(losses, np.log(F.size) / 2.0), np.log(F.size)
-    for rows, s in batches():
-        y = (s > 0).astype(float)
-        p = kernels.threshold_probability(weights, rows, F.first)
-        signed = signed_weights(y, [lw.Report(0, 4)], 9.0, (0.5, 2.0))
-        gap = kernels.threshold_mix_gap(weights, losses, rows, signed, p, log_size / 2.0, F.first)
-        for least, delta in ((0.0, 2.0 + gap), (50.0, 50.0)):
-            found = kernels.threshold_adahedge(
-                weights, losses, 2.0, rows, y, 0, 4, 9.0, 0.5, 2.0, p, log_size, least, F.first
-            )
-            after = losses + F.predict_rows(rows) @ signed
-            assert np.allclose(found[0], after, rtol=1e-12, atol=1e-10)
-            assert np.allclose(found[1], kernels.gibbs(after, log_size / delta), rtol=1e-9)
-            assert found[2] == pytest.approx(delta)
+def test_penalties_and_the_least_delta_are_those_of_the_learners_rules():
+    scheduled, tilted = lw.Scheduled(3.0, 0.2), lw.Tilted(0.05, floor=0.5)
+    first, tilt = np.array([3.0, 0.2]), np.array([0.05, 0.5, 4.0])
+    for reports, t, delta in ((0, 1, 4.0), (7, 30, 90.0), (2000, 5000, 1e9)):
+        given = reports, t, delta, 3.0
+        assert kernels.penalty(kernels.ADAHEDGE_SCHEDULED, first, *given) == scheduled.at(reports)
+        assert kernels.penalty(kernels.ADAHEDGE_TILTED, tilt, *given) == tilted.at(t, delta, 4.0, 3.0)
+        assert kernels.penalty(kernels.ADAHEDGE_FIXED, np.array([9.0]), *given) == 9.0
+        assert kernels.penalty(kernels.HEDGE, np.array([0.1, 9.0]), *given) == 9.0
+        assert kernels.raised(kernels.ADAHEDGE_TILTED, tilt, delta, 3.0) == tilted.raised(delta, 3.0)
+        assert kernels.raised(kernels.ADAHEDGE_SCHEDULED, first, delta, 3.0) == 0.0
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 5, 17])
+def test_the_minimum_in_four_parts_is_the_minimum(size):
+    for seed in range(20):
+        values = np.random.default_rng(seed).normal(size=size)
+        assert kernels.minimum(values) == values.min()
+
+
+# Loading ----------------------------------------------------------------------------------------------------
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+
+
+def test_importing_likewise_and_its_kernels_loads_no_numba_until_a_loop_is_asked_for():
+    code = (
+        "import sys, likewise, likewise.kernels as k; print('numba' in sys.modules, 'gibbs' in dir(k)); "
+        "k.CITYBLOCK; print('numba' in sys.modules); "
+        "k.gibbs; print('numba' in sys.modules, 'gibbs' in vars(k), 'likewise.kernels.noise' in sys.modules)"
+    )
+    assert run(code) == ["False", "True", "False", "True", "True", "False"]
+
+
+def test_every_name_that_the_kernels_offer_is_there_and_no_other():
+    assert all(getattr(kernels, name) is not None for name in kernels.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'threshold_adahedge'"):
+        _ = kernels.threshold_adahedge
+
+
+def test_a_distance_of_ones_own_takes_one_path_whoever_has_loaded_numba():
+    code = (
+        "import sys, numpy as np, likewise as lw; {}; X = np.random.default_rng(0).random((50, 2)); "
+        "F = lw.Cells.grid(X, bins=3); a = lw.MetricAuditor(lambda v: abs(v[:, :1] - v[:, 0]) / 3, 0.05); "
+        "t = lw.play(lw.AdaHedge(F, k=4, alpha=.05, T=60), lw.IID(X, X[:, 0] > .5, k=4), a); "
+        "print(int(t.violations.sum()), t.shown.sum().hex(), 'numba' in sys.modules)"
+    )
+    alone, loaded = run(code.format("pass")), run(code.format("import numba"))
+    assert alone == loaded
+    assert int(alone[0]) > 0
 
 
 # Auditing ---------------------------------------------------------------------------------------------------
@@ -185,7 +249,7 @@ def test_the_compiled_audit_finds_what_comparing_every_pair_finds(name, choose):
 @pytest.mark.parametrize("alpha", [0.0, 0.1])
 def test_the_compiled_count_of_violating_pairs_is_the_one_of_blocks(name, alpha):
     metric = lw.auditors.named_metric(name, **METRICS[name])
-    policy = lw.Mixture(F, rng.dirichlet(np.full(F.size, 0.02)))
+    policy = lw.Mixture(F, np.random.default_rng(7).dirichlet(np.full(F.size, 0.02)))
     quick = lw.evaluate_fairness(policy, X, metric, alpha, view=0.1 * X)
     assert quick == lw.evaluate_fairness(policy, X, lambda view: metric(view), alpha, view=0.1 * X)
     assert 0 < quick.violating < quick.pairs
@@ -272,7 +336,8 @@ NOT_COMPILED = {
     "a dataframe to look at": (lw.Hedge(F, T=9, k=4), lw.IID(X, Y, k=4, view=pd.DataFrame(X)), AUDITOR),
     "a listed class": (lw.Hedge(lw.FiniteClass([lambda X: X[:, 0] > 0]), T=9, k=4), PEOPLE, AUDITOR),
     "cells": (lw.Hedge(lw.Cells.grid(X, bins=2), T=9, k=4), PEOPLE, AUDITOR),
-    "a large batch": (lw.Hedge(F, T=9, k=80), lw.IID(X, Y, k=80), AUDITOR),
+    "a large batch": (lw.Hedge(F, T=9, k=FEW + 1), lw.IID(X, Y, k=FEW + 1), AUDITOR),
+    "a rate that falls": (lw.AnytimeHedge(F, T=9, k=4, penalty=5.0), PEOPLE, AUDITOR),
 }
 
 
@@ -281,6 +346,12 @@ def test_the_readable_loop_plays_whatever_has_no_compiled_form(what, monkeypatch
     learner, people, auditor = NOT_COMPILED[what]
     monkeypatch.setattr(compiled.CompiledPlay, "play", lambda *a, **k: pytest.fail("compiled after all"))
     assert lw.play(learner, people, auditor).rounds == 9
+
+
+def test_the_largest_batch_with_a_compiled_play_has_the_identical_transcript():
+    learner, people = lw.AdaHedge(F, T=40, k=FEW, alpha=0.1), lw.IID(X, PARTLY, k=FEW)
+    assert compiled.CompiledPlay.of(learner, people.encoded(F.encode), AUDITOR) is not None
+    same(lw.play(learner, people, AUDITOR), lw.play(learner, people, AUDITOR, compiled=False))
 
 
 def test_the_people_of_a_block_are_those_of_its_rounds():
@@ -409,7 +480,7 @@ def test_noise_of_other_rounds_seeds_and_draws_is_other_noise():
 @pytest.mark.parametrize("padding", [0.0, 800.0])
 @pytest.mark.parametrize("cls", [F, UNEVEN], ids=["even", "uneven"])
 def test_perturbed_leaders_minimise_the_perturbed_losses(cls, padding):
-    losses = rng.normal(size=cls.size) * 5 + 1e6
+    losses = np.random.default_rng(9).normal(size=cls.size) * 5 + 1e6
     key, E = lw.Key(3, lw.Role.LEARNER, 4), 3000
     noise = kernels.laplace_noise(len(cls.separator), E, np.uint64(3), 4).T.astype(float)
     if padding > 0:
@@ -422,7 +493,7 @@ def test_perturbed_leaders_minimise_the_perturbed_losses(cls, padding):
 
 @pytest.mark.parametrize("padding", [0.0, 0.4, 800.0])
 def test_perturbed_leaders_have_the_law_that_numpy_draws(padding):
-    losses, key, E = rng.normal(size=F.size) * 3, lw.Key(3, lw.Role.LEARNER, 4), 100_000
+    losses, key, E = np.random.default_rng(10).normal(size=F.size) * 3, lw.Key(3, lw.Role.LEARNER, 4), 100_000
     ours = np.bincount(F.perturbed_leaders(losses, 2.0, E, key, padding), minlength=F.size)
     plain = EnumerableClass.perturbed_leaders(F, losses, 2.0, E, key, padding)
     both = np.array([ours, np.bincount(plain, minlength=F.size)])
@@ -432,7 +503,7 @@ def test_perturbed_leaders_have_the_law_that_numpy_draws(padding):
 
 
 def test_the_number_of_threads_changes_nothing():
-    losses, key, E = rng.normal(size=F.size), lw.Key(1, lw.Role.LEARNER, 2), 15_000
+    losses, key, E = np.random.default_rng(10).normal(size=F.size), lw.Key(1, lw.Role.LEARNER, 2), 15_000
     assert E * len(F.separator) > BUSY  # or there would be one thread in any case
     alone, many = (F.perturbed_leaders(losses, 3.0, E, key, 70.0, threads) for threads in (1, 3))
     assert np.array_equal(alone, many)

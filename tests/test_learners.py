@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 import likewise as lw
 from games import Town, alike, count, drive, shifting_losses, two_people, two_people_class
 from likewise.errors import InvalidParameter, NotSupported
-from likewise.reduction import literal
+from likewise.reduction import literal, signed_weights
 
 TOWN = Town()
 KEY = lw.Key(0, lw.Role.LEARNER, 1)
@@ -123,6 +123,7 @@ HUGE = {
     "exponential weights": lambda T: lw.ExponentialWeights(THREE, T=T, k=2, penalty=MILLION),
     "exponential weights, costs": lambda T: lw.ExponentialWeights(THREE, T=T, k=2, costs=(MILLION, 1.0)),
     "hedge": lambda T: lw.Hedge(THREE, T=T, k=2, penalty=MILLION),
+    "hedge, anytime": lambda T: lw.AnytimeHedge(THREE, k=2, penalty=MILLION),
     "adahedge, fixed": lambda T: lw.AdaHedge(THREE, k=2, penalty=MILLION, costs=(MILLION, MILLION)),
     "adahedge, default": lambda T: lw.AdaHedge(THREE, k=2, T=T, alpha=0.1, costs=(MILLION, MILLION)),
     "adahedge, anytime": lambda T: lw.AdaHedge(THREE, k=2, alpha=0.1, costs=(MILLION, MILLION)),
@@ -168,6 +169,7 @@ def listed_stripes(m):
 
 OVER_CELLS = {
     "hedge": lambda F: lw.Hedge(F, T=120, k=3),
+    "hedge, anytime": lambda F: lw.AnytimeHedge(F, k=3, penalty=5.0),
     "adahedge, fixed": lambda F: lw.AdaHedge(F, k=3, penalty=5.0),
     "adahedge, default": lambda F: lw.AdaHedge(F, k=3, T=120, alpha=0.2),
     "adahedge, anytime": lambda F: lw.AdaHedge(F, k=3, alpha=0.2),
@@ -228,6 +230,7 @@ def test_the_papers_update_refuses_cells_by_name():
 ENUMERABLE = {
     "exponential weights": lambda F, k: lw.ExponentialWeights(F, T=60, k=k),
     "hedge": lambda F, k: lw.Hedge(F, T=60, k=k),
+    "hedge, anytime": lambda F, k: lw.AnytimeHedge(F, T=60, k=k, penalty=5.0),
     "adahedge, fixed": lambda F, k: lw.AdaHedge(F, T=60, k=k, penalty=5.0),
     "adahedge, default": lambda F, k: lw.AdaHedge(F, T=60, k=k, alpha=0.2),
     "adahedge, tilted": lambda F, k: lw.AdaHedge(F, T=60, k=k, penalty=lw.Tilted(0.1, floor=0.5)),
@@ -316,6 +319,81 @@ def test_costs_decide_what_the_best_constant_loses_at_most():
     for constant, loss in ((0, fn), (1, fp)):
         F = lw.FiniteClass([lambda X: X[:, 0] > 0.5], constants=[constant])
         assert lw.Hedge(F, T=60, k=4, costs=(fp, fn)).kappa == 4 * loss
+
+
+# Hedge at any time -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("T", [10, 100, 1000])
+@pytest.mark.parametrize("F", [CUTS, stripes(9)], ids=["thresholds", "cells"])
+def test_anytime_hedge_stays_under_its_bound_at_every_time_against_labels_that_contradict_it(F, T):
+    def hostile(moment):
+        people = TOWN.X[moment.key.generator().integers(len(TOWN.X), size=3)]
+        return people, (moment.policy.probability(people) < 0.5).astype(float)
+
+    learner = lw.AnytimeHedge(F, k=3, penalty=4.0)
+    t = lw.play(learner, lw.Adversary(hostile, k=3, sees_policy=True), lw.MetricAuditor(alike, alpha=0.05), T)
+    bound = learner.bound(0.05, T).lagrangian_regret
+    assert 0 < t.lagrangian_regret <= bound == learner.observed_bound(t.state)
+    assert bound == pytest.approx(1.5 * lw.Hedge(F, T=T, k=3, penalty=4.0).bound(0.05).lagrangian_regret)
+
+
+def test_in_its_last_round_anytime_hedge_plays_as_hedge_would():
+    anytime, hedge = lw.AnytimeHedge(LISTED, k=1, penalty=1.0), lw.Hedge(LISTED, T=8, k=1, penalty=1.0)
+    losses = np.random.default_rng(2).normal(size=LISTED.size)
+    state = hedge.init()._replace(rounds=7, losses=losses)
+    np.testing.assert_array_equal(anytime.act(state, KEY).weights, hedge.act(state, KEY).weights)
+    earlier = state._replace(rounds=3)
+    assert anytime.rate(4) > hedge.eta
+    np.testing.assert_allclose(anytime.act(earlier, KEY).weights, softmax(-anytime.rate(4) * losses))
+
+
+# Bounds: for how many rounds, and under delay -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ENUMERABLE)
+def test_a_bound_is_for_the_rounds_asked_for_and_never_beyond_the_horizon(name):
+    learner = ENUMERABLE[name](CUTS, 3)
+    whole = learner.bound(0.2)
+    if whole is None:
+        assert learner.bound(0.2, 30) is None
+        return
+    assert learner.bound(0.2, 60) == whole
+    half = learner.bound(0.2, T=30)
+    assert half.violations <= min(30, whole.violations)
+    assert half.lagrangian_regret <= whole.lagrangian_regret
+    with pytest.raises(InvalidParameter, match="`T` must be at most the learner's 60 rounds, got 61"):
+        learner.bound(0.2, 61)
+
+
+def test_without_a_horizon_a_bound_needs_the_number_of_rounds():
+    for learner in (lw.AdaHedge(CUTS, k=3, alpha=0.2), lw.AnytimeHedge(CUTS, k=3, penalty=5.0)):
+        assert learner.bound(0.2, 100).lagrangian_regret < learner.bound(0.2, 10**6).lagrangian_regret
+        with pytest.raises(InvalidParameter, match="`T` must be given"):
+            learner.bound(0.2)
+
+
+def test_only_adahedge_s_observed_bound_survives_delay():
+    survives = {name for name in ENUMERABLE if ENUMERABLE[name](CUTS, 3).bound_survives_delay}
+    assert survives == {"adahedge, fixed", "adahedge, default", "adahedge, tilted", "unconstrained"}
+
+
+@pytest.mark.parametrize("delay", [1, 7, 60])
+@pytest.mark.parametrize("name", ["adahedge, fixed", "adahedge, default", "adahedge, tilted"])
+def test_adahedge_s_observed_bound_holds_for_policies_that_are_late(name, delay):
+    """Regret charged to the policies that were deployed; everybody alike, labels that contradict what was shown."""
+    learner, rng = ENUMERABLE[name](CUTS, 3), np.random.default_rng(delay)
+    states, charged, total = [learner.init()], 0.0, np.zeros(CUTS.size)
+    for t in range(60):
+        rows = CUTS.encode(TOWN.X[rng.integers(len(TOWN.X), size=3)])
+        p = learner.act(states[max(0, t - delay)], KEY).at(rows)
+        high, low = int(p.argmax()), int(p.argmin())
+        reports = (lw.Report(high, low),) if p[high] - p[low] > 0.2 else ()
+        batch = lw.Batch(rows, (p < 0.5).astype(float), rows)
+        s = signed_weights(batch.y, reports, learner.penalty_at(states[-1]))
+        charged, total = charged + s @ p, total + CUTS.predict_rows(rows) @ s
+        states.append(learner.update(states[-1], lw.Round(batch, p, reports)))
+    assert 0 < charged - total.min() <= learner.observed_bound(states[-1]) + 1e-9
 
 
 # Refusals ----------------------------------------------------------------------------------------------------

@@ -104,16 +104,6 @@ def test_the_closed_form_is_the_best_fair_policy(game):
         assert lw.best_in_hindsight(t, games.alike, a).error == pytest.approx((1 - a) * 400)
 
 
-@pytest.mark.parametrize("rule", penalties.RULES)
-@pytest.mark.parametrize("game", [penalties.TWO, penalties.PAIRS])
-def test_the_compiled_loop_plays_as_play_does(game, rule):
-    twin = penalties.compared(game, rule, 1500)
-    assert twin.fused == twin.violations > 0
-    assert twin.fused_error == pytest.approx(twin.error, rel=1e-3)
-    assert penalties.same([twin], 1500).holds
-    assert not penalties.same([twin._replace(fused=2 * twin.fused)], 1500).holds
-
-
 def test_experiment_4_covers_a_million_rounds_and_experiment_1_thousands_of_plays():
     assert penalties.SIZES["full"].horizons[::2] == (10**3, 10**4, 10**5, 10**6)
     assert min(identity.SIZES[mode].plays for mode in ("quick", "full")) >= 2000

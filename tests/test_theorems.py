@@ -39,6 +39,8 @@ BOUNDED = {
     "exponential weights, unequal costs": (lw.ExponentialWeights(CUTS, costs=(0.5, 2.0), **SHORT), 0.5),
     "hedge": (lw.Hedge(CUTS, **SHORT), 0.5),
     "hedge over cells": (lw.Hedge(HALVES, **SHORT), 0.5),
+    "hedge, anytime": (lw.AnytimeHedge(CUTS, penalty=6.0, **SHORT), 0.5),
+    "hedge over cells, anytime": (lw.AnytimeHedge(HALVES, penalty=6.0, **SHORT), 0.5),
     "adahedge, fixed": (lw.AdaHedge(CUTS, penalty=10.0, **SHORT), 0.5),
     "adahedge, default": (lw.AdaHedge(CUTS, alpha=0.5, **SHORT), 0.5),
     "adahedge, unequal costs": (lw.AdaHedge(CUTS, alpha=0.5, costs=(0.5, 2.0), **SHORT), 0.5),

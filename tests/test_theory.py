@@ -288,6 +288,20 @@ def test_learning_rates_are_the_minimisers_of_their_proofs(T, k, C, N):
     assert spared == pytest.approx(5 * 0.01 / 8 * (B**2 - k**2))
 
 
+@pytest.mark.parametrize(("k", "C", "N"), [(1, 1.0, 2), (4, 6.0, 146), (4, 0.0, 2**64)])
+def test_anytime_hedge_adds_up_the_terms_of_its_proof(k, C, N):
+    """ln N/η_T + Σ_t η_t B²/8 at the rates that are played: at most the formula, and close to it for long plays."""
+    B = k + 2 * C
+    for T in (1, 10, 100_000):
+        rates = np.array([theory.hedge_rate(t, k, C, N) for t in range(1, T + 1)])
+        terms = math.log(N) / rates[-1] + (rates * B**2 / 8).sum()
+        assert terms <= theory.anytime_hedge_regret(T, k, C, N) * (1 + 1e-12)
+    assert terms == pytest.approx(theory.anytime_hedge_regret(T, k, C, N), rel=0.01)
+    bound = theory.anytime_hedge(T, k, C, N, alpha=0.5, kappa=k / 2)
+    assert bound.lagrangian_regret == bound.error_regret == theory.anytime_hedge_regret(T, k, C, N)
+    assert bound.violations == theory.violations_from_regret(bound.lagrangian_regret, T, C, 0.5, k / 2)
+
+
 @pytest.mark.parametrize(("T", "k", "C", "N"), SIZES)
 def test_noise_rates_are_the_minimisers_of_their_proofs(T, k, C, N):
     n, kappa, alpha, wide = 9, k / 2, 0.4, k + 2 * C

@@ -36,6 +36,7 @@ from likewise.hindsight import best_in_hindsight, frontier
 from likewise.hypotheses import Cells, EnumerableClass, EstimatorClass, FiniteClass, Thresholds
 from likewise.learners import (
     AdaHedge,
+    AnytimeHedge,
     ContextFTPL,
     ExponentialWeights,
     FollowTheLeader,
@@ -55,6 +56,7 @@ __all__ = [
     "SKIPPED",
     "AdaHedge",
     "Adversary",
+    "AnytimeHedge",
     "AskAuditor",
     "AuditorFacts",
     "AveragePolicy",

@@ -240,8 +240,18 @@ class Learner(Protocol):
         """C_t: what the reports of the coming round will weigh together."""
         ...
 
-    def bound(self, alpha: float) -> Bound | None:
-        """What the learner's theorem promises for these parameters; None where there is no theorem."""
+    def bound(self, alpha: float, T: int | None = None) -> Bound | None:
+        """What the learner's theorem promises over T rounds; None where there is no theorem.
+
+        By default T is the learner's own horizon, and it must not exceed that. A learner whose theorem holds at every T
+        answers for T rounds. One that is tuned for its horizon answers with the horizon's bound, which holds before it
+        too.
+        """
+        ...
+
+    @property
+    def bound_survives_delay(self) -> bool:
+        """Whether ``observed_bound`` also holds when rounds are learned late, each with the policy it was played by."""
         ...
 
     def observed_bound(self, state: Any) -> float | None:

@@ -7,7 +7,7 @@ import pytest
 from loans import loans
 
 import likewise as lw
-from likewise.service.stream.learner import AnytimeHedge, Deployed, Model
+from likewise.service.stream.learner import Deployed, Model
 from likewise.service.stream.settings import Feature
 
 JOBS = (Feature("score"), Feature("job", "category", ("nurse", "cook", "pilot")))
@@ -74,43 +74,6 @@ def test_versions_count_the_rounds_learned():
     deployed = model.deploy(model.learner.init())
     assert isinstance(deployed, Deployed)
     assert deployed.version == 0
-
-
-class TestAnytimeHedge:
-    """Hedge without a horizon."""
-
-    @pytest.mark.parametrize("T", [10, 100, 1000])
-    @pytest.mark.parametrize("kind", ["thresholds", "cells"])
-    def test_its_regret_stays_under_its_bound_at_every_time(self, T, kind):
-        rng = np.random.default_rng(T)
-        X = rng.random((60, 2))
-        F = lw.Thresholds.quantiles(X, cuts=4) if kind == "thresholds" else lw.Cells.grid(X, bins=3)
-        learner = AnytimeHedge(F, k=3, penalty=4.0)
-
-        def hostile(moment):
-            chosen = X[rng.integers(60, size=3)]
-            shown = moment.policy.probability(chosen)
-            return lw.Batch(F.encode(chosen), (shown < 0.5).astype(float), chosen)
-
-        environment = lw.Adversary(hostile, k=3, sees_policy=True)
-        auditor = lw.MetricAuditor(lambda view: np.abs(view[:, 1, None] - view[:, 1]), alpha=0.05)
-        play = lw.play(learner, environment, auditor, T=T)
-        bound = learner.bound(0.05, T=T).lagrangian_regret
-        assert 0 < play.lagrangian_regret <= bound == learner.observed_bound(play.state)
-        assert bound == pytest.approx(1.5 * lw.Hedge(F, T=T, k=3, penalty=4.0).bound(0.05).lagrangian_regret)
-
-    def test_in_its_last_round_it_plays_as_hedge_would(self):
-        F = lw.Thresholds([[0.5]])
-        anytime, hedge = AnytimeHedge(F, k=1, penalty=1.0), lw.Hedge(F, T=8, k=1, penalty=1.0)
-        state = hedge.init()._replace(rounds=7, losses=np.array([1.0, -1.0, 2.0, 0.5]))
-        key = lw.Key(0, lw.Role.LEARNER, 8)
-        np.testing.assert_array_equal(anytime.act(state, key).weights, hedge.act(state, key).weights)
-
-    def test_it_passes_the_conformance_suite(self):
-        X = np.random.default_rng(0).random((30, 2))
-        people = lw.IID(X, (X[:, 0] > 0.5).astype(float), k=3)
-        learner = AnytimeHedge(lw.Thresholds.quantiles(X, cuts=3), k=3, penalty=4.0)
-        assert lw.checks.check_learner(learner, people, lw.MetricAuditor("cityblock", alpha=0.05))
 
 
 def test_people_are_encoded_as_the_class_encodes_them():

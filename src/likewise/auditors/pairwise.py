@@ -7,7 +7,6 @@ is above α, and is reported already above α − margin. Distances are non-nega
 from __future__ import annotations
 
 import itertools
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise import kernels
 from likewise.errors import InvalidParameter, require, require_number
 from likewise.facts import AuditorFacts, all_known
-from likewise.hypotheses.geometry import kernels
 from likewise.protocol import Batch, Distance, Floats, Key, Report
 
 CHOICES = ("worst", "first", "random")
@@ -124,7 +123,8 @@ class NamedMetric:
     def parameters(self, width: int) -> tuple[int, Floats, Floats]:
         """The metric's number, weights and inverse covariance, as the kernels take them."""
         given = self.VI.shape[0] if self.__name__ == "mahalanobis" else width if self.w is None else len(self.w)
-        require(given == width, "view", f"have {given} columns, as the metric's options do", width)
+        if given != width:
+            raise InvalidParameter(f"`view` must have {given} columns, as the metric's options do, got {width}.")
         if self.w is None and len(self._equal) != width:
             self._equal = np.ones(width)
         return self.number, self._equal if self.w is None else self.w, self.VI
@@ -132,7 +132,7 @@ class NamedMetric:
     def __call__(self, view: Any) -> Floats:
         """(k, k) distances."""
         points = as_points(view)
-        return np.asarray(kernels().distances(points, *self.parameters(points.shape[1])))
+        return np.asarray(kernels.distances(points, *self.parameters(points.shape[1])))
 
 
 def as_points(view: Any) -> Floats:
@@ -141,7 +141,7 @@ def as_points(view: Any) -> Floats:
         points = np.ascontiguousarray(view, dtype=float)
     except (TypeError, ValueError):
         raise InvalidParameter("`view` must hold numbers only for a named metric, got text; use codes.") from None
-    return points.reshape(len(points), -1)
+    return points if points.ndim == 2 else points.reshape(len(points), -1)
 
 
 def named_metric(name: str, **options: Any) -> Distance:
@@ -211,21 +211,19 @@ class MetricAuditor(PairwiseAuditor):
     def audit(self, batch: Batch, probabilities: Floats, key: Key) -> Report | None:
         """As any auditor that judges every pair; a metric with a compiled loop compares only where it must."""
         distance = self.distance
-        # Nobody has to load the compiler just to compare a few people by a distance of their own.
-        compiled = kernels() if isinstance(distance, NamedMetric) else sys.modules.get("likewise.kernels")
-        if compiled is None or self.choose == "random":
+        if self.choose == "random":
             return super().audit(batch, probabilities, key)
         if isinstance(distance, NamedMetric):
             view = as_points(batch.view)
             metric = distance.parameters(view.shape[1])
-            favoured, disfavoured, excess = compiled.audit(view, probabilities, *metric, self.level, self._choice)
+            favoured, disfavoured, excess = kernels.audit(view, probabilities, *metric, self.level, self._choice)
             if favoured == -2:
                 raise InvalidParameter("`view` must have no missing values for a named metric, got NaN.")
         else:
-            if compiled.spread(probabilities) <= self.level:
+            if kernels.spread(probabilities) <= self.level:
                 return None
             apart = _shaped(distance(batch.view), len(probabilities))
-            favoured, disfavoured, excess = compiled.chosen_pair(apart, probabilities, self.level, self._choice)
+            favoured, disfavoured, excess = kernels.chosen_pair(apart, probabilities, self.level, self._choice)
             if favoured == -2:
                 _refuse_negative(apart)
         return None if favoured < 0 else Report(favoured, disfavoured, violates=excess > self.alpha)

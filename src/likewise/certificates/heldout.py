@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from likewise import theory
+from likewise import kernels, theory
 from likewise.auditors import NamedMetric, as_points, named_metric
 from likewise.errors import InvalidParameter, require
-from likewise.hypotheses.geometry import kernels
 from likewise.protocol import Distance, Floats
 from likewise.wording import at_least, at_most
 
@@ -151,7 +150,7 @@ def _all_pairs_compiled(chances: Floats, view: Any, metric: NamedMetric, alpha: 
     # The first people are compared with the most others: many short stretches keep all cores busy to the end.
     starts = np.linspace(0, len(order), 16 * cores + 1).astype(int)
     with ThreadPoolExecutor(cores) as pool:
-        yield from pool.map(lambda a, b: int(kernels().count_violations(*arguments, a, b)), starts[:-1], starts[1:])
+        yield from pool.map(lambda a, b: int(kernels.count_violations(*arguments, a, b)), starts[:-1], starts[1:])
 
 
 def _sampled(

@@ -15,7 +15,6 @@ from likewise.figures.replay import moments, states
 from likewise.game import Transcript
 from likewise.hindsight import Hindsight
 from likewise.hypotheses import EnumerableClass
-from likewise.learners import AdaHedge
 from likewise.protocol import Floats, Learner
 from likewise.reduction import base_error
 from likewise.theory import Bound, violations_limit
@@ -121,9 +120,7 @@ def promise(transcript: Transcript, learner: Learner | None) -> Bound | None:
     if learner is None or t.first != 1 or learner.T not in (None, t.rounds):
         return None
     try:
-        if isinstance(learner, AdaHedge) and learner.T is None:  # its theorem holds at every number of rounds
-            return learner.bound(t.level, T=t.rounds)
-        return learner.bound(t.level)
+        return learner.bound(t.level, t.rounds)
     except InvalidParameter:  # a level of 0, no constant hypothesis, no largest batch: the theorem has no number then
         return None
 

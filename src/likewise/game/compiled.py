@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from likewise import kernels
 from likewise.game.recorder import Recorder
 from likewise.game.transcript import Transcript
+from likewise.hypotheses.thresholds import FEW
 from likewise.policies import AveragePolicy
 from likewise.protocol import Auditor, Batch, Environment, Floats, Key, Learner, Role, Rows
 
@@ -37,23 +39,19 @@ class CompiledPlay:
     @classmethod
     def of(cls, learner: Learner, people: Environment, auditor: Auditor) -> CompiledPlay | None:
         """The compiled play of these parts; None unless each of them has a compiled form and keeps to it."""
-        first = _form(learner.hypotheses, "losses", "probability", "added", "log_updated", "mix_gap", "adahedge")
+        first = _form(learner.hypotheses, "losses", "probability", "added", "mix_gap", "shrunk")
         rule = _form(learner, "init", "act", "update", "penalty_at")
         population = _form(people, "batch", "draws")
-        if first is None or rule is None or population is None or (people.k or 65) > 64:
+        if first is None or rule is None or population is None or people.k is None or people.k > FEW:
             return None
         metric = _form(auditor, "audit", "excess", width=population[2].shape[1])
         if metric is None:
             return None
-        from likewise import kernels
-
         kind = getattr(kernels, rule[0])
         return cls(learner, people, first, kind, np.array(rule[1]), population, metric)
 
     def play(self, record: Recorder, state: Any, T: int, seed: int, chunks: Iterable[range]) -> Transcript:
         """T rounds from ``state`` on, onto the record."""
-        from likewise import kernels
-
         k, begins, fresh = self.environment.k or 0, state.rounds + 1, type(state)
         shown, pairs = np.empty((T, k)), np.empty((T, 2), dtype=np.intp)
         violates, penalties = np.empty(T, dtype=np.int8), np.empty(T)
@@ -66,10 +64,9 @@ class CompiledPlay:
         numbers = np.array(state.losses if numbers is None else numbers)
         delta, reports, done = getattr(state, "delta", 0.0), state.reports, state.rounds
         log_size = float(self.learner.hypotheses.log_size)
-        play_rounds: Any = kernels.play_rounds
         for part in chunks:
             now = slice(part.start, part.stop)
-            numbers, weights, delta, reports, done = play_rounds(
+            delta, reports, done = kernels.play_rounds(
                 self.kind, self.knobs, np.array(self.learner.costs, dtype=float), log_size, self.first,
                 rows, y, view, draws[now], *metric, alpha, level, choose,
                 numbers, weights, delta, reports, done, average,

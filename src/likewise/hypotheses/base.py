@@ -1,31 +1,36 @@
 """What every class of hypotheses with coordinates shares: blocks of perturbations, and reading people.
 
-An *enumerable* class knows its weights' geometry and answers, vectorised, the four questions that learners ask:
-predictions, π(x) for a weight vector, Σ_i s_i f(x_i) for all f at once, and the minimisers for E perturbations
-at once. Subclasses supply ``encode``, ``losses``, ``probability`` and ``predict_rows``.
+An *enumerable* class knows its weights' geometry and answers, vectorised, what learners ask; it knows no learner:
+
+    predict_rows(rows)            f(x) for every f
+    probability(p, rows)          π(x) for a weight vector p
+    losses(rows, s)               Σ_i s_i f(x_i) for every f at once
+    added(L, rows, s)             L + Σ_i s_i f(x_i)
+    mix_gap(p, before, after, …)  what p loses in a round beyond the mix loss
+    shrunk(log w, rows, s, …)     log weights, each w_f multiplied by 1 − rate (base + Σ_i s_i f(x_i))
+    minimisers(L, rows, s)        the minimisers of E perturbations at once
+
+Subclasses supply ``encode``, ``losses``, ``probability`` and ``predict_rows``. The others follow from these; a class
+that knows a faster way has its own.
 """
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import InvalidParameter, require
 from likewise.hypotheses.geometry import Cube, Geometry
-from likewise.protocol import Floats, Key, Round, Rows
-from likewise.reduction import base_error, signed_weights
+from likewise.protocol import Floats, Key, Rows
 from likewise.theory import ROUNDING
 
 BLOCK_ENTRIES = 4_000_000
 """Perturbed losses are minimised in blocks of about this many numbers (32 MB)."""
 LISTABLE = 2**20
 """Classes larger than this are not written out hypothesis by hypothesis."""
-Costs: TypeAlias = tuple[float, float]
-"""What a false positive and a false negative cost."""
 
 
 class EnumerableClass(ABC):
@@ -77,45 +82,27 @@ class EnumerableClass(ABC):
         """losses + Σ_i s_i f(x_i)."""
         return losses + self.losses(rows, s)
 
-    def log_updated(self, log_weights: Floats, round: Round, C: float, costs: Costs, rate: float) -> Floats:
-        """log p_f + ln(1 − rate · m_f), m_f = Err(f, R_C(z)) of the round: the paper's update."""
-        rows, y, _ = round.batch
-        s = signed_weights(y, round.reports, C, costs)
-        return log_weights + np.log1p(-rate * (base_error(y, costs) + C + self.losses(rows, s)))
-
-    def adahedge(
-        self, weights: Floats, losses: Floats, delta: float, round: Round, C: float, costs: Costs, least: float
-    ) -> tuple[Floats, Floats, float]:
-        """One step of AdaHedge: Δ grows by the round's mix gap, or to ``least``; then the new losses and weights."""
-        s = signed_weights(round.batch.y, round.reports, C, costs)
-        lost = self.losses(round.batch.rows, s)
-        if self.log_size > 0:
-            eta = self.log_size / delta if delta > 0 else math.inf
-            delta = max(delta + self._mix_gap(weights, losses, lost, s, round.probabilities, eta), least)
-        losses = losses + lost
-        return losses, self.adahedge_weights(losses, delta), delta
-
-    def adahedge_weights(self, losses: Floats, delta: float) -> Floats:
-        """p ∝ exp(−(ln N/Δ) L); while Δ = 0 everything is tied and the leaders share the weight."""
-        if delta > 0:
-            return self.geometry.gibbs(losses, self.log_size / delta)
-        return self.geometry.leaders(losses)
-
     def mix_gap(
-        self, weights: Floats, losses: Floats, rows: Rows, s: Floats, probabilities: Floats, eta: float
+        self,
+        weights: Floats,
+        before: Floats,
+        after: Floats,
+        rows: Rows,
+        s: Floats,
+        probabilities: Floats,
+        eta: float,
     ) -> float:
-        """δ ≥ 0: p·ℓ less the mix loss of the round, 0 where it is only rounding.
+        """δ = p·ℓ − (φ_η(after) − φ_η(before)) ≥ 0: the loss of a round less its mix loss; 0 if it is only rounding.
 
-        ``losses`` are the cumulative ones before the round; p·ℓ = Σ_i s_i π(x_i) is read off the probabilities.
+        ``before`` and ``after`` are the cumulative losses around the round and ``weights`` is p ∝ exp(−η before).
+        p·ℓ = Σ_i s_i π(x_i) is read off the probabilities.
         """
-        return self._mix_gap(weights, losses, self.losses(rows, s), s, probabilities, eta)
+        energy = self.geometry.free_energy
+        return beyond_rounding(float(s @ probabilities) - (energy(after, eta) - energy(before, eta)), s)
 
-    def _mix_gap(
-        self, weights: Floats, losses: Floats, lost: Floats, s: Floats, probabilities: Floats, eta: float
-    ) -> float:
-        """As ``mix_gap``, for a round whose losses are known."""
-        gap = self.geometry.mix_gap(weights, losses, lost, float(s @ probabilities), eta)
-        return gap if gap > ROUNDING * float(np.abs(s).sum()) else 0.0
+    def shrunk(self, log_weights: Floats, rows: Rows, s: Floats, base: float, rate: float) -> Floats:
+        """log w_f + ln(1 − rate (base + Σ_i s_i f(x_i))): every weight shrinks with the hypothesis's loss."""
+        return log_weights + np.log1p(-rate * (base + self.losses(rows, s)))
 
     def predict(self, X: Any) -> NDArray[np.uint8]:
         """The (N, people) matrix of f(x), 0 or 1."""
@@ -152,6 +139,11 @@ class EnumerableClass(ABC):
                 f"This class holds 2^{self.size.bit_length() - 1} hypotheses or more and is never listed; "
                 f"`predict` lists at most {LISTABLE}."
             )
+
+
+def beyond_rounding(gap: float, s: Floats) -> float:
+    """A mix gap, or 0 where it is no more than rounding of the round's weight."""
+    return gap if gap > ROUNDING * float(np.abs(s).sum()) else 0.0
 
 
 def laplace_noise(key: Key, E: int, n: int, padding: float) -> Floats:

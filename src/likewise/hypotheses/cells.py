@@ -7,6 +7,7 @@ m = 64 is a class of 18 quintillion hypotheses at the cost of a table look-up.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, cast
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import InvalidParameter, require
-from likewise.hypotheses.base import EnumerableClass, binned_sums, columns_of, quantile_cuts
+from likewise.hypotheses.base import EnumerableClass, beyond_rounding, binned_sums, columns_of, quantile_cuts
 from likewise.hypotheses.fingerprint import check_models, fingerprint
 from likewise.hypotheses.geometry import Cube
 from likewise.protocol import Floats, Rows
@@ -91,6 +92,28 @@ class Cells(EnumerableClass):
     def probability(self, weights: Floats, rows: Rows) -> Floats:
         """π(x): the probability of the person's cell."""
         return np.asarray(weights[rows])
+
+    def mix_gap(
+        self,
+        weights: Floats,
+        before: Floats,
+        after: Floats,
+        rows: Rows,
+        s: Floats,
+        probabilities: Floats,
+        eta: float,
+    ) -> float:
+        """δ = Σ_c q_c S_c + (1/η) Σ_c ln(1 − q_c + q_c exp(−η S_c)): only cells with people in the round count."""
+        lost, mean = self.losses(rows, s), float(s @ probabilities)
+        if math.isinf(eta):
+            return beyond_rounding(mean - self.geometry.minimum(lost), s)
+        used = np.flatnonzero(lost)
+        S, q = lost[used], weights[used]
+        # Written for the label that the round asks for, so that exponents are never positive.
+        shrunk = np.where(S > 0, q, 1.0 - q) * np.expm1(-eta * np.abs(S))
+        if shrunk.min(initial=0.0) <= -1.0 + 1e-9:  # a cell loses all of its weight, and the logarithm its digits
+            return super().mix_gap(weights, before, after, rows, s, probabilities, eta)
+        return beyond_rounding(mean - float(np.minimum(S, 0.0).sum()) + float(np.log1p(shrunk).sum()) / eta, s)
 
     def predict_rows(self, rows: Rows) -> NDArray[np.uint8]:
         """(2^m, people); hypothesis h labels cell c with the c-th bit of h."""

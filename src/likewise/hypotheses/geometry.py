@@ -19,13 +19,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache, cached_property
-from importlib import import_module
-from types import ModuleType
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise import kernels
 from likewise.protocol import Floats
 
 
@@ -56,26 +55,25 @@ class Simplex:
 
     def leaders(self, losses: Floats) -> Floats:
         """Equal weight on every minimiser."""
-        return np.asarray(kernels().leaders(losses))
+        weights = np.empty(self.dim)
+        kernels.leaders(losses, weights)
+        return weights
 
     def gibbs(self, losses: Floats, eta: float) -> Floats:
         """p_f ∝ exp(−η L_f), shifted by the smallest loss so that nothing overflows. η may be negative."""
-        found: Floats = kernels().gibbs(losses, eta)
-        return found
+        weights = np.empty(self.dim)
+        kernels.gibbs(losses, eta, weights)
+        return weights
 
     def free_energy(self, losses: Floats, eta: float) -> float:
         """φ_η(L) = −(1/η) ln mean exp(−η L)."""
         if math.isinf(eta):
             return float(losses.min())
-        return float(kernels().free_energy(losses, eta))
-
-    def mix_gap(self, weights: Floats, before: Floats, losses: Floats, mean: float, eta: float) -> float:
-        """δ = p·ℓ + (1/η) ln Σ_f p_f exp(−η ℓ_f), as a difference of free energies; ``mean`` is p·ℓ."""
-        return mean - (self.free_energy(before + losses, eta) - self.free_energy(before, eta))
+        return float(kernels.free_energy(losses, eta))
 
     def accumulate(self, total: Floats, weights: Floats) -> None:
         """total += weights: in a long play, a good part of a round's work."""
-        kernels().accumulate(total, weights)
+        kernels.accumulate(total, weights)
 
     def minimisers(self, losses: Floats) -> NDArray[np.intp]:
         """The first minimiser for each row of (E, N) losses."""
@@ -123,18 +121,6 @@ class Cube:
             return self.minimum(losses)
         return float(-(np.logaddexp(0.0, -eta * losses) - math.log(2.0)).sum() / eta)
 
-    def mix_gap(self, weights: Floats, before: Floats, losses: Floats, mean: float, eta: float) -> float:
-        """δ = Σ_c q_c s_c + (1/η) Σ_c ln(1 − q_c + q_c exp(−η s_c)): only cells with people in the round count."""
-        if math.isinf(eta):
-            return mean - self.minimum(losses)
-        used = np.flatnonzero(losses)
-        s, q = losses[used], weights[used]
-        # Written for the label that the round asks for, so that exponents are never positive.
-        shrunk = np.where(s > 0, q, 1.0 - q) * np.expm1(-eta * np.abs(s))
-        if shrunk.min(initial=0.0) <= -1.0 + 1e-9:
-            return mean - (self.free_energy(before + losses, eta) - self.free_energy(before, eta))
-        return mean - float(np.minimum(s, 0.0).sum()) + float(np.log1p(shrunk).sum()) / eta
-
     def accumulate(self, total: Floats, weights: Floats) -> None:
         """total += weights."""
         total += weights
@@ -149,9 +135,3 @@ class Cube:
 
 
 Geometry = Simplex | Cube
-
-
-@cache
-def kernels() -> ModuleType:
-    """The compiled loops, loaded by who needs them: cells never do."""
-    return import_module("likewise.kernels")

@@ -18,16 +18,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise import kernels
 from likewise.errors import InvalidParameter, require, require_whole
-from likewise.hypotheses.base import Costs, EnumerableClass, binned_sums, columns_of, quantile_cuts
+from likewise.hypotheses.base import EnumerableClass, binned_sums, columns_of, quantile_cuts
 from likewise.hypotheses.fingerprint import check_models, fingerprint
-from likewise.hypotheses.geometry import Simplex, kernels
-from likewise.protocol import Floats, Key, Round, Rows
+from likewise.hypotheses.geometry import Simplex
+from likewise.protocol import Floats, Key, Rows
 
 BUSY = 400_000
 """Random numbers in a round from which on threads pay."""
 FEW = 64
-"""Up to so many people a batch goes through the compiled loops, which sort it by hand."""
+"""A batch of up to this many people goes through the compiled loops, which sort it by insertion."""
 
 
 class Thresholds(EnumerableClass):
@@ -114,39 +115,33 @@ class Thresholds(EnumerableClass):
         """losses + Σ_i s_i f(x_i), in one pass."""
         if len(rows) > FEW:
             return super().added(losses, rows, s)
-        found: Floats = kernels().threshold_added(losses, rows, s, self.first)
-        return found
+        after = np.empty(len(losses))
+        kernels.threshold_added(losses, rows, s, self.first, after)
+        return after
 
-    def log_updated(self, log_weights: Floats, round: Round, C: float, costs: Costs, rate: float) -> Floats:
-        """The paper's update, with one logarithm per step between the people."""
-        rows, y, _ = round.batch
-        if len(rows) > FEW or len(round.reports) > 1:
-            return super().log_updated(log_weights, round, C, costs, rate)
-        found: Floats = kernels().threshold_log_updated(
-            log_weights, rows, y, *_pair(round), C, float(costs[0]), float(costs[1]), rate, self.first
-        )
-        return found
-
-    def adahedge(
-        self, weights: Floats, losses: Floats, delta: float, round: Round, C: float, costs: Costs, least: float
-    ) -> tuple[Floats, Floats, float]:
-        """One step of AdaHedge, in one compiled loop."""
-        rows, y, _ = round.batch
-        if len(rows) > FEW or len(round.reports) > 1:
-            return super().adahedge(weights, losses, delta, round, C, costs, least)
-        step: tuple[Floats, Floats, float] = kernels().threshold_adahedge(
-            weights, losses, delta, rows, y, *_pair(round), C, float(costs[0]), float(costs[1]), round.probabilities,
-            self.geometry.log_size, least, self.first,
-        )  # fmt: skip
-        return step
+    def shrunk(self, log_weights: Floats, rows: Rows, s: Floats, base: float, rate: float) -> Floats:
+        """log w_f + ln(1 − rate (base + Σ_i s_i f(x_i))), with one logarithm per step between the people."""
+        if len(rows) > FEW:
+            return super().shrunk(log_weights, rows, s, base, rate)
+        after = np.empty(len(log_weights))
+        kernels.threshold_shrunk(log_weights, rows, s, base, rate, self.first, after)
+        return after
 
     def mix_gap(
-        self, weights: Floats, losses: Floats, rows: Rows, s: Floats, probabilities: Floats, eta: float
+        self,
+        weights: Floats,
+        before: Floats,
+        after: Floats,
+        rows: Rows,
+        s: Floats,
+        probabilities: Floats,
+        eta: float,
     ) -> float:
         """δ, with one exponential per step between the people."""
         if len(rows) > FEW:
-            return super().mix_gap(weights, losses, rows, s, probabilities, eta)
-        return float(kernels().threshold_mix_gap(weights, losses, rows, s, probabilities, eta, self.first))
+            return super().mix_gap(weights, before, after, rows, s, probabilities, eta)
+        gap: float = kernels.threshold_mix_gap(weights, before, rows, s, probabilities, eta, self.first)
+        return gap
 
     def perturbed_leaders(
         self, losses: Floats, scale: float, E: int, key: Key, padding: float, threads: int | None = None
@@ -156,14 +151,14 @@ class Thresholds(EnumerableClass):
         The noise is in single precision: hypotheses whose perturbed losses are within 10^−5 noise scales of each other
         may change places.
         """
-        leaders, lanes = np.empty(E, dtype=np.intp), kernels().LANES
+        leaders, lanes = np.empty(E, dtype=np.intp), kernels.LANES
         threads = (os.cpu_count() or 1) if threads is None else threads
         if E * len(self._real) < BUSY:
             threads = 1
         width = lanes * math.ceil(E / threads / lanes)
 
         def draw(start: int) -> None:
-            kernels().threshold_perturbed_leaders(
+            kernels.threshold_perturbed_leaders(
                 losses, scale, np.uint64(key.seed), key.t, padding, self.first, start, leaders[start : start + width]
             )
 
@@ -186,8 +181,9 @@ class Thresholds(EnumerableClass):
     def probability(self, weights: Floats, rows: Rows) -> Floats:
         """π(x), by prefix sums of the weights along the cuts."""
         if len(rows) <= FEW:
-            found: Floats = kernels().threshold_probability(weights, rows, self.first)
-            return found
+            probabilities = np.empty(len(rows))
+            kernels.threshold_probability(weights, rows, self.first, probabilities)
+            return probabilities
         half = len(self._real)
         step = np.zeros((2, len(self.cuts) * (self._width - 1)))
         step[:, self._real] = weights[2:].reshape(2, half)
@@ -265,11 +261,6 @@ def score(model: Any, X: Any) -> Floats:
             f"got shape {values.shape} from {type(model).__name__}{' with NaN' if np.isnan(values).any() else ''}."
         )
     return values
-
-
-def _pair(round: Round) -> tuple[int, int]:
-    """The reported pair, as the kernels know it: −1 without a report. They know no second one."""
-    return round.reports[0][:2] if round.reports else (-1, -1)
 
 
 @cache

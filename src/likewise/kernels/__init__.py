@@ -1,81 +1,71 @@
 """The compiled inner loops (numba), nothing else.
 
 Every function here is plain arithmetic on arrays that somebody else owns and explains; each has a NumPy twin in the
-tests. A loop called from Python and the same loop inside ``play_rounds`` give the same bits, because no sum may be
-reassociated: that is why a compiled play and the readable loop agree exactly.
+tests. Where weights, losses or probabilities are the answer, the caller gives the array for them: making one costs
+numba more than the work of a round. A loop called from Python and the same loop inside ``play_rounds`` give the same
+bits, because no sum may be reassociated: that is why a compiled play and the readable loop agree exactly.
+
+``likewise.kernels`` itself imports no numba, which would take most of the time of ``import likewise``: a loop's file is
+loaded when the first of its names is asked for (PEP 562), and its names are plain attributes from then on.
 
 A file calls no loop of another one: numba's cache on disk notices a change of the file that a loop stands in, but not
-of a loop that it calls from elsewhere.
+of a loop that it calls from elsewhere. A loop elsewhere that calls these is cached only if its key in that cache holds
+a checksum of their file, as in ``likewise.experiments.reproduce.pairs``.
 """
 
-from likewise.kernels.counting import count_violations
-from likewise.kernels.metrics import CHEBYSHEV, CITYBLOCK, EUCLIDEAN, MAHALANOBIS, SQEUCLIDEAN
-from likewise.kernels.noise import LANES, laplace_noise, padding_noise, philox_key, threshold_perturbed_leaders
-from likewise.kernels.play import (
-    ADAHEDGE_FIXED,
-    ADAHEDGE_SCHEDULED,
-    ADAHEDGE_TILTED,
-    EXPONENTIAL_WEIGHTS,
-    FIRST,
-    HEDGE,
-    WORST,
-    accumulate,
-    audit,
-    chosen_pair,
-    distance,
-    distances,
-    exp,
-    expm1,
-    free_energy,
-    gibbs,
-    leaders,
-    play_pairs,
-    play_rounds,
-    signed_weights,
-    spread,
-    threshold_adahedge,
-    threshold_added,
-    threshold_log_updated,
-    threshold_mix_gap,
-    threshold_probability,
-)
+from __future__ import annotations
 
-__all__ = [
-    "ADAHEDGE_FIXED",
-    "ADAHEDGE_SCHEDULED",
-    "ADAHEDGE_TILTED",
-    "CHEBYSHEV",
-    "CITYBLOCK",
-    "EUCLIDEAN",
-    "EXPONENTIAL_WEIGHTS",
-    "FIRST",
-    "HEDGE",
-    "LANES",
-    "MAHALANOBIS",
-    "SQEUCLIDEAN",
-    "WORST",
-    "accumulate",
-    "audit",
-    "chosen_pair",
-    "count_violations",
-    "distance",
-    "distances",
-    "exp",
-    "expm1",
-    "free_energy",
-    "gibbs",
-    "laplace_noise",
-    "leaders",
-    "padding_noise",
-    "philox_key",
-    "play_pairs",
-    "play_rounds",
-    "signed_weights",
-    "spread",
-    "threshold_adahedge",
-    "threshold_added",
-    "threshold_log_updated",
-    "threshold_mix_gap",
-    "threshold_perturbed_leaders",
-    "threshold_probability",
-]
+from importlib import import_module
+from typing import Any
+
+from likewise.kernels.metrics import CHEBYSHEV, CITYBLOCK, EUCLIDEAN, MAHALANOBIS, SQEUCLIDEAN
+
+FILES = {
+    "counting": ("count_violations",),
+    "noise": ("LANES", "laplace_noise", "padding_noise", "philox_key", "threshold_perturbed_leaders"),
+    "play": (
+        "ADAHEDGE_FIXED",
+        "ADAHEDGE_SCHEDULED",
+        "ADAHEDGE_TILTED",
+        "EXPONENTIAL_WEIGHTS",
+        "FIRST",
+        "HEDGE",
+        "WORST",
+        "accumulate",
+        "audit",
+        "chosen_pair",
+        "distance",
+        "distances",
+        "exp",
+        "expm1",
+        "free_energy",
+        "gibbs",
+        "leaders",
+        "minimum",
+        "penalty",
+        "play_rounds",
+        "raised",
+        "signed_weights",
+        "spread",
+        "threshold_added",
+        "threshold_mix_gap",
+        "threshold_probability",
+        "threshold_shrunk",
+    ),
+}
+"""What each file offers."""
+_FILE_OF = {name: file for file, names in FILES.items() for name in names}
+__all__ = ["CHEBYSHEV", "CITYBLOCK", "EUCLIDEAN", "MAHALANOBIS", "SQEUCLIDEAN", *_FILE_OF]
+
+
+def __getattr__(name: str) -> Any:
+    """A loop, or a constant beside it; loads its file, compiled before or now, with all that the file offers."""
+    if name not in _FILE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    file = import_module(f"{__name__}.{_FILE_OF[name]}")
+    globals().update({offered: getattr(file, offered) for offered in FILES[_FILE_OF[name]]})
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

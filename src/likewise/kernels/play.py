@@ -61,7 +61,7 @@ def expm1(x):
 
 
 @njit
-def _minimum(values):
+def minimum(values):
     """The smallest, by four interleaved parts."""
     a, b, c, d = values[0], values[0], values[0], values[0]
     whole = len(values) // 4 * 4
@@ -100,10 +100,9 @@ def _sum(values):
 
 
 @njit(cache=True, error_model="numpy")
-def gibbs(losses, eta):
+def gibbs(losses, eta, weights):
     """p_f ∝ exp(−η L_f), shifted by the smallest η L_f so that nothing overflows; log weights are losses at η = −1."""
-    low = _minimum(losses) if eta >= 0 else _maximum(losses)
-    weights = np.empty(len(losses))
+    low = minimum(losses) if eta >= 0 else _maximum(losses)
     for i in range(len(losses)):
         exponent = -eta * (losses[i] - low)
         # Hopeless hypotheses get no weight at all: numbers near 1e-308 would slow every later pass down.
@@ -112,7 +111,6 @@ def gibbs(losses, eta):
     share = 1.0 / _sum(weights)
     for i in range(len(losses)):
         weights[i] *= share
-    return weights
 
 
 @njit(cache=True)
@@ -125,7 +123,7 @@ def accumulate(total, weights):
 @njit(cache=True)
 def free_energy(losses, eta):
     """−(1/η) ln mean exp(−η L)."""
-    low = _minimum(losses)
+    low = minimum(losses)
     total = 0.0
     for i in range(len(losses)):
         total += math.exp(-eta * (losses[i] - low))
@@ -133,18 +131,15 @@ def free_energy(losses, eta):
 
 
 @njit(cache=True)
-def leaders(losses):
+def leaders(losses, weights):
     """Equal weight on every minimiser."""
-    low = _minimum(losses)
-    weights = np.zeros(len(losses))
+    low = minimum(losses)
     count = 0
     for i in range(len(losses)):
         if losses[i] == low:
             count += 1
     for i in range(len(losses)):
-        if losses[i] == low:
-            weights[i] = 1.0 / count
-    return weights
+        weights[i] = 1.0 / count if losses[i] == low else 0.0
 
 
 # Thresholds -------------------------------------------------------------------------------------------------
@@ -207,10 +202,9 @@ def _shift(out, values, start, stop, amount):
 
 
 @njit(cache=True)
-def threshold_added(losses, rows, s, first):
-    """losses + Σ_i s_i f(x_i) for every f, in one pass along the cuts of each column."""
+def threshold_added(losses, rows, s, first, out):
+    """losses + Σ_i s_i f(x_i) for every f, in one pass along the cuts of each column; ``out`` may be ``losses``."""
     M = first[-1]
-    out = np.empty(len(losses))
     total = _total(s)
     out[0] = losses[0]
     out[1] = losses[1] + total
@@ -228,20 +222,15 @@ def threshold_added(losses, rows, s, first):
             missed += stopped[c]
             new_over[c] = over[c] + (total - missed)
             new_under[c] = under[c] + missed
-    return out
 
 
 @njit(cache=True)
-def threshold_log_updated(log_weights, rows, y, favoured, disfavoured, C, false_positive, false_negative, rate, first):
-    """log p_f + ln(1 − rate · m_f), m_f = base + Σ_i s_i f(x_i): one logarithm per step, not per hypothesis."""
-    s = signed_weights(y, favoured, disfavoured, C, false_positive, false_negative)
-    base = 0.0
-    for i in range(len(y)):
-        if y[i] == 1.0:
-            base += 1.0
-    base = false_negative * base + C
+def threshold_shrunk(log_weights, rows, s, base, rate, first, out):
+    """log w_f + ln(1 − rate (base + Σ_i s_i f(x_i))): one logarithm per step, not per hypothesis.
+
+    ``out`` may be ``log_weights``.
+    """
     M = first[-1]
-    out = np.empty(len(log_weights))
     total = _total(s)
     bins, sums = np.empty(len(s), np.int64), np.empty(len(s))
     out[0] = log_weights[0] + math.log1p(-rate * base)
@@ -260,14 +249,13 @@ def threshold_log_updated(log_weights, rows, y, favoured, disfavoured, C, false_
             if at < steps:
                 above = sums[at]
             high = low
-    return out
 
 
 @njit(cache=True)
-def threshold_probability(weights, rows, first):
+def threshold_probability(weights, rows, first, out):
     """π(x): passing a cut gains the weight of 1[x >= c] and loses that of 1[x < c]."""
     M = first[-1]
-    out = np.full(len(rows), weights[1] + _sum(weights[2 + M :]))
+    out[:] = weights[1] + _sum(weights[2 + M :])
     gained = np.empty(_longest(first) + 1)
     gained[0] = 0.0
     for j in range(len(first) - 1):
@@ -280,7 +268,6 @@ def threshold_probability(weights, rows, first):
             out[i] += gained[rows[i, j]]
     for i in range(len(rows)):
         out[i] = min(1.0, max(0.0, out[i]))
-    return out
 
 
 @njit(cache=True)
@@ -300,7 +287,8 @@ def _masses(weights, rows, s, first, mass, lost):
     """
     M, total = first[-1], _total(s)
     bins, sums = np.empty(len(s), np.int64), np.empty(len(s))
-    over, under = np.empty(_longest(first) + 1), np.empty(_longest(first) + 1)  # weight before each cut of a column
+    before = np.empty((2, _longest(first) + 1))  # weight before each cut of a column
+    over, under = before[0], before[1]
     over[0], under[0] = 0.0, 0.0
     mass[0], lost[0], mass[1], lost[1] = weights[0], 0.0, weights[1], total
     count = 2
@@ -336,10 +324,10 @@ def threshold_mix_gap(weights, losses, rows, s, probabilities, eta, first):
         mean += s[i] * probabilities[i]
         size += abs(s[i])
     most = 2 + 2 * (len(first) - 1) * (len(s) + 1)
-    mass, lost = np.empty(most), np.empty(most)
-    count = _masses(weights, rows, s, first, mass, lost)
-    mass, lost = mass[:count], lost[:count]
-    least = _minimum(lost)
+    both = np.empty((2, most))
+    count = _masses(weights, rows, s, first, both[0], both[1])
+    mass, lost = both[0, :count], both[1, :count]
+    least = minimum(lost)
     if math.isinf(eta):
         gap = mean - least
         return gap if gap > ROUNDING * size else 0.0
@@ -349,23 +337,10 @@ def threshold_mix_gap(weights, losses, rows, s, probabilities, eta, first):
     if shrunk > -1.0 + 1e-6:  # the masses are differences, good to 1e-15
         gap = mean - least + math.log1p(shrunk) / eta
     else:
-        after = threshold_added(losses, rows, s, first)
+        after = np.empty(len(losses))
+        threshold_added(losses, rows, s, first, after)
         gap = mean - (free_energy(after, eta) - free_energy(losses, eta))
     return gap if gap > ROUNDING * size else 0.0
-
-
-@njit(cache=True)
-def threshold_adahedge(
-    weights, losses, delta, rows, y, favoured, disfavoured, C, false_positive, false_negative, probabilities, log_size,
-    least, first,
-):  # fmt: skip
-    """One step of AdaHedge: Δ grows by the mix gap, or to ``least``; then the new losses and weights."""
-    s = signed_weights(y, favoured, disfavoured, C, false_positive, false_negative)
-    eta = log_size / delta if delta > 0 else math.inf
-    delta = max(delta + threshold_mix_gap(weights, losses, rows, s, probabilities, eta, first), least)
-    losses = threshold_added(losses, rows, s, first)
-    weights = gibbs(losses, log_size / delta) if delta > 0 else leaders(losses)
-    return losses, weights, delta
 
 
 # Auditing ---------------------------------------------------------------------------------------------------
@@ -454,7 +429,7 @@ def audit(view, probabilities, metric, weights, inverse, level, choose):
 
 
 @njit
-def _penalty(kind, knobs, reports, t, delta, log_size):
+def penalty(kind, knobs, reports, t, delta, log_size):
     """C_t, by the learner's rule."""
     if kind == ADAHEDGE_SCHEDULED:
         return math.exp(min(knobs[1] * reports + math.log(knobs[0]), LOG_CEILING))
@@ -464,11 +439,21 @@ def _penalty(kind, knobs, reports, t, delta, log_size):
 
 
 @njit
-def _least(kind, knobs, delta, log_size):
+def raised(kind, knobs, delta, log_size):
     """The least that Δ becomes on a report."""
     if kind != ADAHEDGE_TILTED:
         return 0.0
     return min(delta * (1 + knobs[0] ** 2 / (2 * log_size)), math.exp(LOG_CEILING))
+
+
+@njit
+def _ones(y):
+    """How many labels are 1."""
+    count = 0.0
+    for i in range(len(y)):
+        if y[i] == 1.0:
+            count += 1.0
+    return count
 
 
 @njit(cache=True)
@@ -479,86 +464,42 @@ def play_rounds(
     """Play ``len(draws)`` rounds of a threshold class on a stored population, into the arrays that are given.
 
     ``losses`` are the learner's numbers (log-weights for exponential weights), ``knobs`` its parameters: (γ/B, C),
-    (η, C), (C), (first, growth) or (c, floor, k). Returns the state after the last round.
+    (η, C), (C), (first, growth) or (c, floor, k). ``losses`` and ``weights`` are changed in place; returns Δ, the
+    number of reports and that of rounds after the last round.
     """
     k = draws.shape[1]
     batch = np.empty((k, rows.shape[1]), rows.dtype)
     seen = np.empty((k, view.shape[1]))
-    labels = np.empty(k)
+    labels, p = np.empty(k), np.empty(k)
     for r in range(len(draws)):
         for i in range(k):
             batch[i] = rows[draws[r, i]]
             seen[i] = view[draws[r, i]]
             labels[i] = y[draws[r, i]]
-        p = threshold_probability(weights, batch, first)
+        threshold_probability(weights, batch, first, p)
         high, low, excess = audit(seen, p, metric, metric_weights, inverse, level, choose)
-        C = _penalty(kind, knobs, reports, done + 1, delta, log_size)
+        C = penalty(kind, knobs, reports, done + 1, delta, log_size)
         shown[r] = p
         pairs[r, 0], pairs[r, 1] = high, low
         violates[r] = -1 if high < 0 else (1 if excess > alpha else 0)
         penalties[r] = C
         accumulate(average, weights)
+        s = signed_weights(labels, high, low, C, costs[0], costs[1])
         if kind == EXPONENTIAL_WEIGHTS:
-            losses = threshold_log_updated(losses, batch, labels, high, low, C, costs[0], costs[1], knobs[0], first)
-            weights = gibbs(losses, -1.0)
+            threshold_shrunk(losses, batch, s, costs[1] * _ones(labels) + C, knobs[0], first, losses)
+            gibbs(losses, -1.0, weights)
         elif kind == HEDGE:
-            s = signed_weights(labels, high, low, C, costs[0], costs[1])
-            losses = threshold_added(losses, batch, s, first)
-            weights = gibbs(losses, knobs[0])
+            threshold_added(losses, batch, s, first, losses)
+            gibbs(losses, knobs[0], weights)
         else:
-            least = _least(kind, knobs, delta, log_size) if high >= 0 else 0.0
-            losses, weights, delta = threshold_adahedge(
-                weights, losses, delta, batch, labels, high, low, C, costs[0], costs[1], p, log_size, least, first
-            )
+            eta = log_size / delta if delta > 0 else math.inf
+            least = raised(kind, knobs, delta, log_size) if high >= 0 else 0.0
+            delta = max(delta + threshold_mix_gap(weights, losses, batch, s, p, eta, first), least)
+            threshold_added(losses, batch, s, first, losses)
+            if delta > 0:
+                gibbs(losses, log_size / delta, weights)
+            else:
+                leaders(losses, weights)
         reports += high >= 0
         done += 1
-    return losses, weights, delta, reports, done
-
-
-@njit(cache=True)
-def play_pairs(kind, knobs, log_size, first, second, alpha, T, gaps):
-    """T rounds of a listed class against an adversary that shows, of some pairs of people who are alike, the worst.
-
-    Each pair is labelled (1, 0). ``first`` and ``second`` are (pairs, N): what each hypothesis says of either person.
-    ``gaps`` takes π(first) − π(second) of the pair shown; a gap beyond ±α is reported. Returns the number of reports.
-    Experiments on a million rounds use it, and check it against ``play``.
-    """
-    pairs, N = first.shape
-    losses, lost, after = np.zeros(N), np.empty(N), np.empty(N)  # log weights, negated, for exponential weights
-    delta = knobs[2] if kind == ADAHEDGE_TILTED else 0.0
-    reports = 0
-    for t in range(T):
-        if kind == EXPONENTIAL_WEIGHTS:
-            weights = gibbs(losses, 1.0)
-        else:
-            weights = gibbs(losses, log_size / delta) if delta > 0 else leaders(losses)
-        shown, gap = 0, -math.inf
-        for i in range(pairs):
-            tempting = 0.0
-            for f in range(N):
-                tempting += (first[i, f] - second[i, f]) * weights[f]
-            if tempting > gap:
-                shown, gap = i, tempting
-        gaps[t] = gap
-        reported = abs(gap) > alpha
-        C = _penalty(kind, knobs, reports, t + 1, delta, log_size)
-        weight = -1.0  # of π(first) in the Lagrangian loss; π(second) has the opposite
-        if reported:
-            reports += 1
-            weight += C if gap > 0 else -C
-        for f in range(N):
-            lost[f] = weight * (first[shown, f] - second[shown, f])
-            after[f] = losses[f] + lost[f]
-        if kind == EXPONENTIAL_WEIGHTS:
-            for f in range(N):
-                losses[f] -= math.log1p(-knobs[0] * (1.0 + C + lost[f]))
-            continue
-        if delta > 0:
-            mixed = free_energy(after, log_size / delta) - free_energy(losses, log_size / delta)
-        else:
-            mixed = _minimum(after) - _minimum(losses)
-        grown = weight * gap - mixed
-        least = _least(kind, knobs, delta, log_size) if reported else 0.0
-        delta = max(delta + (grown if grown > ROUNDING * 2 * abs(weight) else 0.0), least)
-        losses[:] = after
-    return reports
+    return delta, reports, done

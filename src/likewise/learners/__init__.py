@@ -5,10 +5,11 @@ from likewise.learners.ftpl import ContextFTPL
 from likewise.learners.leader import FollowTheLeader
 from likewise.learners.penalties import Scheduled, Tilted
 from likewise.learners.smoothed import SmoothedFTPL
-from likewise.learners.weights import ExponentialWeights, Hedge
+from likewise.learners.weights import AnytimeHedge, ExponentialWeights, Hedge
 
 __all__ = [
     "AdaHedge",
+    "AnytimeHedge",
     "ContextFTPL",
     "ExponentialWeights",
     "FollowTheLeader",

@@ -9,6 +9,7 @@ LagrangianRegret ≤ 2Δ_T is an *observed* number (Lemma 1; de Rooij et al. 201
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -18,6 +19,7 @@ import numpy as np
 from likewise import theory
 from likewise.errors import InvalidParameter, require, require_number
 from likewise.hypotheses import enumerable
+from likewise.hypotheses.geometry import Geometry
 from likewise.learners.base import BaseLearner, fixed_penalty
 from likewise.learners.penalties import Scheduled, Tilted
 from likewise.policies import Mixture
@@ -94,8 +96,7 @@ class AdaHedge(BaseLearner):
     def init(self) -> AdaHedgeState:
         """No losses; Δ_0 = 0, or k for tilted penalties."""
         losses = np.zeros(self.hypotheses.geometry.dim)
-        weights = self.hypotheses.adahedge_weights(losses, self._start)
-        return AdaHedgeState(0, 0, losses, self._start, weights)
+        return AdaHedgeState(0, 0, losses, self._start, self._weights(losses, self._start))
 
     def act(self, state: AdaHedgeState, key: Key) -> Mixture:
         """The weights of the state."""
@@ -103,15 +104,20 @@ class AdaHedge(BaseLearner):
 
     def update(self, state: AdaHedgeState, round: Round) -> AdaHedgeState:
         """Add the round's losses, and its mix gap to Δ; then the next weights."""
-        reported = bool(round.reports)
-        C = self.penalty_at(state) if reported else 0.0
-        least = 0.0
-        if reported and isinstance(self.rule, Tilted) and not self.alone:
-            least = self.rule.raised(state.delta, self._log_size)
-        losses, weights, delta = self.hypotheses.adahedge(
-            state.weights, state.losses, state.delta, round, C, self.costs, least
-        )
-        return AdaHedgeState(state.rounds + 1, state.reports + reported, losses, delta, weights)
+        F, rows, reported = self.hypotheses, round.batch.rows, bool(round.reports)
+        s = self._signed(round, self.penalty_at(state) if reported else 0.0)
+        losses, delta = F.added(state.losses, rows, s), state.delta
+        if self._log_size > 0:
+            eta = self._log_size / delta if delta > 0 else math.inf
+            delta += F.mix_gap(state.weights, state.losses, losses, rows, s, round.probabilities, eta)
+            if reported and isinstance(self.rule, Tilted):
+                delta = max(delta, self.rule.raised(state.delta, self._log_size))
+        return AdaHedgeState(state.rounds + 1, state.reports + reported, losses, delta, self._weights(losses, delta))
+
+    def _weights(self, losses: Floats, delta: float) -> Floats:
+        """p ∝ exp(−(ln N/Δ) L); while Δ = 0 everything is tied and the leaders share the weight."""
+        geometry: Geometry = self.hypotheses.geometry
+        return geometry.gibbs(losses, self._log_size / delta) if delta > 0 else geometry.leaders(losses)
 
     def compiled(self) -> tuple[str, tuple[float, ...]]:
         """Which compiled loop plays this learner, and its parameters."""
@@ -132,12 +138,22 @@ class AdaHedge(BaseLearner):
             return rule.at(state.rounds + 1, state.delta, self.weight, self._log_size)
         return float(rule)
 
-    def bound(self, alpha: float, *, T: int | None = None) -> theory.Bound | None:
-        """Theorem A, 1 or 2, by the kind of penalty. Needs k, and a horizon: the learner's own, or ``T``."""
+    @property
+    def bound_survives_delay(self) -> bool:
+        """True: 2Δ_T − Δ_0 counts what was deployed, whenever it is learned.
+
+        The mix losses m_t are those of the weights in the order of learning, so Σ m_t ≤ min_f L_f + Δ_{T−1} whatever
+        was deployed. Δ grows in each round by at least h_t − m_t, with h_t = Σ_i s_i π^t(x_i) of the policy that *was*
+        deployed. Adding up, Σ h_t − min_f L_f ≤ 2Δ_T − Δ_0. How large Δ becomes under delay, nobody promises.
+        """
+        return True
+
+    def bound(self, alpha: float, T: int | None = None) -> theory.Bound | None:
+        """Theorem A, 1 or 2, by the kind of penalty. They hold at every number of rounds; k must be known."""
         require_number(alpha, "alpha", 0, 1, open_at="low")
         if (alone := self._bound_alone()) is not None:
             return alone
-        T, k, N = self.horizon if T is None else T, self.weight, self.hypotheses.size
+        T, k, N = self._rounds(T), self.weight, self.hypotheses.size
         if isinstance(self.rule, Scheduled):
             return theory.scheduled(T, k, self.rule.first, self.rule.growth, N, alpha, self.kappa)
         if isinstance(self.rule, Tilted):

@@ -55,6 +55,11 @@ class BaseLearner:
         """Whether the theorem falls when the environment sees π^t before choosing the batch."""
         return False
 
+    @property
+    def bound_survives_delay(self) -> bool:
+        """Whether ``observed_bound`` also holds when rounds are learned late; False where nobody has proved it."""
+        return False
+
     def observed_bound(self, state: Any) -> float | None:
         """An upper limit of this play's Lagrangian regret, proved from what was observed, if there is one."""
         return None
@@ -82,6 +87,23 @@ class BaseLearner:
         if self.T is None:
             raise InvalidParameter(f"`T` must be given to {type(self).__name__} for this, got None.")
         return self.T
+
+    def _rounds(self, T: int | None) -> int:
+        """For how many rounds a bound is wanted: T, which must not exceed the learner's own horizon, or that."""
+        if T is None:
+            return self.horizon
+        require_whole(T, "T")
+        if self.T is not None:
+            require(T <= self.T, "T", f"be at most the learner's {self.T} rounds", T)
+        return int(T)
+
+    def _for_rounds(self, bound: Bound, T: int | None) -> Bound:
+        """The bound of the horizon that a learner is tuned for, after T of its rounds.
+
+        A play that ends early has the regrets of one whose other rounds bring neither labels nor reports: such rounds
+        cost nobody anything. So the horizon's bound holds for it too. It has no more violations than rounds.
+        """
+        return bound if T is None else bound._replace(violations=min(bound.violations, float(self._rounds(T))))
 
     @property
     def kappa(self) -> float:

@@ -241,13 +241,19 @@ class ContextFTPL(BaseLearner):
             return self.C
         return self.absorbs * self._scale_at(state) / (4 * self.n)
 
-    def bound(self, alpha: float) -> theory.Bound | None:
-        """The theorem of this kind of noise; None for a ``noise_scale`` or a transductive S that it doesn't cover."""
+    def bound(self, alpha: float, T: int | None = None) -> theory.Bound | None:
+        """The theorem of this kind of noise; None for a ``noise_scale`` or a transductive S that it doesn't cover.
+
+        The noise is tuned for the horizon, whose bound also holds for a play of fewer rounds.
+        """
         require_number(alpha, "alpha", 0, 1, open_at="low")
         if self.noise_scale != 1 or self.transductive:
             return None
         if (alone := self._bound_alone()) is not None:
             return alone
+        return self._for_rounds(self._theorem(alpha), T)
+
+    def _theorem(self, alpha: float) -> theory.Bound:
         T, k, N, n = self.horizon, self.weight, self.F.size, self.n
         E = math.inf if self.exact else self.E
         if self.noise == "paper":

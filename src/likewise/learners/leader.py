@@ -57,5 +57,5 @@ class FollowTheLeader(BaseLearner):
         """C, the same in every round."""
         return self.penalty
 
-    def bound(self, alpha: float) -> None:
+    def bound(self, alpha: float, T: int | None = None) -> None:
         """None: an adversary makes the leader wrong in every round."""

@@ -114,7 +114,7 @@ class SmoothedFTPL(BaseLearner):
         """C, the same in every round."""
         return self.C
 
-    def bound(self, alpha: float) -> None:
+    def bound(self, alpha: float, T: int | None = None) -> None:
         """None: no theorem covers batches with an auditor."""
 
     def parameters(self) -> dict[str, Any]:

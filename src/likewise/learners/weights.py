@@ -1,11 +1,12 @@
-"""Weights with a fixed learning rate: the paper's ExponentialWeights, and Hedge.
+"""Weights with a learning rate that is known before: the paper's ExponentialWeights, Hedge, and Hedge at any time.
 
-Both keep one number per hypothesis and play π^t = Σ_f p_f f. The paper's update is p_f ← p_f (1 − γ m_f / B);
+All keep one number per hypothesis and play π^t = Σ_f p_f f. The paper's update is p_f ← p_f (1 − γ m_f / B);
 Hedge's is p_f ← p_f exp(−η L_f). They may face an environment that sees π^t.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from likewise.hypotheses import Simplex, enumerable
 from likewise.learners.base import BaseLearner, fixed_penalty
 from likewise.policies import Mixture
 from likewise.protocol import Floats, Key, Round
+from likewise.reduction import base_error
 
 
 class LogWeights(NamedTuple):
@@ -88,7 +90,8 @@ class ExponentialWeights(BaseLearner):
 
     def update(self, state: LogWeights, round: Round) -> LogWeights:
         """p_f ← p_f (1 − γ m_f / B), in log space, where nothing overflows or becomes 0/0."""
-        log_weights = self.hypotheses.log_updated(state.log_weights, round, self.C, self.costs, self.gamma / self.B)
+        s, base = self._signed(round, self.C), base_error(round.batch.y, self.costs) + self.C
+        log_weights = self.hypotheses.shrunk(state.log_weights, round.batch.rows, s, base, self.gamma / self.B)
         return LogWeights(state.rounds + 1, state.reports + bool(round.reports), log_weights)
 
     def compiled(self) -> tuple[str, tuple[float, ...]]:
@@ -99,10 +102,11 @@ class ExponentialWeights(BaseLearner):
         """C, the same in every round."""
         return self.C
 
-    def bound(self, alpha: float) -> theory.Bound:
-        """Theorem exp-guarantee with explicit constants."""
+    def bound(self, alpha: float, T: int | None = None) -> theory.Bound:
+        """Theorem exp-guarantee, explicitly; γ is tuned for the horizon, whose bound holds before it too."""
         N = self.hypotheses.size
-        return theory.exponential_weights(self.horizon, self.weight, self.C, N, alpha, self.kappa)
+        bound = theory.exponential_weights(self.horizon, self.weight, self.C, N, alpha, self.kappa)
+        return self._for_rounds(bound, T)
 
     def observed_bound(self, state: LogWeights) -> float:
         """B (γt + ln N/γ), the theorem after t rounds."""
@@ -120,7 +124,43 @@ class Losses(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Hedge(BaseLearner):
+class _FixedPenaltyHedge(BaseLearner, ABC):
+    """p_f ∝ exp(−η_t Σ L(f)), with a fixed penalty."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        enumerable(self.hypotheses, type(self).__name__)
+        fixed_penalty(self.C)
+
+    @property
+    @abstractmethod
+    def C(self) -> float:
+        """The penalty of a report."""
+
+    @abstractmethod
+    def rate(self, t: int) -> float:
+        """η_t, the learning rate of round t."""
+
+    def init(self) -> Losses:
+        """No losses yet."""
+        return Losses(0, 0, np.zeros(self.hypotheses.geometry.dim))
+
+    def act(self, state: Losses, key: Key) -> Mixture:
+        """π^t = Σ_f p_f f."""
+        return Mixture(self.hypotheses, self.hypotheses.geometry.gibbs(state.losses, self.rate(state.rounds + 1)))
+
+    def update(self, state: Losses, round: Round) -> Losses:
+        """Add the round's Lagrangian losses."""
+        losses = self.hypotheses.added(state.losses, round.batch.rows, self._signed(round, self.C))
+        return Losses(state.rounds + 1, state.reports + bool(round.reports), losses)
+
+    def penalty_at(self, state: Losses) -> float:
+        """C, the same in every round."""
+        return self.C
+
+
+@dataclass(frozen=True)
+class Hedge(_FixedPenaltyHedge):
     """p_f ∝ exp(−η Σ L(f)), η = √(8 ln N / T)/(k + 2C): the paper's guarantee with a constant 2.8 times smaller.
 
     Plays ``likewise.Cells`` exactly, in factorised form.
@@ -141,11 +181,6 @@ class Hedge(BaseLearner):
     _: KW_ONLY
     penalty: float | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        enumerable(self.hypotheses, "Hedge")
-        fixed_penalty(self.C)
-
     @cached_property
     def C(self) -> float:
         """The penalty of a report."""
@@ -157,30 +192,18 @@ class Hedge(BaseLearner):
         """The learning rate."""
         return theory.hedge_rate(self.horizon, self.weight, self.C, self.hypotheses.size)
 
-    def init(self) -> Losses:
-        """No losses yet."""
-        return Losses(0, 0, np.zeros(self.hypotheses.geometry.dim))
-
-    def act(self, state: Losses, key: Key) -> Mixture:
-        """π^t = Σ_f p_f f."""
-        return Mixture(self.hypotheses, self.hypotheses.geometry.gibbs(state.losses, self.eta))
-
-    def update(self, state: Losses, round: Round) -> Losses:
-        """Add the round's Lagrangian losses."""
-        losses = self.hypotheses.added(state.losses, round.batch.rows, self._signed(round, self.C))
-        return Losses(state.rounds + 1, state.reports + bool(round.reports), losses)
+    def rate(self, t: int) -> float:
+        """η, the same in every round."""
+        return self.eta
 
     def compiled(self) -> tuple[str, tuple[float, ...]]:
         """Which compiled loop plays this learner, and its parameters."""
         return "HEDGE", (self.eta, self.C)
 
-    def penalty_at(self, state: Losses) -> float:
-        """C, the same in every round."""
-        return self.C
-
-    def bound(self, alpha: float) -> theory.Bound:
-        """(k + 2C)√(T ln N/2), and what follows from it."""
-        return theory.hedge(self.horizon, self.weight, self.C, self.hypotheses.size, alpha, self.kappa)
+    def bound(self, alpha: float, T: int | None = None) -> theory.Bound:
+        """(k + 2C)√(T ln N/2) and what follows from it; η is tuned for the horizon, whose bound holds before it too."""
+        bound = theory.hedge(self.horizon, self.weight, self.C, self.hypotheses.size, alpha, self.kappa)
+        return self._for_rounds(bound, T)
 
     def observed_bound(self, state: Losses) -> float:
         """The second-order bound for the number of reports seen."""
@@ -189,3 +212,48 @@ class Hedge(BaseLearner):
         return theory.hedge_observed_regret(
             self.eta, state.rounds, state.reports, self.weight, self.C, self.hypotheses.size
         )
+
+
+@dataclass(frozen=True)
+class AnytimeHedge(_FixedPenaltyHedge):
+    """Hedge that needs no horizon: round t uses the rate that Hedge would have if t were the last.
+
+    Its regret is at most half more than Hedge's with the horizon known: ``likewise.theory.anytime_hedge_regret``. Plays
+    ``likewise.Cells`` exactly, in factorised form.
+
+    Parameters
+    ----------
+    penalty
+        C; without a horizon there is no default to tune.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> learner = lw.AnytimeHedge(lw.Thresholds([[0.5]]), k=4, penalty=6.0)
+    >>> round(learner.bound(alpha=0.5, T=1000).lagrangian_regret)
+    632
+    """
+
+    _: KW_ONLY
+    penalty: float
+
+    @cached_property
+    def C(self) -> float:
+        """The penalty of a report."""
+        fixed_penalty(self.penalty)
+        return float(self.penalty)
+
+    def rate(self, t: int) -> float:
+        """η_t = √(8 ln N / t)/(k + 2C)."""
+        return theory.hedge_rate(t, self.weight, self.C, self.hypotheses.size)
+
+    def bound(self, alpha: float, T: int | None = None) -> theory.Bound:
+        """(3/2)(k + 2C)√(T ln N/2), and what follows from it, at every number of rounds."""
+        N = self.hypotheses.size
+        return theory.anytime_hedge(self._rounds(T), self.weight, self.C, N, alpha, self.kappa)
+
+    def observed_bound(self, state: Losses) -> float:
+        """The same after the rounds that were learned."""
+        if self.alone or state.rounds == 0:
+            return 0.0
+        return theory.anytime_hedge_regret(state.rounds, self.weight, self.C, self.hypotheses.size)

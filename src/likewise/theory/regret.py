@@ -201,6 +201,31 @@ def hedge(T: int, k: float, C: float, N: int, alpha: float, kappa: float) -> Bou
     return from_regret("Hedge", hedge_regret(T, k, C, N), T, C, alpha, kappa)
 
 
+def anytime_hedge_regret(T: int, k: float, C: float, N: int) -> float:
+    """LagrangianRegret ≤ (3/2)(k + 2C) √(T ln N / 2) after T rounds of Hedge at η_t = √(8 ln N / t)/(k + 2C).
+
+    For losses with a range of at most B = k + 2C, chosen with p^t in view, at every T at once. The regret is
+    Σ_t (m_t + δ_t) − min L, m_t the mix loss of round t at η_t and δ_t its mix gap. Rates never rise, so
+    Σ_t m_t ≤ min L + ln N/η_T = min L + ½ B √(T ln N / 2). By Hoeffding's lemma δ_t ≤ η_t B²/8, and Σ_t 1/√t ≤ 2√T
+    gives Σ_t δ_t ≤ B √(T ln N / 2). Together half more than ``hedge_regret``, the price of not knowing T.
+
+    Examples
+    --------
+    >>> anytime_hedge_regret(1000, 4, 6, 4) / hedge_regret(1000, 4, 6, 4)
+    1.5
+    """
+    return 1.5 * hedge_regret(T, k, C, N)
+
+
+def anytime_hedge(T: int, k: float, C: float, N: int, alpha: float, kappa: float) -> Bound:
+    """V ≤ (R + κT)/(Cα) and error regret against Q_α ≤ R, R = ``anytime_hedge_regret``, for AnytimeHedge.
+
+    At every T at once. The environment may see π^t; V holds for any auditor whose reports have a gap above α, the error
+    regret for truthful reports.
+    """
+    return from_regret("Hedge at any time", anytime_hedge_regret(T, k, C, N), T, C, alpha, kappa)
+
+
 def adahedge_regret(sum_of_squared_ranges: float, N: int) -> float:
     """Lemma 1: LagrangianRegret ≤ 2Δ_T ≤ √(Λ Σ_t s_t²), s_t the range of round t's losses.
 

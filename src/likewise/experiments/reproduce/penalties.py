@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from likewise import theory
+from likewise import kernels, theory
 from likewise.auditors import MetricAuditor
 from likewise.drawing import COLOURS, canvas
 from likewise.experiments.games import Pairs, alike, two_people, two_people_class
@@ -147,7 +147,7 @@ def _class(game: str) -> FiniteClass:
 
 def _gaps(game: str, rule: str, T: int) -> Floats:
     """π(first) − π(second) of the pair shown, for every round."""
-    from likewise import kernels
+    from likewise.experiments.reproduce.pairs import play_pairs  # loads numba, which the other experiments may not need
 
     F = _class(game)
     people = np.array([[1.0], [0.0]]) if game == TWO else np.arange(2.0 * Pairs().pairs)[:, None]
@@ -155,7 +155,7 @@ def _gaps(game: str, rule: str, T: int) -> Floats:
     kind, knobs = _learner(F, rule, T).compiled()
     gaps = np.empty(T)
     first, second = np.ascontiguousarray(rows[0::2]), np.ascontiguousarray(rows[1::2])
-    kernels.play_pairs(getattr(kernels, kind), np.array(knobs, dtype=float), F.log_size, first, second, ALPHA, T, gaps)
+    play_pairs(getattr(kernels, kind), np.array(knobs, dtype=float), F.log_size, first, second, ALPHA, T, gaps)
     return gaps
 
 

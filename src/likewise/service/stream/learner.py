@@ -3,70 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 
-from likewise import theory
 from likewise.errors import InvalidParameter, require_number
 from likewise.hypotheses import Cells, EnumerableClass, Thresholds
 from likewise.hypotheses.cells import Grid
-from likewise.learners import AdaHedge, Hedge, Scheduled, Tilted
-from likewise.learners.weights import Losses
+from likewise.learners import AdaHedge, AnytimeHedge, Hedge, Scheduled, Tilted
 from likewise.policies import Mixture
 from likewise.protocol import Floats, Key, Role, Rows
 from likewise.service.canonical import dumps
 from likewise.service.stream.settings import Settings
-from likewise.theory.regret import from_regret
-
-
-@dataclass(frozen=True)
-class AnytimeHedge(Hedge):
-    """Hedge that needs no horizon: round t uses the rate that Hedge would have if t were the last.
-
-    η_t = √(8 ln N / t)/(k + 2C) never rises, so Σ_t m_t ≤ min L + ln N/η_T, and each mix gap is at most
-    η_t (k + 2C)²/8: LagrangianRegret ≤ (3/2)(k + 2C)√(T ln N / 2), half more than with the horizon known.
-
-    Examples
-    --------
-    >>> learner = AnytimeHedge(Thresholds([[0.5]]), k=4, penalty=6.0)
-    >>> round(learner.bound(alpha=0.5, T=1000).lagrangian_regret)
-    632
-    """
-
-    _: KW_ONLY
-    penalty: float
-
-    @cached_property
-    def C(self) -> float:
-        """The penalty of a report; without a horizon there is no other to fall back on."""
-        return float(self.penalty)
-
-    def rate(self, t: int) -> float:
-        """η_t."""
-        return theory.hedge_rate(t, self.weight, self.C, self.hypotheses.size)
-
-    def act(self, state: Losses, key: Key) -> Mixture:
-        """π^t = Σ_f p_f f."""
-        return Mixture(self.hypotheses, self.hypotheses.geometry.gibbs(state.losses, self.rate(state.rounds + 1)))
-
-    def bound(self, alpha: float, *, T: int | None = None) -> theory.Bound:
-        """(3/2)(k + 2C)√(T ln N/2), and what follows from it."""
-        rounds = self.horizon if T is None else T
-        regret = self._regret(rounds)
-        return from_regret("Hedge at any time", regret, rounds, self.C, alpha, self.kappa)
-
-    def observed_bound(self, state: Losses) -> float:
-        """The same after the rounds that were learned."""
-        return 0.0 if self.alone else self._regret(state.rounds)
-
-    def _regret(self, rounds: int) -> float:
-        return 1.5 * (self.weight + 2 * self.C) * math.sqrt(rounds * float(self.hypotheses.log_size) / 2)
 
 
 class Deployed(NamedTuple):
@@ -110,7 +61,7 @@ class Model:
         grid = Grid(cuts, list(range(width)), list(range(width)), width)
         return Cells(grid, grid.cells)
 
-    def _learner(self) -> AdaHedge | Hedge:
+    def _learner(self) -> AdaHedge | Hedge | AnytimeHedge:
         settings, penalty = self.settings, _penalty(self.settings.penalty)
         shared: dict[str, Any] = {"k": settings.largest_batch, "T": settings.horizon, "costs": settings.costs}
         if settings.learner == "adahedge":

@@ -6,10 +6,8 @@ so it is what it is under any delay. Of the bounds:
 
 * what a learner promises before the first round assumes that each policy knows all rounds before it, so any delay
   voids it;
-* AdaHedge's observed bound 2Δ_T − Δ_0 stands. The mix losses m_t are those of the weights in the order of learning, so
-  Σ m_t ≤ min_f L_f + ln N/η_T = min_f L_f + Δ_{T−1} whatever was deployed; and Δ grows in each round by at least
-  h_t − m_t with h_t = Σ_i s_i π^t(x_i) of the policy that *was* deployed. Adding up, Σ h_t − min_f L_f ≤ 2Δ_T − Δ_0.
-  (With h_t of the current weights instead, it would fall.) How large Δ becomes under delay, nobody promises;
+* a learner's observed bound stands where ``bound_survives_delay`` says so. AdaHedge's does (the proof is there), as the
+  service gives it the probabilities that were shown; with those of the current weights instead, it would fall;
 * Hedge's observed bound counts rounds and reports, not what happened: delay voids it too.
 """
 
@@ -19,7 +17,6 @@ import math
 from typing import Any
 
 from likewise import theory
-from likewise.learners import AdaHedge
 from likewise.service.stream.state import State
 
 
@@ -64,7 +61,7 @@ def regret(state: State) -> dict[str, Any]:
     if totals.learned == 0:
         return found | {"said": "No round was learned yet."}
     late = totals.delay_max > 0
-    if not late or isinstance(learner, AdaHedge):
+    if not late or learner.bound_survives_delay:
         found["proved"] = learner.observed_bound(state.learner)
     if late:
         found["said"] = (
@@ -120,8 +117,7 @@ def _promised(state: State) -> dict[str, Any] | None:
     settings, learner, rounds = state.stream.settings, state.stream.learner, state.totals.learned
     if settings.horizon is not None and rounds > settings.horizon:
         return None
-    T: dict[str, Any] = {} if settings.horizon is not None else {"T": rounds}
-    bound = learner.bound(settings.level, **T)
+    bound = learner.bound(settings.level, settings.horizon or rounds)
     if bound is None:
         return None
     said = {name: None if value == math.inf else value for name, value in bound._asdict().items()}
