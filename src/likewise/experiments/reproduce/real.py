@@ -21,6 +21,7 @@ from likewise.hindsight import Frontier, frontier
 from likewise.hypotheses import EstimatorClass, Thresholds
 from likewise.learners import (
     AdaHedge,
+    AnytimeHedge,
     ContextFTPL,
     ExponentialWeights,
     FollowTheLeader,
@@ -125,6 +126,7 @@ def learners(setting: demo.Setting, size: Size) -> dict[str, Any]:
         "Follow the leader": FollowTheLeader(F, k=K, T=T, penalty=T ** (1 / 3)),
         "Paper's weights": ExponentialWeights(F, k=K, T=T),
         "Hedge": Hedge(F, k=K, T=T),
+        "Hedge (anytime)": AnytimeHedge(F, k=K, penalty=Hedge(F, k=K, T=T).C),
         "AdaHedge (default)": AdaHedge(F, k=K, T=T, alpha=ALPHA),
         "AdaHedge (anytime)": AdaHedge(F, k=K, alpha=ALPHA),
         "FTPL, paper's": ContextFTPL(F, k=K, T=T, noise="paper", draws=size.draws),
@@ -175,7 +177,7 @@ class Searched(EstimatorClass):
 def one(name: str, learner: Any, people: Any, setting: demo.Setting) -> Dot:
     """One learner on these people."""
     t = play(learner, people, setting.auditor, setting.T)
-    bound = learner.bound(ALPHA) if learner.T is not None else None
+    bound = learner.bound(ALPHA, setting.T)
     observed = learner.observed_bound(t.state)
     if isinstance(t.hypotheses, Searched):
         t = replace(t, hypotheses=t.hypotheses.F)  # its regret is against the same F as everybody's
