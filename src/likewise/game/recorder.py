@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,15 @@ def play_facts(learner: Learner, environment: Environment, auditor: Auditor, see
     return PlayFacts(learner_facts(learner), people, reviewer, alpha, margin, seed, first)
 
 
+class _Block(NamedTuple):
+    """Some rounds in a row: an entry for each of them, and the table of their reports."""
+
+    sizes: NDArray[np.intp]
+    reviewed: NDArray[np.bool_]
+    penalties: Floats
+    reports: NDArray[np.intp]
+
+
 class Recorder:
     """Collects the rounds of a play, and makes the transcript at its end.
 
@@ -50,8 +59,10 @@ class Recorder:
         self._hypotheses, self._facts = hypotheses, facts
         # Lists of arrays, not of rounds: the garbage collector would walk through those again and again.
         self._people: tuple[list[Rows], list[Floats], list[Any], list[Floats]] = ([], [], [], [])
+        self._blocks: list[_Block] = []
+        self._before = 0
+        """Rounds in the blocks; those added one by one since then are in the lists below."""
         self._reports: list[tuple[int, Report]] = []
-        self._report_tables: list[NDArray[np.intp]] = []
         self._sizes: list[int] = []
         self._reviewed: list[bool] = []
         self._penalties: list[float] = []
@@ -59,7 +70,7 @@ class Recorder:
     @property
     def rounds(self) -> int:
         """How many rounds were recorded."""
-        return len(self._penalties)
+        return self._before + len(self._penalties)
 
     def add(self, seen: Round, penalty: float) -> None:
         """One more round, with what its reports weighed, or would have weighed."""
@@ -81,35 +92,42 @@ class Recorder:
 
         ``shown`` is (rounds, k); ``people`` holds the people of all rounds one after another.
         """
+        self._close_block()
         rounds, k = shown.shape
         for parts, part in zip(self._people, (*people, shown.ravel()), strict=True):
             parts.append(part)
         reported = np.flatnonzero(pairs[:, 0] >= 0)
         table = np.zeros((len(reported), 5), dtype=np.intp)  # nothing is false that a distance reports
-        table[:, 0], table[:, 1:3], table[:, 3] = self.rounds + reported, pairs[reported], violates[reported]
-        self._report_tables.append(table)
-        self._sizes += [k] * rounds
-        self._reviewed += [True] * rounds
-        self._penalties += penalties.tolist()
+        table[:, 0], table[:, 1:3], table[:, 3] = self._before + reported, pairs[reported], violates[reported]
+        self._blocks.append(_Block(np.full(rounds, k), np.ones(rounds, dtype=bool), penalties, table))
+        self._before += rounds
+
+    def _close_block(self) -> None:
+        """Turn the rounds that were added one by one into a block."""
+        if self._penalties:
+            sizes, reviewed = np.array(self._sizes, dtype=np.intp), np.array(self._reviewed, dtype=bool)
+            self._blocks.append(_Block(sizes, reviewed, np.array(self._penalties, dtype=float), _table(self._reports)))
+            self._before = self.rounds
+            self._sizes, self._reviewed, self._penalties, self._reports = [], [], [], []
 
     def transcript(self, state: Any, average_policy: AveragePolicy) -> Transcript:
         """Everything recorded, stacked into arrays, with the learner's state after the last round."""
         require(self.rounds > 0, "T", "give at least one round, from an environment with people in it", 0)
         rows, y, views, shown = self._people
-        reports = np.concatenate([_table(self._reports), *self._report_tables])
-        reports = reports[np.argsort(reports[:, 0], kind="stable")]
+        self._close_block()
+        sizes, reviewed, penalties, reports = (np.concatenate(parts) for parts in zip(*self._blocks, strict=True))
         return Transcript(
             rows=self._whole(rows),
             y=self._whole(y),
             view=self._whole(views),
             shown=self._whole(shown),
-            starts=np.cumsum([0, *self._sizes]),
+            starts=np.concatenate([[0], np.cumsum(sizes)]),
             report_rounds=reports[:, 0].copy(),
             pairs=reports[:, 1:3].copy(),
             violates=reports[:, 3].astype(np.int8),
             false=reports[:, 4].astype(bool),
-            reviewed=np.array(self._reviewed, dtype=bool),
-            penalties=np.array(self._penalties, dtype=float),
+            reviewed=reviewed,
+            penalties=penalties,
             average_policy=average_policy,
             hypotheses=self._hypotheses,
             state=state,
