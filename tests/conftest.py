@@ -30,6 +30,12 @@ lw.play(learner, people, lw.MetricAuditor(data.metric, 0.1), 5)
 """
 """The first play compiles the long loop and keeps it on disk; after that it is only loaded."""
 
+collect_ignore = ["conftest.py"]  # it has no doctests, and its name is not its own
+
+# Every worker and every process that a test starts would compile all modules again, which takes longer than their work.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 if os.path.isdir(MEMORY) and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
     # A database syncs every commit to disk, and most tests would wait for little else. That it does sync is a test
     # of its own (test_sync.py), which sees the system calls wherever the file is.
