@@ -254,7 +254,7 @@ def test_a_page_that_waits_for_work_tells_how_far_it_is_and_shows_it_when_it_is_
 
     def slowly(engine, stream, progress):
         progress(0.4)
-        go_on.wait(60)
+        go_on.wait(300)
         return whole(engine, stream, progress)
 
     monkeypatch.setitem(work.KINDS, "certificate", slowly)

@@ -148,7 +148,7 @@ def _kept_together(settings):
     return {"erasures": f"{settings['key']}.erasures"} | settings if "key" in settings else settings
 
 
-def until(holds, seconds=60):
+def until(holds, seconds=300):
     """Wait until something holds; how long it may take says nothing about how long it should."""
     end = time.monotonic() + seconds
     while not holds():
@@ -192,13 +192,13 @@ class Process:
         began = time.monotonic()
         with Client(self.url, "nobody") as client:
             while not client.ready():
-                assert time.monotonic() - began < 60, "it never got ready"
+                assert time.monotonic() - began < 300, "it never got ready"
                 time.sleep(0.02)
         return time.monotonic() - began
 
     def end(self, how="terminate"):
         """End it, kindly ("terminate") or not ("kill"); its exit code."""
         getattr(self.process, how)()
-        code = self.process.wait(30)
+        code = self.process.wait(300)
         self.process.stdout.close()
         return code

@@ -46,7 +46,7 @@ def somebody(t, i, **features):
 
 def until(ask, wanted):
     """What is asked for again until it says something."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while wanted not in (found := ask()):
         assert time.monotonic() < deadline, found
         time.sleep(0.05)
