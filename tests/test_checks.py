@@ -12,9 +12,14 @@ from sklearn.tree import DecisionTreeClassifier
 import likewise as lw
 from likewise.errors import CheckFailed
 
-rng = np.random.default_rng(5)
-X = rng.normal(size=(80, 3))
-y = (X[:, 0] + 0.5 * rng.normal(size=80) > 0).astype(float)
+
+def made_up():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(80, 3))
+    return X, (X[:, 0] + 0.5 * rng.normal(size=80) > 0).astype(float)
+
+
+X, y = made_up()
 MODEL = LogisticRegression().fit(X, y)
 TREE = DecisionTreeClassifier(max_leaf_nodes=6, random_state=0).fit(X, y)
 

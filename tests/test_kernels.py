@@ -19,13 +19,24 @@ from likewise.hypotheses.thresholds import BUSY
 from likewise.learners.ftpl import sum_of_laplaces_cdf
 from likewise.reduction import signed_weights
 
-rng = np.random.default_rng(11)
-X = rng.normal(size=(400, 4))
-X[:, 3] = np.round(X[:, 3])
-Y = (X[:, 0] + 0.5 * rng.normal(size=400) > 0).astype(float)
+
+def made_up():
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(400, 4))
+    X[:, 3] = np.round(X[:, 3])
+    return X, (X[:, 0] + 0.5 * rng.normal(size=400) > 0).astype(float)
+
+
+X, Y = made_up()
 F = lw.Thresholds.quantiles(X, cuts=9)
 ROWS = F.encode(X)
 UNEVEN = lw.Thresholds([[0.0, 0.5, 1.0], [], [-1.0]])
+
+
+@pytest.fixture
+def rng():
+    """Every test draws the same, whichever ran before it."""
+    return np.random.default_rng(12)
 
 
 def batches(k=5, count=20):
@@ -38,7 +49,7 @@ def batches(k=5, count=20):
 
 
 @pytest.mark.parametrize("eta", [1e-9, 0.3, 50.0])
-def test_gibbs_weights_and_free_energy_are_those_of_log_sum_exp(eta):
+def test_gibbs_weights_and_free_energy_are_those_of_log_sum_exp(eta, rng):
     losses = rng.normal(size=300) * 100 + 1e6
     log_weights = -eta * losses - logsumexp(-eta * losses)
     assert np.allclose(kernels.gibbs(losses, eta), np.exp(log_weights), rtol=1e-7, atol=1e-300)
@@ -57,14 +68,14 @@ def test_leaders_share_the_weight_equally():
     assert kernels.leaders(losses).tolist() == [0.0, 0.5, 0.0, 0.5]
 
 
-def test_weights_are_accumulated_in_place():
+def test_weights_are_accumulated_in_place(rng):
     total, weights = rng.normal(size=301), rng.normal(size=301)
     twin = total + weights
     kernels.accumulate(total, weights)
     assert np.array_equal(total, twin)
 
 
-def test_log_weights_are_losses_at_a_rate_of_minus_one():
+def test_log_weights_are_losses_at_a_rate_of_minus_one(rng):
     log_weights = rng.normal(size=300) * 100
     assert np.array_equal(kernels.gibbs(log_weights, -1.0), kernels.gibbs(-log_weights, 1.0))
 
@@ -72,7 +83,7 @@ def test_log_weights_are_losses_at_a_rate_of_minus_one():
 # Thresholds -------------------------------------------------------------------------------------------------
 
 
-def test_added_losses_are_the_predictions_times_the_signed_weights():
+def test_added_losses_are_the_predictions_times_the_signed_weights(rng):
     start = rng.normal(size=F.size)
     for rows, s in batches():
         twin = start + F.predict_rows(rows) @ s
@@ -85,7 +96,7 @@ def test_added_losses_are_exact_for_whole_numbers():
         assert np.array_equal(kernels.threshold_added(np.zeros(F.size), rows, whole, F.first), F.losses(rows, whole))
 
 
-def test_the_papers_update_takes_one_logarithm_per_step_and_gives_all_of_them():
+def test_the_papers_update_takes_one_logarithm_per_step_and_gives_all_of_them(rng):
     start = rng.normal(size=F.size)
     for rows, s in batches():
         y, C = (s > 0).astype(float), 7.0
@@ -95,7 +106,7 @@ def test_the_papers_update_takes_one_logarithm_per_step_and_gives_all_of_them():
 
 
 @pytest.mark.parametrize("cls", [F, UNEVEN], ids=["even", "uneven"])
-def test_probabilities_are_the_mixture_of_predictions(cls):
+def test_probabilities_are_the_mixture_of_predictions(cls, rng):
     people = X[:30, : len(cls.cuts)]
     weights = rng.dirichlet(np.ones(cls.size))
     rows = cls.encode(people)
@@ -104,7 +115,7 @@ def test_probabilities_are_the_mixture_of_predictions(cls):
 
 
 @pytest.mark.parametrize("eta", [1e-6, 0.02, 1.0, 300.0, 1e5])
-def test_the_mix_gap_is_its_definition_even_where_exponentials_underflow(eta):
+def test_the_mix_gap_is_its_definition_even_where_exponentials_underflow(eta, rng):
     for rows, s in batches(count=8):
         losses = rng.normal(size=F.size) * 5
         weights = kernels.gibbs(losses, eta)
@@ -127,7 +138,7 @@ def test_while_everything_is_tied_the_mix_gap_is_the_mean_less_the_best():
     assert found == pytest.approx(loss.mean() - loss.min())
 
 
-def test_a_step_of_adahedge_is_its_mix_gap_then_its_losses_then_its_weights():
+def test_a_step_of_adahedge_is_its_mix_gap_then_its_losses_then_its_weights(rng):
     losses = rng.normal(size=F.size)
     weights, log_size = kernels.gibbs(losses, np.log(F.size) / 2.0), np.log(F.size)
     for rows, s in batches():
@@ -183,7 +194,7 @@ def test_the_compiled_audit_finds_what_comparing_every_pair_finds(name, choose):
 
 @pytest.mark.parametrize("name", METRICS)
 @pytest.mark.parametrize("alpha", [0.0, 0.1])
-def test_the_compiled_count_of_violating_pairs_is_the_one_of_blocks(name, alpha):
+def test_the_compiled_count_of_violating_pairs_is_the_one_of_blocks(name, alpha, rng):
     metric = lw.auditors.named_metric(name, **METRICS[name])
     policy = lw.Mixture(F, rng.dirichlet(np.full(F.size, 0.02)))
     quick = lw.evaluate_fairness(policy, X, metric, alpha, view=0.1 * X)
@@ -408,7 +419,7 @@ def test_noise_of_other_rounds_seeds_and_draws_is_other_noise():
 
 @pytest.mark.parametrize("padding", [0.0, 800.0])
 @pytest.mark.parametrize("cls", [F, UNEVEN], ids=["even", "uneven"])
-def test_perturbed_leaders_minimise_the_perturbed_losses(cls, padding):
+def test_perturbed_leaders_minimise_the_perturbed_losses(cls, padding, rng):
     losses = rng.normal(size=cls.size) * 5 + 1e6
     key, E = lw.Key(3, lw.Role.LEARNER, 4), 3000
     noise = kernels.laplace_noise(len(cls.separator), E, np.uint64(3), 4).T.astype(float)
@@ -421,7 +432,7 @@ def test_perturbed_leaders_minimise_the_perturbed_losses(cls, padding):
 
 
 @pytest.mark.parametrize("padding", [0.0, 0.4, 800.0])
-def test_perturbed_leaders_have_the_law_that_numpy_draws(padding):
+def test_perturbed_leaders_have_the_law_that_numpy_draws(padding, rng):
     losses, key, E = rng.normal(size=F.size) * 3, lw.Key(3, lw.Role.LEARNER, 4), 100_000
     ours = np.bincount(F.perturbed_leaders(losses, 2.0, E, key, padding), minlength=F.size)
     plain = EnumerableClass.perturbed_leaders(F, losses, 2.0, E, key, padding)
@@ -431,7 +442,7 @@ def test_perturbed_leaders_have_the_law_that_numpy_draws(padding):
     assert stats.chi2_contingency(seen).pvalue > 1e-3
 
 
-def test_the_number_of_threads_changes_nothing():
+def test_the_number_of_threads_changes_nothing(rng):
     losses, key, E = rng.normal(size=F.size), lw.Key(1, lw.Role.LEARNER, 2), 15_000
     assert E * len(F.separator) > BUSY  # or there would be one thread in any case
     alone, many = (F.perturbed_leaders(losses, 3.0, E, key, 70.0, threads) for threads in (1, 3))

@@ -18,9 +18,14 @@ from likewise.certificates import Status
 from likewise.errors import InvalidParameter
 from likewise.report import words, write_report
 
-RNG = np.random.default_rng(3)
-X = RNG.normal(size=(200, 2))
-Y = (X[:, 0] + 0.5 * RNG.normal(size=200) > 0).astype(float)
+
+def made_up():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 2))
+    return X, (X[:, 0] + 0.5 * rng.normal(size=200) > 0).astype(float)
+
+
+X, Y = made_up()
 F = lw.Thresholds.quantiles(X, cuts=5)
 ALPHA, K, T = 0.1, 4, 80
 VOID = {"meta", "img", "br"}
