@@ -14,8 +14,8 @@ help:            ## This list
 demo: $(INSTALLED) ## Play three learners on real people; a table and a picture
 	@$(BIN)/likewise demo
 
-test: $(INSTALLED) browser ## The tests that run on every change
-	@$(BIN)/python -m pytest -q -n auto -rfEs
+test: $(INSTALLED) browser ## The tests that run on every change; what they leave out is listed at the end
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal -rfEs
 
 browser: ## Chromium and strace for the tests that need them, where they can be installed
 	@command -v chromium >/dev/null && command -v strace >/dev/null || { \
@@ -28,7 +28,7 @@ browser: ## Chromium and strace for the tests that need them, where they can be 
 	@command -v strace >/dev/null || echo "No strace: the test that sees the log synced before the answer is left out."
 
 test-all: $(INSTALLED) browser ## Also the slow ones
-	@$(BIN)/python -m pytest -q -n auto -m ''
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal -rfEs -m ''
 
 check: $(INSTALLED) ## Format, lint, types, direction of imports
 	@$(BIN)/ruff format --check $(CODE)

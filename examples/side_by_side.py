@@ -15,6 +15,7 @@ Every row learns from the same people and is judged on the same others:
 The last four choose among the same hypotheses: six models' scores × cut-offs.
 
     python examples/side_by_side.py                                                  made-up people, in seconds
+    python examples/side_by_side.py --small                                          few of them: only to see it run
     python examples/side_by_side.py --data adult,compas --repeats 3 --write docs/side_by_side.md        in minutes
 """
 
@@ -72,6 +73,7 @@ SIZES = {
     "COMPAS": Size(4_000, 2_000, 1_500, 2_000, 5_000, 50),
     "Synthetic": Size(1_500, 800, 500, 400, 500, 5),
 }
+SMALL = Size(400, 200, 200, 60, 60, 1)
 
 
 @dataclass
@@ -257,12 +259,13 @@ def main() -> None:
     options = argparse.ArgumentParser(description="Six ways to decide, side by side.")
     options.add_argument("--data", default="synthetic", help="adult,compas or synthetic")
     options.add_argument("--repeats", type=int, default=1, help="splits to average over")
+    options.add_argument("--small", action="store_true", help="few people and rounds, only to see it run")
     options.add_argument("--write", type=Path, help="a page whose measured part is written anew")
     asked = options.parse_args()
     page = []
     for name in asked.data.split(","):
         data = lw.datasets.synthetic(3000) if name == "synthetic" else lw.datasets.load(name)
-        size = SIZES[data.name]
+        size = SMALL if asked.small else SIZES[data.name]
         # One thread for everybody, and its own time only: a busy machine must not change the table.
         with threadpool_limits(1):
             table = measured(data, size, asked.repeats)

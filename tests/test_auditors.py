@@ -208,6 +208,7 @@ def test_noise_loses_and_invents_reports_at_its_rates_and_marks_what_it_invents(
     assert abs(np.mean(lost) - 0.3) < 4 * np.sqrt(0.21 / len(lost))
     false = [answer for answer in invented if answer is not None]
     assert abs(len(false) / len(invented) - 0.1) < 4 * np.sqrt(0.09 / len(invented))
+    assert min(len(false), len(kept)) > 10
     assert all(answer.false and answer.violates is False for answer in false)
     assert all(was == answer and not answer.false for was, answer in kept)
 

@@ -93,13 +93,13 @@ def served(line: str) -> Iterator[dict[str, str]]:
         yield {"http://127.0.0.1:8321": address, "lw_…": (re.findall(r"lw_[0-9a-f]+", said) or ["lw_…"])[0]}
     finally:
         process.terminate()
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
 
 
 def _wait_until_ready(address: str) -> None:
-    for _ in range(300):
+    for _ in range(3000):
         try:
-            with urllib.request.urlopen(f"{address}/readyz", timeout=5):
+            with urllib.request.urlopen(f"{address}/readyz", timeout=60):
                 return
         except OSError:
             time.sleep(0.1)

@@ -30,13 +30,35 @@ def own_classifier(lines: list[str]) -> None:
     assert violations[-1] < violations[0] / 2
 
 
-SENSE: dict[str, Callable[[list[str]], None]] = {"first_play.py": first_play, "own_classifier.py": own_classifier}
+def side_by_side(lines: list[str]) -> None:
+    """Every method has a row with a number in every column, and nobody errs more than half of the time."""
+    rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ")]
+    assert [row[0] for row in rows[1:]][-2:] == ["paper's weights", "AdaHedge"]
+    assert len(rows) == 1 + 8
+    for _, *cells in rows[1:]:
+        assert len(cells) == 5
+        assert 0 <= float(cells[0]) <= 0.55
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)
-def test_an_example_runs_without_warnings_and_prints_what_it_is_about(path: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-W", "error", str(path)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+SENSE: dict[str, Callable[[list[str]], None]] = {
+    "first_play.py": first_play,
+    "own_classifier.py": own_classifier,
+    "side_by_side.py": side_by_side,
+}
+SMALLER = {"own_classifier.py": ["300"], "side_by_side.py": ["--small"]}
+"""How those that take long are asked for less; as they are printed, they run in ``make test-all``."""
+CASES = [
+    *(pytest.param(path, SMALLER.get(path.name, []), id=path.name) for path in sorted(EXAMPLES.glob("*.py"))),
+    *(pytest.param(EXAMPLES / name, [], id=f"{name}, in full", marks=pytest.mark.slow) for name in SMALLER),
+]
+
+
+@pytest.mark.parametrize(("path", "words"), CASES)
+def test_an_example_runs_without_warnings_and_prints_what_it_is_about(
+    path: Path, words: list[str], tmp_path: Path
+) -> None:
+    command = [sys.executable, "-W", "error", str(path), *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert len(lines) >= 2, "an example prints something to look at"

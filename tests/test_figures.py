@@ -19,9 +19,14 @@ from likewise.figures.reports import later_gaps
 from likewise.figures.rounds import telling_round
 from likewise.protocol import Key, Role
 
-RNG = np.random.default_rng(7)
-X = RNG.normal(size=(300, 3))
-Y = (X[:, 0] + 0.5 * RNG.normal(size=300) > 0).astype(float)
+
+def made_up():
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(300, 3))
+    return X, (X[:, 0] + 0.5 * rng.normal(size=300) > 0).astype(float)
+
+
+X, Y = made_up()
 F = lw.Thresholds.quantiles(X, cuts=6)
 T, K, ALPHA = 150, 4, 0.1
 
@@ -285,7 +290,7 @@ def odd_plays():
     """Plays with something missing, too few or too many."""
     estimators = lw.EstimatorClass(LogisticRegression(), pool=X)
     cells = lw.Cells.grid(X, bins=3)
-    unknown = np.where(RNG.random(len(Y)) < 0.5, np.nan, Y)
+    unknown = np.where(np.random.default_rng(8).random(len(Y)) < 0.5, np.nan, Y)
 
     def ours(T, k=K, F=F, **options):
         return lw.AdaHedge(F, T=T, k=k, alpha=ALPHA, **options)

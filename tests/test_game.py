@@ -12,9 +12,14 @@ import likewise as lw
 from likewise.errors import InvalidParameter, LikewiseError, ModelMismatch, NotSupported
 from likewise.protocol import SKIPPED, Round
 
-RNG = np.random.default_rng(21)
-X = RNG.random((60, 2))
-Y = (X[:, 0] + 0.2 * RNG.normal(size=60) > 0.5).astype(float)
+
+def made_up():
+    rng = np.random.default_rng(21)
+    X = rng.random((60, 2))
+    return X, (X[:, 0] + 0.2 * rng.normal(size=60) > 0.5).astype(float)
+
+
+X, Y = made_up()
 NAMED = pd.DataFrame(X, columns=["age", "debt"]).assign(town=[f"town {i % 7}" for i in range(60)])
 TREE = DecisionTreeClassifier(max_leaf_nodes=6, random_state=0).fit(X, Y)
 ALPHA, COSTS = 0.1, (2.0, 0.5)

@@ -14,9 +14,14 @@ import likewise as lw
 from likewise.certificates import heldout
 from likewise.errors import InvalidParameter
 
-RNG = np.random.default_rng(8)
-X = RNG.random((60, 3))
-POLICY = lw.Mixture(lw.Thresholds.quantiles(X, cuts=4), RNG.dirichlet(np.full(26, 0.2)))
+
+def made_up():
+    rng = np.random.default_rng(8)
+    X = rng.random((60, 3))
+    return X, lw.Mixture(lw.Thresholds.quantiles(X, cuts=4), rng.dirichlet(np.full(26, 0.2)))
+
+
+X, POLICY = made_up()
 
 
 class Spy:
@@ -61,7 +66,7 @@ def test_some_pairs_violate_and_some_do_not():
 @pytest.mark.parametrize("pairs", [None, 25])
 def test_people_may_be_an_array_or_a_dataframe_and_be_compared_by_other_columns(monkeypatch, pairs):
     monkeypatch.setattr(heldout, "BLOCK", 7)
-    named = pd.DataFrame(X, columns=["a", "b", "c"], index=RNG.permutation(60))
+    named = pd.DataFrame(X, columns=["a", "b", "c"], index=np.random.default_rng(9).permutation(60))
     policy = lw.Mixture(lw.Thresholds.quantiles(named, cuts=4), POLICY.weights)
     plain = lw.evaluate_fairness(POLICY, X, Spy(), 0.1, pairs=pairs)
     assert lw.evaluate_fairness(policy, named, Spy(), 0.1, pairs=pairs) == plain

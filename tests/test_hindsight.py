@@ -259,6 +259,7 @@ def test_prices_are_the_rate_at_which_the_optimum_moves_with_a_pairs_allowance(n
     rows, distances = every_row(t, answers, TOWN.near)
     best = lw.best_in_hindsight(t, TOWN.near, alpha)
     exact = solved_by_scipy(total, rows, distances + alpha)
+    assert best.pairs
     for pair in best.pairs[:4]:
         start = t.starts[pair.round - 1]
         row = answers[:, start + pair.favoured].astype(float) - answers[:, start + pair.disfavoured]

@@ -22,9 +22,14 @@ import likewise as lw
 from likewise.errors import InvalidParameter, ModelMismatch, NotSupported
 from likewise.hypotheses import Cube, Simplex, enumerable, fingerprint, from_dict
 
-RNG = np.random.default_rng(7)
-X = RNG.normal(size=(40, 3))
-Y = (X[:, 0] + 0.5 * RNG.normal(size=40) > 0).astype(int)
+
+def made_up():
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(40, 3))
+    return X, (X[:, 0] + 0.5 * rng.normal(size=40) > 0).astype(int)
+
+
+X, Y = made_up()
 NAMED = pd.DataFrame(X, columns=["age", "hours", "debt"])
 LOGISTIC = LogisticRegression().fit(X, Y)
 PERCEPTRON = Perceptron(random_state=0).fit(X, Y)

@@ -9,8 +9,7 @@ import likewise as lw
 from likewise.errors import InvalidParameter, ModelMismatch, NotSupported
 from likewise.policies import Committee, thresholds_of
 
-RNG = np.random.default_rng(11)
-X = RNG.normal(size=(50, 2))
+X = np.random.default_rng(11).normal(size=(50, 2))
 NAMED = pd.DataFrame(X, columns=["age", "debt"])
 TREE = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0).fit(X, X[:, 0] > 0)
 SECRET = b"sixteen bytes or more"

@@ -38,6 +38,8 @@ def people(t, k=5):
     ]
 
 
+PATIENCE = 300
+"""Seconds until a wait has failed, also on a machine that has other things to do; nothing takes nearly as long."""
 TAKEN = """
 window.taken = 0;
 const plain = Object.getOwnPropertyDescriptor(Element.prototype, "innerHTML");
@@ -89,6 +91,7 @@ class Office:
         if not any(one["name"] == name for one in self.service.service.tokens.list()):
             self.service.service.tokens.add(name, role)
         context = self._chromium.new_context(**{"viewport": {"width": 1280, "height": 860}} | options)
+        context.set_default_timeout(1000 * PATIENCE)
         self._contexts.append(context)
         page = context.new_page()
         page.wrong = []
@@ -159,7 +162,7 @@ def intercept(page, pattern, handler):
     """Take requests of a page into one's own hands, and see to it that they come before anything is done with it."""
     page.route(pattern, handler)
     page.route("**/intercepted", lambda route: route.fulfill(status=299))
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while page.evaluate("async () => (await fetch('/intercepted')).status") != 299:
         assert time.monotonic() < deadline, "requests pass by"
     page.unroute("**/intercepted")
@@ -167,7 +170,7 @@ def intercept(page, pattern, handler):
 
 def held(page, routes, count=1):
     """Wait until so many requests hang."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while len(routes) < count:
         assert time.monotonic() < deadline, "nothing was asked"
         page.wait_for_timeout(10)

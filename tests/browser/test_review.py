@@ -11,13 +11,19 @@ from office import all_sent, current, fetched, held, in_front, intercept, next_r
 from sqlalchemy import select
 
 from likewise.service.log.tables import leases
+from service.serving import until
 
 pytestmark = pytest.mark.browser
 
 
-def test_a_hundred_rounds_by_keyboard_alone(office, keep):
+MANY = pytest.mark.parametrize("count", [24, pytest.param(100, marks=pytest.mark.slow)])
+"""Some rounds on every change, a hundred in ``make test-all``."""
+
+
+@MANY
+def test_many_rounds_by_keyboard_alone(office, keep, count):
     office.stream()
-    wanted = office.open(100)
+    wanted = office.open(count)
     page = office.review()
     for i, t in enumerate(wanted):
         assert current(page) == t  # oldest first
@@ -30,10 +36,10 @@ def test_a_hundred_rounds_by_keyboard_alone(office, keep):
             page.keyboard.press("n" if i % 3 == 1 else "s")
         next_round(page, t)
     all_sent(page)
-    page.wait_for_function("() => document.getElementById('today').textContent === '100'")
+    page.wait_for_function(f"() => document.getElementById('today').textContent === '{count}'")
     page.wait_for_function("() => document.getElementById('waiting').textContent === '0'")
     told = [verdict for _, verdict, _ in office.audits(since=office.first - 1)]
-    assert told == [("reported", "cleared", "skipped")[i % 3] for i in range(100)]
+    assert told == [("reported", "cleared", "skipped")[i % 3] for i in range(count)]
     whole = office.engine.round("loans", wanted[0])
     chances = {p["id"]: p["probability"] for p in whole["people"]}
     assert whole["audit"]["reason"] == "same qualifications"
@@ -42,9 +48,10 @@ def test_a_hundred_rounds_by_keyboard_alone(office, keep):
     keep(page, "nothing-waits")
 
 
-def test_a_hundred_rounds_by_mouse(office):
+@MANY
+def test_many_rounds_by_mouse(office, count):
     office.stream()
-    wanted = office.open(100)
+    wanted = office.open(count)
     page = office.review()
     for i, t in enumerate(wanted):
         if i % 3 == 0:
@@ -60,12 +67,13 @@ def test_a_hundred_rounds_by_mouse(office):
         next_round(page, t)
     all_sent(page)
     told = [verdict for _, verdict, _ in office.audits(since=office.first - 1)]
-    assert told == [("reported", "cleared", "skipped")[i % 3] for i in range(100)]
+    assert told == [("reported", "cleared", "skipped")[i % 3] for i in range(count)]
 
 
-def test_two_auditors_at_once_never_get_the_same_round(office):
+@pytest.mark.parametrize("count", [12, pytest.param(30, marks=pytest.mark.slow)])
+def test_two_auditors_at_once_never_get_the_same_round(office, count):
     office.stream()
-    wanted = office.open(30)
+    wanted = office.open(count)
     ann, bob = office.review("ann"), office.review("bob")
     seen = []
     while len(seen) < len(wanted):
@@ -186,13 +194,10 @@ def test_undo_leaves_the_policy_as_if_the_pair_had_never_been_reported(office):
 
 def learned(office, stream, rounds):
     """The state of a stream once its clock has learned so many rounds."""
-    deadline = time.monotonic() + 30
-    while (
-        state := office.engine.streams.get(stream).current()
-    ).totals.learned < rounds and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert state.totals.learned == rounds
-    return state
+    current = office.engine.streams.get(stream).current
+    until(lambda: current().totals.learned >= rounds)
+    assert current().totals.learned == rounds
+    return current()
 
 
 def test_undo_is_offered_only_within_the_grace_time(office):
@@ -209,7 +214,8 @@ def test_undo_is_offered_only_within_the_grace_time(office):
     assert office.engine.round("loans", office.first)["retracted"] == 0
 
 
-def test_offline_for_ten_seconds_loses_nothing_and_doubles_nothing(office, keep):
+@pytest.mark.parametrize("seconds", [2, pytest.param(10, marks=pytest.mark.slow)])
+def test_offline_for_a_while_loses_nothing_and_doubles_nothing(office, keep, seconds):
     office.stream()
     first, second, third, *_ = office.open(5)
     page = office.review()
@@ -222,7 +228,7 @@ def test_offline_for_ten_seconds_loses_nothing_and_doubles_nothing(office, keep)
     page.keyboard.press("5")
     page.keyboard.press("Enter")
     page.locator("#trouble", has_text="Your 2 verdicts are kept here").wait_for()
-    page.wait_for_timeout(max(0, 10_000 - 1000 * (time.monotonic() - began)))
+    page.wait_for_timeout(max(0, 1000 * (seconds - time.monotonic() + began)))
     keep(page, "offline")
     assert office.audits(since=office.first - 1) == []
     page.context.set_offline(False)
@@ -280,9 +286,7 @@ def test_leaving_a_round_returns_its_lease(office, how):
         page.goto(f"{office.url}/login")
     else:
         page.close(run_before_unload=True)
-    deadline = time.monotonic() + 30
-    while leased() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    until(lambda: not leased())
     with office.service.service.store.read() as connection:
         assert connection.execute(select(leases)).all() == []
     assert current(office.review("bob")) == first

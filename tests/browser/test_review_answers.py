@@ -251,7 +251,7 @@ def test_a_hand_that_slips_answers_one_round_only(office, how):
     office.stream()
     first, second, *_ = office.open(4)
     page = office.review()
-    page.wait_for_timeout(300)  # the next round is fetched
+    fetched(page, 2)  # the next round, too
     if how == "a double click":
         page.locator("#none").dblclick()
     else:

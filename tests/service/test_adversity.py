@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import httpx
-import pytest
 from serving import STREAM, Process, people, running, until
 
 from likewise.client import Client
@@ -27,28 +26,30 @@ def send(server, token, key, t, path=ROUNDS):
     return httpx.post(server.url + path, json={"people": people(t)}, headers=headers, timeout=60)
 
 
-@pytest.mark.parametrize("end", ["terminate", "kill"])
-def test_a_key_is_remembered_over_a_restart(end, tmp_path):
+def test_a_key_is_remembered_over_a_restart_however_the_service_was_ended(tmp_path):
     server = Process(tmp_path / "log.db")
     token = server.token
-    server.wait()
-    with Client(server.url, token) as client:
-        client.create_stream(**STREAM)
-    first = send(server, token, "one", 1)
-    assert first.status_code == 201
-    server.end(end)
-    server = Process(tmp_path / "log.db")
     try:
         server.wait()
-        again = send(server, token, "one", 1)
-        assert (again.status_code, again.json()) == (201, first.json())
-        other = send(server, token, "one", 2)
-        assert other.status_code == 422
-        assert "different request" in other.json()["detail"]
-        elsewhere = send(server, token, "one", 1, path="/v1/streams/none/rounds")
-        assert elsewhere.status_code in (404, 422), "the same body for another stream is another request"
         with Client(server.url, token) as client:
-            assert client.stream("loans")["rounds"] == 1
+            client.create_stream(**STREAM)
+        sent = {}
+        for t, end in enumerate(("terminate", "kill"), 1):
+            sent[end, t] = send(server, token, end, t)
+            assert sent[end, t].status_code == 201
+            server.end(end)
+            server = Process(tmp_path / "log.db")
+            server.wait()
+            for (key, number), first in sent.items():
+                again = send(server, token, key, number)
+                assert (again.status_code, again.json()) == (201, first.json())
+            other = send(server, token, end, 9)
+            assert other.status_code == 422
+            assert "different request" in other.json()["detail"]
+            elsewhere = send(server, token, end, t, path="/v1/streams/none/rounds")
+            assert elsewhere.status_code in (404, 422), "the same body for another stream is another request"
+            with Client(server.url, token) as client:
+                assert client.stream("loans")["rounds"] == t
     finally:
         server.end()
 

@@ -58,9 +58,15 @@ def test_a_backup_of_a_running_service_is_one_moment_of_it_and_runs_elsewhere(
     assert verify(tmp_path / "export.jsonl", key=key).first is None, "the key came along too"
 
 
-def test_neither_a_file_nor_a_stream_is_ever_overwritten(serve, tmp_path):
-    service = serve(tmp_path / "log.db")
+def begun(service):
+    """A service with a stream whose first event is signed: its file of checkpoints stays as it is from then on."""
     service.admin.post("/v1/streams", json=STREAM)
+    until(lambda: list(service.engine.checkpoints.read("loans")))
+    return service
+
+
+def test_neither_a_file_nor_a_stream_is_ever_overwritten(serve, tmp_path):
+    service = begun(serve(tmp_path / "log.db"))
     here = service.service.configuration
     backup(here, tmp_path / "backup")
     with pytest.raises(InvalidParameter, match="isn't there yet"):
@@ -75,8 +81,7 @@ def test_neither_a_file_nor_a_stream_is_ever_overwritten(serve, tmp_path):
 
 
 def test_a_service_that_runs_on_an_empty_database_finds_what_is_restored_into_it(serve, tmp_path):
-    first = serve(tmp_path / "first.db")
-    first.admin.post("/v1/streams", json=STREAM)
+    first = begun(serve(tmp_path / "first.db"))
     backup(first.service.configuration, tmp_path / "backup")
     second = serve(tmp_path / "second.db")  # with the same key
     restore(second.service.configuration, tmp_path / "backup")

@@ -706,7 +706,7 @@ def test_the_learner_never_computes_while_the_database_is_held(loans_engine, mon
     live: LiveStream = loans_engine.streams.get("loans")
     while live.latest.state.opened < 2:
         pass
-    assert live.lock.acquire(timeout=10)
+    assert live.lock.acquire(timeout=300)
     live.lock.release()
     gate.set()
     waiting.join()

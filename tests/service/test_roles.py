@@ -105,6 +105,7 @@ def test_neither_deciders_nor_auditors_ever_see_weights_and_auditors_see_no_labe
         assert word not in seen.replace('"label": null', "").replace('"label_end"', "")
     for role in ("decider", "auditor"):
         reached = [path for (method, path), roles in ACCESS.items() if method == "GET" and role in roles]
+        assert reached, role
         for path in reached:
             address = path.replace("{stream}", "loans").replace("{t}", "1").replace("{person:path}", "1-0")
             answer = getattr(service, role).get(address)

@@ -99,6 +99,7 @@ class TestTampering:
                 found = check(changed, checkpoints=None, replay=False)
                 assert found.first is not None, (line["kind"], name)
                 assert found.first[0] == line["seq"], (line["kind"], name)
+        assert len({kind for kind, _ in seen}) > 5
 
     def test_an_event_that_was_removed_is_named(self, exported, check):
         lines = exported[0]

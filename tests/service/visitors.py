@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import httpx
+from serving import IN_THE_CLEAR
 
 
 class Browser:
     """A connection that keeps its cookie and brings along what forms must."""
 
     def __init__(self, service, cookie=None, csrf=""):
-        self.client = httpx.Client(base_url=service.url, timeout=60)
+        self.client = httpx.Client(base_url=service.url, timeout=60, verify=IN_THE_CLEAR)
         self.csrf = csrf
         if cookie is not None:
             self.client.cookies.set("likewise", cookie)

@@ -1,0 +1,101 @@
+"""For all tests: scratch files in memory, loops that are compiled once, the longest tests first, and what is left out.
+
+Nothing here changes what a test sees; it changes how long they take together.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+
+import pytest
+
+MEMORY = "/dev/shm"
+ROOM = 4 * 2**30
+"""Bytes of memory that must be free for the scratch files of all tests, many times what they need."""
+FIRST = ("test_kill.py", "test_examples.py", "test_docs.py", "test_look.py", "test_machine.py", "test_reproduce.py",
+         "test_review.py", "test_adversity.py", "test_serve.py", "test_compare.py", "test_runs.py")  # fmt: skip
+"""Files with the longest tests: begun last, they would leave all but one worker with nothing to do."""
+COMPILED = """
+import likewise as lw
+
+data = lw.datasets.synthetic(200)
+people = lw.IID(data.features, data.y, k=4, view=data.view)
+learner = lw.AdaHedge(lw.Thresholds.quantiles(data.features, cuts=4), k=4, alpha=0.1)
+lw.play(learner, people, lw.MetricAuditor(data.metric, 0.1), 5)
+"""
+"""The first play compiles the long loop and keeps it on disk; after that it is only loaded."""
+
+collect_ignore = ["conftest.py"]  # it has no doctests, and its name is not its own
+
+# Every worker and every process that a test starts would compile all modules again, which takes longer than their work.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+if os.path.isdir(MEMORY) and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
+    # A database syncs every commit to disk, and most tests would wait for little else. That it does sync is a test
+    # of its own (test_sync.py), which sees the system calls wherever the file is.
+    os.environ["TMPDIR"] = MEMORY
+    tempfile.tempdir = None  # it is looked up again
+
+COMPILING = pytest.StashKey[subprocess.Popen[bytes]]()
+LEFT_OUT = pytest.StashKey[list[str]]()
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than processors, as tests wait for browsers, databases and processes of their own."""
+    return (os.cpu_count() or 1) + 1
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile while the workers collect, in one process for all of them."""
+    config.stash[LEFT_OUT] = []
+    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        config.stash[COMPILING] = subprocess.Popen([sys.executable, "-c", COMPILED])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node) -> None:
+    """No worker gets a test before the loops are compiled: each would compile them for itself."""
+    node.config.stash[COMPILING].wait()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest tests first; beyond that, the order stays as it is."""
+    rank = {name: i for i, name in enumerate(FIRST)}
+    items.sort(key=lambda item: rank.get(item.path.name, len(rank)))
+
+
+# What is left out is known to the workers only, and told by who started them. ---------------------------------------
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """Note what is slow."""
+    for item in items:
+        if item.get_closest_marker("slow"):
+            item.config.stash[LEFT_OUT].append(item.nodeid)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Hand it on."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = session.config.stash[LEFT_OUT]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node) -> None:
+    """Take it over; every worker left out the same."""
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", node.config.stash[LEFT_OUT])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say it."""
+    left_out = config.stash[LEFT_OUT]
+    if left_out:
+        terminalreporter.section(f"{len(left_out)} slow tests are left out; make test-all runs them, too", sep="-")
+        for name, cases in Counter(one.partition("[")[0] for one in left_out).items():
+            terminalreporter.write_line(f"{name} ({cases})" if cases > 1 else name)

@@ -1,0 +1,61 @@
+"""A stranger finds the tests of a module by its name: ``test_<module>.py``, or ``test_<folder>.py``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+SOURCE = TESTS.parent / "src" / "likewise"
+FILES = {path.stem.removeprefix("test_") for path in TESTS.rglob("test_*.py")}
+TOO_WIDE = {"service", "experiments"}
+"""Folders that are too large for a file of tests of their own."""
+ELSEWHERE = {
+    "service/accounts/access": "roles",
+    "service/accounts/sessions": "pages",
+    "service/api": "http",
+    "service/canonical": "chain",
+    "service/configuration": "serve",
+    "service/live": "replay",
+    "service/log": "store",
+    "service/projections": "pictures",
+    "service/proof/standalone": "tampering",
+    "service/redaction": "discretion",
+    "service/run/app": "http",
+    "service/running": "http",
+    "service/stream": "rounds",
+}
+"""Modules and folders whose tests are named after what they promise; keep it short."""
+
+
+def names(module: Path) -> list[str]:
+    """A module's own name and those of its folders, as far as they say something."""
+    return [part for part in module.with_suffix("").parts if part not in TOO_WIDE]
+
+
+def listed(module: Path) -> str | None:
+    """The file that the table names for a module or for a folder that it is in."""
+    inside = [module.with_suffix(""), *module.parents]
+    return next((ELSEWHERE[path.as_posix()] for path in inside if path.as_posix() in ELSEWHERE), None)
+
+
+MODULES = [
+    path.relative_to(SOURCE)
+    for path in sorted(SOURCE.rglob("*.py"))
+    if not path.stem.startswith("__") and "versions" not in path.parts
+]
+
+
+def test_every_module_has_tests_that_are_found_by_its_name():
+    assert len(MODULES) > 100
+    missing = [str(one) for one in MODULES if not FILES & {*names(one), listed(one)}]
+    assert missing == [], "write test_<name>.py, or add to ELSEWHERE what is tested under another name"
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_the_table_names_only_modules_without_a_file_of_their_own_and_files_that_exist(name):
+    covered = [one for one in MODULES if one.with_suffix("").as_posix().startswith(name)]
+    assert covered, "there is no such module"
+    assert any(not FILES & set(names(one)) for one in covered), "it has a file of its own, so it need not be listed"
+    assert len(list(TESTS.rglob(f"test_{ELSEWHERE[name]}.py"))) == 1, "there is no such file of tests"
