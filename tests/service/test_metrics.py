@@ -9,7 +9,7 @@ import sys
 import pytest
 
 WORKER = """
-from likewise.service.run.metrics import Metrics
+from likewise.service.metrics import Metrics
 metrics = Metrics()
 metrics.requests.labels("GET", "/livez", "200").inc()
 metrics.seconds.labels("GET", "/livez").observe(0.01)

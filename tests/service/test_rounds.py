@@ -368,7 +368,7 @@ class TestOverlap:
         """The observed regret, counted again from the probabilities shown, hypothesis by hypothesis."""
         rng = np.random.default_rng(3)
         cuts = {"score": (0.3, 0.6), "age": (0.5,)}
-        fold = Fold(loans(kind=kind, cuts=cuts, **learner))
+        fold = Fold(loans(hypotheses=kind, cuts=cuts, **learner))
         model, shown, total, losses = fold.state.stream, {}, 0.0, 0.0
         for i in range(60):
             X = rng.random((3, 2))
@@ -408,7 +408,7 @@ class TestOverlap:
         """The environment knows when nobody is learning: it repeats what the last policy got wrong."""
         rng = np.random.default_rng(tau)
         cuts = dict.fromkeys(("score", "age"), (0.25, 0.5, 0.75))
-        fold = Fold(loans(kind=kind, cuts=cuts, penalty=penalty))
+        fold = Fold(loans(hypotheses=kind, cuts=cuts, penalty=penalty))
         waiting = []
         for i in range(150):
             X = rng.random((3, 2)) if i % (tau + 1) == 0 else X  # noqa: F821

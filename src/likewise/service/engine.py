@@ -1,7 +1,7 @@
 """The engine: everything that can be asked of the service, in Python. Routes and pages only translate.
 
-Every method answers with plain JSON values, or raises an error that knows its HTTP status
-(``likewise.service.refusals.status_of``). What was asked is durable when a method returns.
+Every method answers with plain JSON values (``likewise.service.stream.answers``), or raises an error that knows its
+HTTP status (``likewise.service.refusals.status_of``). What was asked is durable when a method returns.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import secrets
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import anyio.to_thread
 import numpy as np
@@ -26,11 +26,12 @@ from likewise.service.log.export import export
 from likewise.service.log.leases import Leases
 from likewise.service.log.signing import CheckpointFile, ErasureFile, Signer
 from likewise.service.refusals import BrokenLog, Conflict, Unknown
-from likewise.service.stream import commands
+from likewise.service.stream import answers, commands
 from likewise.service.stream import readers as views
+from likewise.service.stream.declared import plain_text
 from likewise.service.stream.events import Aside, Event, stamp
 from likewise.service.stream.rounds import require_past
-from likewise.service.stream.settings import Settings, plain_text
+from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
 from likewise.service.stream.status import standing
 from likewise.service.stream.transcript import certificate
@@ -43,8 +44,15 @@ KEPT = 86_400.0
 """Seconds for which an idempotency key, and a lease that ran out, is remembered, at least."""
 CHECKPOINTS_READ = 1_000_000
 """Bytes at the end of the file of checkpoints that a log is held against when it is read."""
+PAGE = 1000
+"""Events of a whole log that are read at once."""
 NOTE_LIMIT = 2000
 """The longest reason or note of an auditor."""
+
+A = TypeVar("A", bound=Mapping[str, Any])
+"""An answer: one of ``likewise.service.stream.answers``."""
+Reply = Callable[[Outcome, answers.Receipt | None], A]
+"""From what a command led to, and the receipt for it, to its answer."""
 
 
 class Engine:
@@ -112,33 +120,39 @@ class Engine:
 
     # What deciders ask --------------------------------------------------------------------------------------------
 
-    def create(self, settings: Settings, by: str, key: Idempotency | None = None) -> dict[str, Any]:
-        """Begin a stream: {stream, settings, receipt}."""
+    def create(self, settings: Settings, by: str, key: Idempotency | None = None) -> answers.StreamCreated:
+        """Begin a stream."""
         secret = secrets.token_bytes(32)
         digest = hashlib.sha256(secret).hexdigest()
+
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.StreamCreated:
+            return {"stream": settings.name, "settings": settings.to_dict(), "receipt": receipt}
+
         return self._do(
             self.streams.get(settings.name, create=True),
             lambda state: commands.CreateStream(settings, by, digest),
-            lambda outcome: {"stream": settings.name, "settings": settings.to_dict()},
+            reply,
             key,
             lambda: {"secret": secret.hex()},
         )
 
     def decide(
         self, stream: str, people: Sequence[Mapping[str, Any]], by: str, key: Idempotency | None = None
-    ) -> dict[str, Any]:
-        """Open a round for ``people``, each {id, features}: {round, policy_version, decisions, receipt}."""
+    ) -> answers.RoundOpened:
+        """Open a round for ``people``, each {id, features}."""
         live = self.streams.get(stream)
-        return live.do(self._decision(live, people, self._secret(stream), by, key), self.clock())
+        opened = live.do(self._decision(live, people, self._secret(stream), by, key), self.clock())
+        return cast(answers.RoundOpened, opened)
 
     async def decide_soon(
         self, stream: str, people: Sequence[Mapping[str, Any]], by: str, key: Idempotency | None = None
-    ) -> dict[str, Any]:
+    ) -> answers.RoundOpened:
         """The same on an event loop, which a small batch for a stream in memory doesn't leave for a thread."""
         live, secret = self.streams.known(stream), self._secrets.get(stream)
         if live is None or secret is None or len(people) > SMALL_BATCH:
             return await anyio.to_thread.run_sync(self.decide, stream, people, by, key)
-        return await live.do_soon(self._decision(live, people, secret, by, key), self.clock())
+        opened = await live.do_soon(self._decision(live, people, secret, by, key), self.clock())
+        return cast(answers.RoundOpened, opened)
 
     def _decision(
         self, live: Live, people: Sequence[Mapping[str, Any]], secret: bytes, by: str, key: Idempotency | None
@@ -156,24 +170,20 @@ class Engine:
             asides = [Aside(ref, "person", t, salt, content) for ref, salt, content in drawn]
             return commands.RequestDecisions(asides, thresholds, by)
 
-        def reply(outcome: Outcome) -> dict[str, Any]:
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.RoundOpened:
             data = outcome.sealed[0].event.data
-            decisions = [
+            decisions: list[answers.Decision] = [
                 {"id": name, "probability": person["probability"], "decision": person["decision"]}
                 for name, person in zip(ids, data["people"], strict=True)
             ]
-            return {"round": data["round"], "policy_version": data["version"], "decisions": decisions}
+            return {"t": data["round"], "version": data["version"], "decisions": decisions, "receipt": receipt}
 
         return self._task(command, reply, key)
 
     def label(
         self, stream: str, t: int, labels: Mapping[str, int], by: str, key: Idempotency | None = None
-    ) -> dict[str, Any]:
-        """Labels by person: {round, disposition}.
-
-        ``joined``: with these the round has all its labels. ``pending``: taken, others are missing. ``duplicate``:
-        nothing new. ``late``: the round was settled without them; they are recorded and will not be learned.
-        """
+    ) -> answers.LabelsTaken:
+        """Take labels, 0 or 1 by the ids of people."""
         live = self.streams.get(stream)
 
         def command(state: State) -> commands.ReceiveLabels:
@@ -181,13 +191,16 @@ class Engine:
             past = self._past(live, state, t)
             return asked if past is None else replace(asked, ids=past.ids, known=past.known.tolist())
 
-        return self._do(live, command, lambda outcome: {"round": t, "disposition": _disposition(outcome, t)}, key)
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.LabelsTaken:
+            return {"t": t, "disposition": _disposition(outcome, t), "receipt": receipt}
+
+        return self._do(live, command, reply, key)
 
     # What auditors ask --------------------------------------------------------------------------------------------
 
     def claim(
         self, stream: str, auditor: str, seconds: float = 600.0, beside: Collection[int] = ()
-    ) -> dict[str, Any] | None:
+    ) -> answers.RoundClaimed | None:
         """The oldest round that waits for an audit, leased to ``auditor``; None if there is none.
 
         An auditor who holds a lease gets the same round again, with the lease renewed; but none of the rounds
@@ -202,11 +215,11 @@ class Engine:
         for one in (state.rounds[t] for t in itertools.chain(mine, free) if t not in beside):
             waits = one.verdict is None and one.audit_due(state.waits) > now
             if waits and self.leases.take(stream, one.t, auditor, now, now + seconds):
-                return self.audit_view(stream, one) | {"until": stamp(now + seconds)}
+                return {**self.audit_view(stream, one), "until": stamp(now + seconds)}
         return None
 
-    def renew(self, stream: str, t: int, auditor: str, seconds: float = 600.0) -> dict[str, Any]:
-        """Keep a leased round for longer: {round, until}. One that was never claimed can't be had this way."""
+    def renew(self, stream: str, t: int, auditor: str, seconds: float = 600.0) -> answers.Lease:
+        """Keep a leased round for longer; a round that was never claimed is refused."""
         require_number(seconds, "seconds", 0, open_at="low")
         now, state = self.clock(), self.streams.get(stream).current()
         if t not in state.rounds:
@@ -216,14 +229,14 @@ class Engine:
             if t in self.leases.current(stream, now):
                 raise Conflict(f"Round {t} is in front of another auditor.")
             raise Conflict(f"Round {t} is not in front of you; claim one first.")
-        return {"round": t, "until": stamp(now + seconds)}
+        return {"t": t, "until": stamp(now + seconds)}
 
-    def audit_view(self, stream: str, one: OpenRound) -> dict[str, Any]:
+    def audit_view(self, stream: str, one: OpenRound) -> answers.RoundShown:
         """A round as its auditor sees it: the visible features, and probabilities; no decisions, no weights."""
         settings = self.streams.get(stream).latest.state.stream.settings
         shown = [feature.name for feature in settings.features if feature.visible]
         found = {aside.ref: aside.content for aside in self.store.asides(stream, round=one.t)}
-        people = [
+        people: list[answers.PersonShown] = [
             {
                 "id": found[ref]["id"],
                 "features": {name: found[ref]["features"][name] for name in shown},
@@ -232,7 +245,7 @@ class Engine:
             for ref, probability in zip(one.refs, one.probabilities, strict=True)
             if ref in found
         ]
-        return {"round": one.t, "opened_at": stamp(one.opened_at), "level": settings.level, "people": people}
+        return {"t": one.t, "opened_at": stamp(one.opened_at), "level": settings.level, "people": people}
 
     def audit(
         self,
@@ -245,29 +258,37 @@ class Engine:
         reason: str = "",
         note: str = "",
         key: Idempotency | None = None,
-    ) -> dict[str, Any]:
-        """A verdict, "pair", "none" or "skip": {round, verdict, pair, gap, final_at}; favoured first in the pair."""
+    ) -> answers.VerdictTaken:
+        """Take a verdict: "pair", "none" or "skip"."""
         live, now = self.streams.get(stream), self.clock()
         lease = self.leases.current(stream, now).get(t)
         if lease is not None and lease.holder != by:
             raise Conflict(f"Round {t} is in front of another auditor.")
         remark = _remark(t, reason, note)
 
-        def reply(outcome: Outcome) -> dict[str, Any]:
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.VerdictTaken:
             data = outcome.sealed[0].event.data
             ids = outcome.before.rounds[t].ids
-            chosen = [ids[position] for position in data.get("pair", ())]
-            final = stamp(now + outcome.before.waits.grace)
-            return {"round": t, "verdict": data["verdict"], "pair": chosen, "gap": data.get("gap"), "final_at": final}
+            return {
+                "t": t,
+                "verdict": data["verdict"],
+                "pair": [ids[position] for position in data.get("pair", ())],
+                "gap": data.get("gap"),
+                "final_at": stamp(now + outcome.before.waits.grace),
+                "receipt": receipt,
+            }
 
         return self._do(live, lambda state: commands.Audit(t, verdict, by, pair, remark), reply, key)
 
     def retract(
         self, stream: str, t: int, by: str, key: Idempotency | None = None, *, anybodys: bool = False
-    ) -> dict[str, Any]:
-        """Take back one's verdict before its round is closed: {round}. The learner never hears of it."""
-        live = self.streams.get(stream)
-        return self._do(live, lambda state: commands.RetractAudit(t, by, anybodys), lambda outcome: {"round": t}, key)
+    ) -> answers.VerdictRetracted:
+        """Retract a verdict before its round is closed. The learner never hears of it."""
+
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.VerdictRetracted:
+            return {"t": t, "receipt": receipt}
+
+        return self._do(self.streams.get(stream), lambda state: commands.RetractAudit(t, by, anybodys), reply, key)
 
     def correct(
         self,
@@ -280,8 +301,8 @@ class Engine:
         reason: str = "",
         note: str = "",
         key: Idempotency | None = None,
-    ) -> dict[str, Any]:
-        """Say of a closed round what its audit should have been: {round, verdict}. Recorded, never unlearned."""
+    ) -> answers.VerdictCorrected:
+        """Correct the verdict of a closed round. It is recorded; nothing is unlearned."""
         live = self.streams.get(stream)
         remark = _remark(t, reason, note)
 
@@ -290,36 +311,42 @@ class Engine:
             past = self._past(live, state, t)
             return asked if past is None else replace(asked, ids=past.ids, probabilities=past.probabilities.tolist())
 
-        return self._do(live, command, lambda o: {"round": t, "verdict": o.sealed[0].event.data["verdict"]}, key)
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.VerdictCorrected:
+            return {"t": t, "verdict": outcome.sealed[0].event.data["verdict"], "receipt": receipt}
+
+        return self._do(live, command, reply, key)
 
     # What administrators ask --------------------------------------------------------------------------------------
 
     def change_waits(
         self, stream: str, changes: Mapping[str, Any], by: str, key: Idempotency | None = None
-    ) -> dict[str, Any]:
-        """Change how long rounds wait and what happens then: {stream, waits}."""
-        live = self.streams.get(stream)
-        return self._do(
-            live,
-            lambda state: commands.ChangeWaits(changes, by),
-            lambda o: {"stream": stream, "waits": o.after.stream.settings.to_dict()["waits"]},
-            key,
-        )
+    ) -> answers.WaitsChanged:
+        """Change how long rounds wait and what happens then."""
 
-    def stop(self, stream: str, reason: str, by: str, key: Idempotency | None = None) -> dict[str, Any]:
-        """No decisions from now on: {stream, stopped}."""
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.WaitsChanged:
+            return {"stream": stream, "waits": outcome.after.waits.model_dump(), "receipt": receipt}
+
+        return self._do(self.streams.get(stream), lambda state: commands.ChangeWaits(changes, by), reply, key)
+
+    def stop(self, stream: str, reason: str, by: str, key: Idempotency | None = None) -> answers.StreamStopped:
+        """Stop all decisions at once."""
         live, why = self.streams.get(stream), _words(reason, "reason") or "no reason was given"
-        reply = {"stream": stream, "stopped": why}
-        return self._do(live, lambda state: commands.Stop(why, by), lambda outcome: dict(reply), key)
 
-    def resume(self, stream: str, by: str, key: Idempotency | None = None) -> dict[str, Any]:
-        """Decide again: {stream, stopped: None}."""
-        live = self.streams.get(stream)
-        reply = {"stream": stream, "stopped": None}
-        return self._do(live, lambda state: commands.Resume(by), lambda outcome: dict(reply), key)
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.StreamStopped:
+            return {"stream": stream, "stopped": why, "receipt": receipt}
 
-    def erase(self, stream: str, person: str, by: str, key: Idempotency | None = None) -> dict[str, Any]:
-        """Erase a person: {stream, rounds}. Their features, id and every remark about their rounds are gone."""
+        return self._do(live, lambda state: commands.Stop(why, by), reply, key)
+
+    def resume(self, stream: str, by: str, key: Idempotency | None = None) -> answers.StreamStopped:
+        """Decide again."""
+
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.StreamStopped:
+            return {"stream": stream, "stopped": None, "receipt": receipt}
+
+        return self._do(self.streams.get(stream), lambda state: commands.Resume(by), reply, key)
+
+    def erase(self, stream: str, person: str, by: str, key: Idempotency | None = None) -> answers.PersonErased:
+        """Erase a person. Their features, id and every remark about their rounds are gone."""
         return self._erase(stream, lambda: self.store.asides(stream, person=person), by, key)
 
     def erase_again(self, stream: str, refs: Sequence[str], by: str) -> int:
@@ -332,7 +359,7 @@ class Engine:
 
     def _erase(
         self, stream: str, find: Callable[[], list[Aside]], by: str, key: Idempotency | None = None
-    ) -> dict[str, Any]:
+    ) -> answers.PersonErased:
         live = self.streams.get(stream)
         refs: list[str] = []
         rounds: list[int] = []
@@ -348,17 +375,20 @@ class Engine:
         def extra() -> dict[str, Any]:
             return {"erase": list(refs), "erase_rounds": list(rounds)}
 
-        done = self._do(live, command, lambda outcome: {"stream": stream, "rounds": list(rounds)}, key, extra)
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.PersonErased:
+            return {"stream": stream, "rounds": list(rounds), "receipt": receipt}
+
+        done = self._do(live, command, reply, key, extra)
         self.forgetting.erased(stream)
         return done
 
     # What anybody with the right to may read ----------------------------------------------------------------------
 
-    def stream(self, stream: str) -> dict[str, Any]:
+    def stream(self, stream: str) -> answers.StreamStanding:
         """Settings, counts, delay, and what can be said of regret."""
         return standing(self.streams.get(stream).current())
 
-    def round(self, stream: str, t: int) -> dict[str, Any]:
+    def round(self, stream: str, t: int) -> answers.RoundRecord:
         """Everything that is known of a round, open or closed."""
         self.streams.get(stream)
         events = self._events_of(stream, t)
@@ -366,7 +396,7 @@ class Engine:
             raise Unknown(f"There is no round {t} in the stream {stream!r}.")
         return views.round_view(events)
 
-    def person(self, stream: str, person: str) -> dict[str, Any]:
+    def person(self, stream: str, person: str) -> answers.PersonRecord:
         """One person's decision record: every round they were in."""
         self.streams.get(stream)
         mine = self.store.asides(stream, person=person)
@@ -378,17 +408,17 @@ class Engine:
 
     def certificate(
         self, stream: str, delta: float = 0.05, progress: Callable[[float], None] | None = None
-    ) -> dict[str, Any]:
+    ) -> answers.StreamCertificate:
         """What is proved of the rounds so far, with the delay beside it; ``progress`` hears how much was read."""
         live = self.streams.get(stream)
         live.current()
         here = live.durable
-        return certificate(self.store, here.state, here.seq, delta, progress)
+        return certificate(self._read(stream, here.seq, progress), here.state, delta)
 
-    def events(self, stream: str, after: int = 0, limit: int = 1000) -> list[dict[str, Any]]:
+    def events(self, stream: str, after: int = 0, limit: int = 1000) -> list[answers.LoggedEvent]:
         """Up to ``limit`` events after number ``after``, as exported."""
         self.streams.get(stream)
-        return [sealed.to_dict() for sealed in self.store.events(stream, after, limit)]
+        return [cast(answers.LoggedEvent, sealed.to_dict()) for sealed in self.store.events(stream, after, limit)]
 
     def export(self, stream: str, *, people: bool = True) -> Iterator[dict[str, Any]]:
         """The lines of an export, which ``likewise verify`` checks."""
@@ -439,22 +469,24 @@ class Engine:
         self,
         live: Live,
         command: Callable[[State], commands.Command],
-        reply: Callable[[Outcome], dict[str, Any]],
+        reply: Reply[A],
         key: Idempotency | None = None,
         extra: Callable[[], dict[str, Any]] = dict,
-    ) -> dict[str, Any]:
-        return live.do(self._task(command, reply, key, extra), self.clock())
+    ) -> A:
+        # A request sent again gets what was stored: JSON values of the same form.
+        return cast(A, live.do(self._task(command, reply, key, extra), self.clock()))
 
     def _task(
         self,
         command: Callable[[State], commands.Command],
-        reply: Callable[[Outcome], dict[str, Any]],
+        reply: Reply[A],
         key: Idempotency | None,
         extra: Callable[[], dict[str, Any]] = dict,
     ) -> Task:
         def with_receipt(outcome: Outcome) -> dict[str, Any]:
             last = outcome.sealed[-1] if outcome.sealed else None
-            return reply(outcome) | {"receipt": None if last is None else self.signer.receipt(last)}
+            receipt = None if last is None else cast(answers.Receipt, self.signer.receipt(last))
+            return cast(dict[str, Any], reply(outcome, receipt))
 
         return Task(command, with_receipt, key, extra)
 
@@ -475,6 +507,16 @@ class Engine:
             return None
         live.settle()
         return views.past_round(self._events_of(live.name, t), state)
+
+    def _read(self, stream: str, seq: int, progress: Callable[[float], None] | None) -> Iterator[Event]:
+        """Every event up to number ``seq``, with its asides; ``progress`` hears which share of them was read."""
+        after = 0
+        while after < seq:
+            page = self.store.events(stream, after, min(PAGE, seq - after), asides=True)
+            yield from (sealed.event for sealed in page)
+            after = page[-1].seq
+            if progress is not None:
+                progress(after / seq)
 
     def _events_of(self, stream: str, t: int) -> list[Event]:
         return [sealed.event for sealed in self.store.events(stream, round=t, asides=True)]
@@ -514,7 +556,7 @@ def _broken(text: str) -> bool:
     return any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
-def _disposition(outcome: Outcome, t: int) -> str:
+def _disposition(outcome: Outcome, t: int) -> answers.Disposition:
     kinds = {sealed.event.kind for sealed in outcome.sealed}
     if not kinds:
         return "duplicate"

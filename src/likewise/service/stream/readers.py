@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
+from likewise.service.stream.answers import GivenVerdict, Learned, PersonDecided, PersonRound, RoundRecord
 from likewise.service.stream.events import Event
 from likewise.service.stream.rounds import evolve
 from likewise.service.stream.state import OpenRound, State
@@ -19,7 +20,7 @@ def past_round(events: Sequence[Event], state: State) -> OpenRound:
     return next(iter(alone.rounds.values()))
 
 
-def round_view(events: Sequence[Event]) -> dict[str, Any]:
+def round_view(events: Sequence[Event]) -> RoundRecord:
     """Everything that is known of a round; people who were erased stand there without id and features."""
     view = _opened(events[0])
     for event in events[1:]:
@@ -27,25 +28,32 @@ def round_view(events: Sequence[Event]) -> dict[str, Any]:
     return view
 
 
-def person_view(events: Sequence[Event], person: str) -> dict[str, Any] | None:
+def person_view(events: Sequence[Event], person: str) -> PersonRound | None:
     """What a round was for one of its people: their probability, decision and label, and whether they were reported.
 
     None if they are not in it: they may have been erased a moment ago.
     """
     view = round_view(events)
-    mine = next((one for one in view["people"] if one["id"] == person), None)
-    if mine is None:
+    decided = next((one for one in view["people"] if one["id"] == person), None)
+    if decided is None:
         return None
     audit = view["audit"]
-    told = {name: view[name] for name in ("round", "opened_at", "status", "policy_version", "policy")}
-    reported = bool(audit) and person in audit["pair"]
-    place = ("favoured", "disfavoured")[audit["pair"].index(person)] if reported else None
-    return {**told, **mine, "audit": audit["verdict"] if audit else None, "reported_as": place}
+    pair = audit["pair"] if audit else []
+    return {
+        **decided,
+        "t": view["t"],
+        "opened_at": view["opened_at"],
+        "status": view["status"],
+        "version": view["version"],
+        "policy": view["policy"],
+        "audit": audit["verdict"] if audit else None,
+        "reported_as": None if person not in pair else "favoured" if pair[0] == person else "disfavoured",
+    }
 
 
-def _opened(event: Event) -> dict[str, Any]:
+def _opened(event: Event) -> RoundRecord:
     data, found = event.data, {aside.ref: aside.content for aside in event.asides}
-    people = [
+    people: list[PersonDecided] = [
         {
             "id": found.get(one["ref"], {}).get("id"),
             "features": found.get(one["ref"], {}).get("features"),
@@ -57,11 +65,11 @@ def _opened(event: Event) -> dict[str, Any]:
         for one in data["people"]
     ]
     return {
-        "round": data["round"],
+        "t": data["round"],
         "status": "open",
         "opened_at": event.at,
         "by": data["by"],
-        "policy_version": data["version"],
+        "version": data["version"],
         "policy": data["policy"],
         "outstanding": data["outstanding"],
         "people": people,
@@ -73,48 +81,57 @@ def _opened(event: Event) -> dict[str, Any]:
     }
 
 
-def _labels(view: dict[str, Any], event: Event) -> None:
-    name = "late_label" if event.kind == "labels_late" else "label"
+def _labels(view: RoundRecord, event: Event) -> None:
     for position, label in event.data["labels"]:
-        view["people"][position][name] = label
+        if event.kind == "labels_late":
+            view["people"][position]["late_label"] = label
+        else:
+            view["people"][position]["label"] = label
     if all(person["label"] is not None for person in view["people"]):
         view["labels"] = "complete"
 
 
-def _labels_expired(view: dict[str, Any], event: Event) -> None:
+def _labels_expired(view: RoundRecord, event: Event) -> None:
     view["labels"] = event.data["outcome"]
 
 
-def _audit(view: dict[str, Any], event: Event) -> None:
+def _audit(view: RoundRecord, event: Event) -> None:
     view["audit"] = _told(view, event)
 
 
-def _told(view: dict[str, Any], event: Event) -> dict[str, Any]:
+def _told(view: RoundRecord, event: Event) -> GivenVerdict:
     data = event.data
     words: dict[str, Any] = event.asides[0].content if event.asides else {}
     pair = [view["people"][position]["id"] for position in data.get("pair", ())]
-    facts = {"verdict": data["verdict"], "by": data["by"], "at": event.at, "pair": pair, "gap": data.get("gap")}
-    return facts | {"reason": words.get("reason", ""), "note": words.get("note", "")}
+    return {
+        "verdict": data["verdict"],
+        "by": data["by"],
+        "at": event.at,
+        "pair": pair,
+        "gap": data.get("gap"),
+        "reason": words.get("reason", ""),
+        "note": words.get("note", ""),
+    }
 
 
-def _retracted(view: dict[str, Any], event: Event) -> None:
+def _retracted(view: RoundRecord, event: Event) -> None:
     view["audit"] = None
     view["retracted"] += 1
 
 
-def _corrected(view: dict[str, Any], event: Event) -> None:
+def _corrected(view: RoundRecord, event: Event) -> None:
     view["corrections"].append(_told(view, event))
 
 
-def _closed(view: dict[str, Any], event: Event) -> None:
+def _closed(view: RoundRecord, event: Event) -> None:
     view["status"] = "closed" if event.data["learns"] else "discarded"
     view["labels"] = event.data["labels"]
 
 
-def _learned(view: dict[str, Any], event: Event) -> None:
+def _learned(view: RoundRecord, event: Event) -> None:
     view["status"] = "learned"
     names = ("version", "penalty", "delay", "outstanding", "waited", "dropped")
-    view["learned"] = {name: event.data[name] for name in names} | {"at": event.at}
+    view["learned"] = cast(Learned, {name: event.data[name] for name in names} | {"at": event.at})
 
 
 _TELLERS = {

@@ -76,7 +76,7 @@ def _request(state: State, command: RequestDecisions, now: float) -> list[Fact]:
         raise Stopped(f"The stream is stopped until an administrator resumes it: {state.stopped}")
     model, policy = state.stream, state.policy
     assert policy is not None, "a live stream knows its learner"
-    k, ids = model.settings.largest_batch, [person.person for person in command.people]
+    k, ids = model.settings.k, [person.person for person in command.people]
     require(1 <= len(ids) <= k, "people", f"be 1 to {k}", len(ids))
     twice = sorted({str(name) for name in ids if ids.count(name) > 1})
     require(not twice, "people", "hold nobody more than once", twice[:3])

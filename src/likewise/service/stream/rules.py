@@ -60,7 +60,7 @@ class Course:
             return f"should deploy policy {state.totals.learned}, not {data['version']}"
         if self._policies.setdefault(data["version"], data["policy"]) != data["policy"]:
             return f"deploys a policy {data['version']} that is not the one deployed before"
-        if not 1 <= len(people) <= state.stream.settings.largest_batch:
+        if not 1 <= len(people) <= state.stream.settings.k:
             return f"opens a round of {len(people)} people"
         found = {aside.ref: str(aside.person) for aside in event.asides}
         return next((said for one in people if (said := self._decision(one, found.get(one["ref"])))), "")

@@ -16,13 +16,14 @@ so it is what it is under any delay. Of the bounds:
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast
 
 from likewise.learners import AdaHedge
+from likewise.service.stream.answers import Delay, Promise, Regret, StreamStanding
 from likewise.service.stream.state import State
 
 
-def standing(state: State) -> dict[str, Any]:
+def standing(state: State) -> StreamStanding:
     """Settings, counts, delay, and what can be said of the regret; no weights."""
     settings, totals = state.stream.settings, state.totals
     return {
@@ -46,36 +47,42 @@ def standing(state: State) -> dict[str, Any]:
     }
 
 
-def delay(state: State) -> dict[str, Any]:
+def delay(state: State) -> Delay:
     """The largest and the mean delay of the rounds learned."""
     totals = state.totals
     return {"largest": totals.delay_max, "mean": totals.delay_sum / totals.learned if totals.learned else 0.0}
 
 
-def regret(state: State) -> dict[str, Any]:
+def regret(state: State) -> Regret:
     """The observed Lagrangian regret and the bounds that still hold, in numbers and in a sentence.
 
     ``promised`` is the learner's theorem for the rounds learned, ``proved`` its observed bound; each is None where it
     doesn't hold.
     """
     learner, totals = state.stream.learner, state.totals
-    found: dict[str, Any] = {"observed": observed_regret(state), "promised": None, "proved": None, "said": ""}
-    if totals.learned == 0:
-        return found | {"said": "No round was learned yet."}
     late = totals.delay_max > 0
-    if not late or isinstance(learner, AdaHedge):
-        found["proved"] = learner.observed_bound(state.learner)
-    if late:
-        found["said"] = (
-            f"Rounds were learned up to {totals.delay_max} rounds late, and {state.outstanding} are outstanding: what "
-            "the learner promises before the first round assumes that each policy knows all rounds before it, so it "
-            "doesn't hold here. The observed regret stands in its place"
-            + (", and so does the limit proved from it." if found["proved"] is not None else ".")
-        )
-        return found
-    found["promised"] = _promised(state)
-    found["said"] = f"Every round was learned before the next was opened; {state.outstanding} are outstanding."
-    return found
+    proves = totals.learned > 0 and (not late or isinstance(learner, AdaHedge))
+    proved = learner.observed_bound(state.learner) if proves else None
+    return {
+        "observed": observed_regret(state),
+        "promised": None if late or totals.learned == 0 else _promised(state),
+        "proved": proved,
+        "sentence": _in_words(state, proved),
+    }
+
+
+def _in_words(state: State, proved: float | None) -> str:
+    totals = state.totals
+    if totals.learned == 0:
+        return "No round was learned yet."
+    if totals.delay_max == 0:
+        return f"Every round was learned before the next was opened; {state.outstanding} are outstanding."
+    return (
+        f"Rounds were learned up to {totals.delay_max} rounds late, and {state.outstanding} are outstanding: what "
+        "the learner promises before the first round assumes that each policy knows all rounds before it, so it "
+        "doesn't hold here. The observed regret stands in its place"
+        + (", and so does the limit proved from it." if proved is not None else ".")
+    )
 
 
 def violations_limit(state: State) -> float | None:
@@ -89,14 +96,14 @@ def violations_limit(state: State) -> float | None:
     weight = totals.penalties / totals.reported if totals.reported else state.stream.learner.penalty_at(state.learner)
     if totals.learned == 0 or settings.level <= 0 or weight <= 0 or set(F.constants) != {0, 1}:
         return None
-    said = regret(state)
+    limits = regret(state)
     # The penalties of a report cancel on a constant: what always saying 1 lost tells how many labels were 1.
     always = float(state.learner.losses @ F.constant(1))
     false_positive, false_negative = settings.costs
     both = false_positive + false_negative
     ones = (false_positive * (totals.people - totals.missing) - always) / both if both else 0.0
     constant = false_negative * ones + min(0.0, always)
-    room = (said["observed"] if said["proved"] is None else said["proved"]) + constant - totals.errors
+    room = (limits["observed"] if limits["proved"] is None else limits["proved"]) + constant - totals.errors
     return float(max(0.0, room) / (settings.level * weight))
 
 
@@ -105,17 +112,17 @@ def observed_regret(state: State) -> float:
     return state.totals.charged - state.stream.hypotheses.geometry.minimum(state.learner.losses)
 
 
-def _promised(state: State) -> dict[str, Any] | None:
-    """The theorem's numbers at the rounds learned, or at the horizon where the learner is tuned for one.
+def _promised(state: State) -> Promise | None:
+    """The theorem's numbers at the rounds learned, or at T where the learner is tuned for it.
 
     None for a number of which the theorem says nothing, as for a penalty that grows faster than it allows.
     """
     settings, learner, rounds = state.stream.settings, state.stream.learner, state.totals.learned
-    if settings.horizon is not None and rounds > settings.horizon:
+    if settings.T is not None and rounds > settings.T:
         return None
-    T: dict[str, Any] = {} if settings.horizon is not None else {"T": rounds}
+    T: dict[str, Any] = {} if settings.T is not None else {"T": rounds}
     bound = learner.bound(settings.level, **T)
     if bound is None:
         return None
-    said = {name: None if value == math.inf else value for name, value in bound._asdict().items()}
-    return {"rounds": settings.horizon or rounds} | said
+    numbers = {name: None if value == math.inf else value for name, value in bound._asdict().items()}
+    return cast(Promise, {"rounds": settings.T or rounds} | numbers)

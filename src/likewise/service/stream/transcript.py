@@ -8,8 +8,8 @@ people it counts as a violation. Of a round that holds somebody who was erased s
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,26 +19,22 @@ from likewise.errors import require
 from likewise.game import Transcript
 from likewise.policies import AveragePolicy
 from likewise.protocol import Batch, Report, Round
-from likewise.service.log import Store
+from likewise.service.stream.answers import StreamCertificate
 from likewise.service.stream.events import Event
+from likewise.service.stream.learner import SEED
 from likewise.service.stream.rounds import evolve, seen
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
 from likewise.service.stream.status import delay, regret
 
-PAGE = 1000
-"""Events read at once."""
 
+def certificate(events: Iterable[Event], state: State, delta: float = 0.05) -> StreamCertificate:
+    """The certificate of a stream with its letter, its delay and what stands of its bounds.
 
-def certificate(
-    store: Store, state: State, seq: int, delta: float = 0.05, progress: Callable[[float], None] | None = None
-) -> dict[str, Any]:
-    """The certificate of a stream at event ``seq``, where it has ``state``, as plain JSON values.
-
-    With its letter, its delay and what stands of its bounds. ``progress`` hears which share of the log was read.
+    ``events`` are those that led to ``state``, with their asides.
     """
-    found = certify(transcript(store, state, seq, progress), delta=delta)
-    return found.to_dict() | {
+    found = certify(transcript(events, state), delta=delta)
+    facts = {
         "stream": state.stream.settings.name,
         "outstanding": state.outstanding,
         "discarded": state.totals.discarded,
@@ -48,12 +44,13 @@ def certificate(
         "lagrangian_regret": regret(state),
         "letter": letter(found, state),
     }
+    return cast(StreamCertificate, found.to_dict() | facts)
 
 
 def letter(found: Certificate, state: State) -> str:
     """The certificate's letter, and what is particular about a live stream."""
     totals = state.totals
-    facts = [f"Delay and bounds. {regret(state)['said']}"]
+    facts = [f"Delay and bounds. {regret(state)['sentence']}"]
     facts += [
         f"{what}: {count}."
         for count, what in (
@@ -67,11 +64,11 @@ def letter(found: Certificate, state: State) -> str:
     return "\n".join([str(found), "", *(textwrap.fill(fact, WIDTH) for fact in facts)])
 
 
-def transcript(store: Store, state: State, seq: int, progress: Callable[[float], None] | None = None) -> Transcript:
-    """Every round opened up to event ``seq``, where the stream has ``state``, by its number."""
+def transcript(events: Iterable[Event], state: State) -> Transcript:
+    """Every round that was opened by the events that led to ``state``, by its number."""
     settings, model = state.stream.settings, state.stream
     require(state.opened > 0, "stream", "have opened a round", state.opened)
-    rounds, penalties = _rounds(store, state, seq, progress)
+    rounds, penalties = _rounds(events, state)
     batches = [one.batch for one in rounds]
     pairs = [(-1, -1) if one.report is None else one.report[:2] for one in rounds]
     return Transcript(
@@ -95,39 +92,31 @@ def transcript(store: Store, state: State, seq: int, progress: Callable[[float],
             "costs": [float(cost) for cost in settings.costs],
             "environment": {"name": "live stream", "iid": None, "sees_policy": None},
             "auditor": {"name": "people", "truthful": None, "exhaustive": None, "fixed": None},
-            "seed": settings.seed,
+            "seed": SEED,
             "first": 1,
         },
     )
 
 
-def _rounds(
-    store: Store, until: State, seq: int, progress: Callable[[float], None] | None
-) -> tuple[list[Round], list[float]]:
+def _rounds(events: Iterable[Event], until: State) -> tuple[list[Round], list[float]]:
     """Every round as it was seen, and its penalty; the log is read without running the learner."""
-    name, opened = until.stream.settings.name, until.opened
+    opened = until.opened
     state = State(model=until.model)
     found: dict[int, Round] = {}
     penalties = dict.fromkeys(range(1, opened + 1), 0.0)
     views: dict[int, Any] = {}
-    after = 0
-    while after < seq:
-        page = store.events(name, after, min(PAGE, seq - after), asides=True)
-        for event in (sealed.event for sealed in page):
-            if event.kind == "learned":
-                one = state.rounds[event.data["round"]]
-                found[one.t] = _unseen(one) if one.lost else seen(one)
-                penalties[one.t] = event.data["penalty"]
-            elif event.kind == "round_closed" and not event.data["learns"]:
-                one = state.rounds[event.data["round"]]
-                found[one.t] = _unseen(one)
-            if event.kind == "round_opened":
-                views[event.data["round"]] = _view(event, until.stream.settings)
-            if event.kind not in ("stream_created", "learner_checkpointed"):
-                state = evolve(state, event)
-        after = page[-1].seq
-        if progress is not None:
-            progress(after / seq)
+    for event in events:
+        if event.kind == "learned":
+            one = state.rounds[event.data["round"]]
+            found[one.t] = _unseen(one) if one.lost else seen(one)
+            penalties[one.t] = event.data["penalty"]
+        elif event.kind == "round_closed" and not event.data["learns"]:
+            one = state.rounds[event.data["round"]]
+            found[one.t] = _unseen(one)
+        if event.kind == "round_opened":
+            views[event.data["round"]] = _view(event, until.stream.settings)
+        if event.kind not in ("stream_created", "learner_checkpointed"):
+            state = evolve(state, event)
     found |= {t: _unseen(one) for t, one in state.rounds.items()}
     rounds = [found[t]._replace(batch=found[t].batch._replace(view=views[t])) for t in range(1, opened + 1)]
     return rounds, list(penalties.values())
