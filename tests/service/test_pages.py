@@ -20,7 +20,7 @@ from likewise.service.accounts.sessions import SESSION, Sessions
 from likewise.service.pages.rendering import POLICY
 from likewise.service.pages.round_to_review import sight
 from likewise.service.refusals import Conflict
-from likewise.service.stream.settings import Settings
+from likewise.service.stream.settings import Settings, Waits
 
 PAGES = {row: roles for row, roles in ACCESS.items() if not row[1].startswith("/v1")}
 """The rows of the table for people; test_roles has those for programs."""
@@ -705,3 +705,18 @@ def test_revoking_one_s_own_token_is_asked_about_once_more(service, enter):
     assert admin.get("/users").status_code == 200
     assert admin.post("/users/revoke", token=start, sure="yes").status_code == 303
     assert tokens.find(service.tokens["admin"], time.time()) is None
+
+
+def test_the_page_of_settings_says_what_is_declared_of_each(service, enter):
+    page = html.unescape(enter("viewer").get("/streams/loans/settings").text)
+    fields = Waits.model_fields | {
+        name: Settings.model_fields[name] for name in ("alpha", "hypotheses", "k", "T", "penalty")
+    }
+    for name, field in fields.items():
+        assert field.title in page, name
+        assert field.description in page, name
+
+
+def test_a_penalty_that_grows_is_shown_with_its_numbers(service, enter):
+    service.engine.create(Settings.from_dict(LOANS | {"name": "grows", "penalty": {"c": 0.01, "floor": 0.5}}), "root")
+    assert "<td>c 0.01, floor 0.5</td>" in enter("viewer").get("/streams/grows/settings").text

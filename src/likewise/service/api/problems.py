@@ -191,14 +191,14 @@ DOCUMENTED: dict[int | str, dict[str, Any]] = {
     status: {"description": said, "content": {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
     for status, said in {
         400: "The request can't be read.",
-        401: "No token, or one that is nobody's, revoked or expired.",
+        401: "There is no token, or it is unknown, revoked or expired.",
         403: "The token's role or streams don't allow this.",
         404: "There is no such stream, round or person.",
-        408: "The body took too long to come.",
-        409: "It contradicts what is already a fact.",
+        408: "The body took too long to arrive.",
+        409: "It contradicts something that is already recorded.",
         413: "The request is too long.",
         415: "The body must be JSON.",
-        422: "The request is understood, and not right; the detail says what to fix.",
+        422: "The request was understood but is not valid; the detail says what to fix.",
         429: "Too many requests; Retry-After says when to come back.",
         500: "The service failed; its log says how.",
         503: "The stream is stopped, or the service isn't ready.",

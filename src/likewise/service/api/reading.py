@@ -28,7 +28,7 @@ KEYED: dict[str, Any] = {
             "name": "Idempotency-Key",
             "in": "header",
             "required": False,
-            "description": "Any text of your choice. Under the same key the same request is done once.",
+            "description": "A text of your choice. A request that is sent again with the same key is done only once.",
             "schema": {"type": "string", "pattern": f"^{KEY.pattern}$"},
         }
     ]

@@ -133,27 +133,27 @@ class Waits(Declared):
     audit: Seconds | None = Field(
         default=None,
         title="Wait for a review (seconds)",
-        description="A round that nobody has reviewed by then counts as not reviewed. If empty, it waits for ever.",
+        description="Seconds after which a round counts as not reviewed. If empty, it waits for ever.",
     )
     label: Seconds | None = Field(
         default=None,
         title="Wait for labels (seconds)",
-        description="Labels that have not come by then count as missing. If empty, the round waits for ever.",
+        description="Seconds after which labels count as missing. If empty, the round waits for ever.",
     )
     grace: Seconds = Field(
         default=10.0,
         title="Time to take a verdict back (seconds)",
-        description="The learner learns from a round only after this time.",
+        description="Seconds in which a verdict can be taken back. Only then does the learner learn from the round.",
     )
     audit_end: End = Field(
         default="learn",
         title="If no review comes",
-        description="Learn from the round without a verdict, or discard it.",
+        description="What happens then: learn from the round without a verdict, or discard it.",
     )
     label_end: End = Field(
         default="learn",
         title="If labels are missing",
-        description="Learn from the labels that came, or discard the round.",
+        description="What happens then: learn from the labels that came, or discard the round.",
     )
 
     def changed(self, changes: Mapping[str, Any]) -> Waits:
@@ -194,8 +194,8 @@ class Choices(Declared):
         default=None,
         title="Penalty of a report",
         description="How much a report weighs against errors: a number; {first, growth} if it grows with every report; "
-        "{c, floor} if it follows the learner. Without a value the learner chooses, which hedge can do only if T is "
-        "given.",
+        "{c, floor} if it rises while the learning rate falls. Without a value the learner chooses, which hedge can do "
+        "only if T is given.",
     )
     T: Annotated[int, whole(1, MOST)] | None = Field(
         default=None, title="Planned rounds (T)", description="How many rounds there will be, if that is known."
