@@ -36,7 +36,7 @@ def test_cuts_come_from_the_sample_which_is_not_kept():
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "sentence"),
     [
         ({"features": [{"name": f"f{i}"} for i in range(4)]}, "`features` must be at most 3, got 4"),
         ({"sample": SAMPLE + SAMPLE}, "`sample` must be at most 5, got 10"),
@@ -46,8 +46,8 @@ def test_cuts_come_from_the_sample_which_is_not_kept():
         ({"hypotheses": "cells", "cuts": {"score": list(range(9)), "age": [1, 2, 3, 4]}}, "cells, got 50"),
     ],
 )
-def test_what_is_larger_than_the_service_allows_is_refused(change, said):
-    with pytest.raises(InvalidParameter, match=said):
+def test_what_is_larger_than_the_service_allows_is_refused(change, sentence):
+    with pytest.raises(InvalidParameter, match=sentence):
         StreamBody(**STREAM | change).settings(LIMITS)
 
 

@@ -26,7 +26,7 @@ class Outer(Declared):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "expected"),
     [
         ({"count": 0}, "`count` must be a whole number, at least 1, got 0."),
         ({"count": 10}, "`count` must be at most 9, got 10."),
@@ -44,10 +44,10 @@ class Outer(Declared):
         ({"name": "y" * 201}, f'`name` must be 1 to 200 printable characters, got "\'{"y" * 76}…".'),
     ],
 )
-def test_whatever_is_wrong_is_one_sentence(given, said):
+def test_whatever_is_wrong_is_one_sentence(given, expected):
     with pytest.raises(InvalidParameter) as refused:
         Outer(**given)
-    assert str(refused.value) == said
+    assert str(refused.value) == expected
 
 
 def test_within_another_value_an_error_keeps_its_place():

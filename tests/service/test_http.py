@@ -433,7 +433,7 @@ def test_the_openapi_document_is_served_and_documents_the_problems(service):
 
 def test_the_openapi_document_says_what_every_setting_of_a_stream_means(service):
     parts = service.anybody.get("/openapi.json").json()["components"]["schemas"]
-    for part in ("StreamBody", "Waits-Input", "Feature-Input"):
+    for part in ("StreamBody", "Settings", "Waits", "Feature"):
         assert [name for name, field in parts[part]["properties"].items() if not field.get("description")] == []
     alpha = parts["StreamBody"]["properties"]["alpha"]
     assert (alpha["exclusiveMinimum"], alpha["maximum"]) == (0, 1)

@@ -391,11 +391,11 @@ class TestOverlap:
 
     def test_delay_voids_what_is_promised_and_the_observed_regret_stands_in_its_place(self):
         early, late = self.play(loans(), ()), self.play(loans(), (1, 2, 3))
-        assert regret(early.state)["said"] == "No round was learned yet."
+        assert regret(early.state)["sentence"] == "No round was learned yet."
         found = regret(late.state)
         assert found["promised"] is None
-        assert "up to 2 rounds late" in found["said"]
-        assert "observed regret stands in its place" in found["said"]
+        assert "up to 2 rounds late" in found["sentence"]
+        assert "observed regret stands in its place" in found["sentence"]
         on_time = regret(learned_stream().state)
         assert on_time["promised"]["lagrangian_regret"] >= on_time["proved"] >= on_time["observed"]
         hedge = self.play(loans(learner="hedge", penalty=5.0), (1, 2, 3))
