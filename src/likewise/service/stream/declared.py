@@ -18,6 +18,8 @@ from likewise.errors import InvalidParameter, LikewiseError, require, require_nu
 
 TEXT_LIMIT = 200
 """The longest name of a feature, level or person."""
+LARGEST = 2**1023
+"""Numbers beyond this may have no float. Computed once: Python would do so again at every check."""
 
 
 class Declared(BaseModel):
@@ -140,7 +142,7 @@ def plain_text(value: Any, name: str) -> str:
 def finite(value: Any, name: str) -> float:
     """A number that a float holds."""
     listed = isinstance(value, (int, float)) and not isinstance(value, bool)
-    require(listed and abs(value) <= 2**1023, name, "be finite numbers", short(value))
+    require(listed and abs(value) <= LARGEST, name, "be finite numbers", short(value))
     return float(value)
 
 

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StrictBool, ValidationError, ValidationInfo, field_validator
 
 from likewise.errors import require, require_number, require_whole
-from likewise.service.stream.declared import Checked, Declared, Finite, Text, number, refusal, short, whole
+from likewise.service.stream.declared import LARGEST, Checked, Declared, Finite, Text, number, refusal, short, whole
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 MOST = 10**12
@@ -120,7 +120,7 @@ def _number(name: str, given: Any) -> float:
         return given
     real = isinstance(given, (int, float)) and not isinstance(given, bool)
     # A huge integer has no float, and comparing it with infinity would raise instead of refusing.
-    if not (real and abs(given) <= 2**1023):
+    if not (real and abs(given) <= LARGEST):
         require(False, name, "be a finite number", short(given))
     if float(given) != given:
         require(False, name, "be a number that a 64-bit float holds exactly", short(given))
