@@ -130,7 +130,7 @@ class Machine(RuleBasedStateMachine):
         learner=st.sampled_from(({}, {"learner": "hedge", "penalty": 3.0}, {"hypotheses": "cells"})),
     )
     def create(self, audit, label, ends, grace, learner):
-        self.waits = Waits(audit, label, *ends, grace=grace)
+        self.waits = Waits(audit=audit, label=label, audit_end=ends[0], label_end=ends[1], grace=grace)
         cuts = {"score": (0.3, 0.6), "age": (0.5,)}
         self.engines[0].create(loans(waits=self.waits, cuts=cuts, **learner), "root")
 
