@@ -46,7 +46,7 @@ SETTINGS = {
     "features": [{"name": "score", "compare": True}, {"name": "age"}],
     "cuts": {"score": CUTS, "age": CUTS},
     "alpha": 0.1,
-    "largest_batch": K,
+    "k": K,
     "waits": {"grace": 0},
 }
 PAGES = ("", "/rounds", "/rounds?before=50000", "/rounds/40000", "/rounds/40000/people/0", "/log", "/log?kind=audited",
@@ -127,7 +127,7 @@ def served(database: str) -> Iterator[tuple[httpx.Client, Any]]:
     try:
         token, _ = app.state.service.tokens.add("root", "admin")
         with httpx.Client(base_url=f"http://127.0.0.1:{socket.getsockname()[1]}", timeout=600) as client:
-            client.cookies.set("likewise", app.state.sessions.login(token))
+            client.cookies.set("likewise", app.state.service.sessions.login(token))
             yield client, app
     finally:
         server.should_exit = True

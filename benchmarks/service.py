@@ -38,7 +38,7 @@ STREAM = {
     "features": [{"name": "score"}, {"name": "age"}],
     "cuts": {"score": CUTS, "age": CUTS},
     "alpha": 0.1,
-    "largest_batch": K,
+    "k": K,
 }
 
 

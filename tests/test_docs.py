@@ -9,6 +9,7 @@ that exist.
 from __future__ import annotations
 
 import doctest
+import json
 import re
 import shlex
 import subprocess
@@ -16,7 +17,7 @@ import sys
 import time
 import tomllib
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -185,14 +186,72 @@ def test_every_page_stands_in_the_navigation_and_every_picture_exists() -> None:
             assert (page.parent / picture).is_file(), f"{page}: {picture}"
 
 
-def test_every_route_and_setting_of_the_service_is_documented() -> None:
-    from likewise.service.accounts.access import ACCESS, PUBLIC
+def route_rows() -> Iterator[str]:
+    """The table of the service's routes: who may ask for them, and what they do."""
+    from likewise.service.accounts.access import ACCESS
+    from likewise.service.accounts.tokens import ROLES
+    from likewise.service.api.routes import router
+
+    for route in router.routes:
+        (method,) = route.methods  # type: ignore[attr-defined]
+        path, endpoint = route.path, route.endpoint  # type: ignore[attr-defined]
+        roles = ACCESS[method, path]
+        who = "everybody with a token" if roles == ROLES else ", ".join(roles)
+        yield f"| `{method} {path.replace(':path', '')}` | {who} | {endpoint.__doc__} |"
+
+
+def configuration_rows() -> Iterator[str]:
+    """The table of the service's configuration."""
     from likewise.service.configuration import Configuration
 
+    for name, field in Configuration.model_fields.items():
+        default = "" if field.default is None else field.default
+        yield f"| `{name}` | {default} | {field.description} |"
+
+
+def setting_rows() -> Iterator[str]:
+    """The table of a stream's settings, as its request has them."""
+    from likewise.service.api.bodies import StreamBody
+    from likewise.service.stream.settings import Feature, Waits
+
+    for prefix, model in (("", StreamBody), ("features[].", Feature), ("waits.", Waits)):
+        for name, schema in model.model_json_schema()["properties"].items():
+            default = schema.get("default")
+            text = f"`{json.dumps({} if isinstance(default, dict) else default)}`" if "default" in schema else ""
+            yield f"| `{prefix}{name}` | {value_of(schema)} | {text} | {schema['description']} |"
+
+
+def value_of(schema: dict[str, Any]) -> str:
+    """What JSON Schema allows, as people write it."""
+    if "anyOf" in schema:
+        return ", or ".join(dict.fromkeys(value_of(part) for part in schema["anyOf"]))
+    if "enum" in schema:
+        return " or ".join(f"`{value}`" for value in schema["enum"])
+    names = {
+        "string": "text",
+        "array": "list",
+        "null": "`null`",
+        "boolean": "true or false",
+        "integer": "whole number",
+    }
+    name = names.get(schema.get("type", "object"), schema.get("type", "object"))
+    low, high = (schema.get(end, schema.get(f"exclusive{end.title()}")) for end in ("minimum", "maximum"))
+    if high is not None:
+        opening, closing = "(" if "exclusiveMinimum" in schema else "[", ")" if "exclusiveMaximum" in schema else "]"
+        return f"{name} in {opening}{low:g}, {high:g}{closing}"
+    return name if low is None else f"{name}, at least {low:g}"
+
+
+@pytest.mark.parametrize("rows", [route_rows, configuration_rows, setting_rows])
+def test_the_tables_of_the_service_say_what_is_declared(rows: Callable[[], Iterator[str]]) -> None:
     page = (DOCS / "service.md").read_text(encoding="utf-8")
-    for method, path in ACCESS:
-        assert f"| `{method} {path.replace(':path', '')}` |" in page
+    declared = list(rows())
+    assert "\n".join(declared) in page, "the table must be:\n" + "\n".join(declared)
+
+
+def test_what_the_service_shows_to_everybody_is_documented() -> None:
+    from likewise.service.accounts.access import PUBLIC
+
+    page = (DOCS / "service.md").read_text(encoding="utf-8")
     for path in PUBLIC:
         assert f"`{path}`" in page
-    for name in Configuration.model_fields:
-        assert f"| `{name}` |" in page

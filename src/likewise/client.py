@@ -57,7 +57,7 @@ class Client:
         Seconds to wait for one answer.
     retries
         How often to try again when nobody answers, or the service says that it will soon (429, 502, 503, 504). Waits
-        double from a tenth of a second, with chance, unless the service names a time itself.
+        double from a tenth of a second, with some randomness, unless the service names a time itself.
     transport
         Another way to reach it, for tests.
 
@@ -126,12 +126,12 @@ class Client:
     # Decisions and labels -----------------------------------------------------------------------------------------
 
     def decide(self, stream: str, people: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Decisions about people, each {id, features}: {round, policy_version, decisions, receipt}."""
+        """Decisions about people, each {id, features}: {t, version, decisions, receipt}."""
         return self._ask("POST", _at(stream, "rounds"), {"people": list(people)})
 
-    def label(self, stream: str, round: int, labels: Mapping[str, int]) -> dict[str, Any]:
-        """How it turned out, 0 or 1 by the ids of people: {round, disposition, receipt}."""
-        return self._ask("PUT", _at(stream, "rounds", round, "labels"), {"labels": dict(labels)})
+    def label(self, stream: str, t: int, labels: Mapping[str, int]) -> dict[str, Any]:
+        """How it turned out, 0 or 1 by the ids of people: {t, disposition, receipt}."""
+        return self._ask("PUT", _at(stream, "rounds", t, "labels"), {"labels": dict(labels)})
 
     # Audits -------------------------------------------------------------------------------------------------------
 
@@ -139,37 +139,37 @@ class Client:
         """The oldest round that waits for an audit, for this auditor alone for a while; None if there is none."""
         return self._ask("POST", _at(stream, "audits", "claim")) or None
 
-    def renew(self, stream: str, round: int) -> dict[str, Any]:
+    def renew(self, stream: str, t: int) -> dict[str, Any]:
         """Keep a claimed round for longer."""
-        return self._ask("POST", _at(stream, "rounds", round, "audit", "renew"))
+        return self._ask("POST", _at(stream, "rounds", t, "audit", "renew"))
 
-    def release(self, stream: str, round: int) -> None:
+    def release(self, stream: str, t: int) -> None:
         """Give a claimed round back."""
-        self._ask("POST", _at(stream, "rounds", round, "audit", "release"))
+        self._ask("POST", _at(stream, "rounds", t, "audit", "release"))
 
     def audit(
-        self, stream: str, round: int, verdict: str, pair: Sequence[str] = (), *, reason: str = "", note: str = ""
+        self, stream: str, t: int, verdict: str, pair: Sequence[str] = (), *, reason: str = "", note: str = ""
     ) -> dict[str, Any]:
         """A verdict: "pair" with the ids of two people, "none" or "skip"."""
         said = {"verdict": verdict, "pair": list(pair), "reason": reason, "note": note}
-        return self._ask("PUT", _at(stream, "rounds", round, "audit"), said)
+        return self._ask("PUT", _at(stream, "rounds", t, "audit"), said)
 
-    def retract(self, stream: str, round: int) -> dict[str, Any]:
+    def retract(self, stream: str, t: int) -> dict[str, Any]:
         """Take a verdict back within its grace time."""
-        return self._ask("POST", _at(stream, "rounds", round, "audit", "retract"))
+        return self._ask("POST", _at(stream, "rounds", t, "audit", "retract"))
 
     def correct(
-        self, stream: str, round: int, verdict: str, pair: Sequence[str] = (), *, reason: str = "", note: str = ""
+        self, stream: str, t: int, verdict: str, pair: Sequence[str] = (), *, reason: str = "", note: str = ""
     ) -> dict[str, Any]:
         """Say of a closed round what its audit should have been; recorded, never silently unlearned."""
         said = {"verdict": verdict, "pair": list(pair), "reason": reason, "note": note}
-        return self._ask("POST", _at(stream, "rounds", round, "audit", "correct"), said)
+        return self._ask("POST", _at(stream, "rounds", t, "audit", "correct"), said)
 
     # Reading ------------------------------------------------------------------------------------------------------
 
-    def round(self, stream: str, round: int) -> dict[str, Any]:
+    def round(self, stream: str, t: int) -> dict[str, Any]:
         """Everything that is known of a round."""
-        return self._ask("GET", _at(stream, "rounds", round))
+        return self._ask("GET", _at(stream, "rounds", t))
 
     def events(self, stream: str, after: int = 0, page: int = 500) -> Iterator[dict[str, Any]]:
         """The log from event ``after`` on, read in pages."""
@@ -267,7 +267,7 @@ def _for_its_owner(path: str, flags: int) -> int:
 
 
 def _backoff(tried: int) -> float:
-    """Twice as long each time, with chance, so that many clients don't come back at once."""
+    """Twice as long each time, with some randomness, so that many clients don't come back at once."""
     return min(random.uniform(0.05, 0.1) * float(2**tried), LONGEST_BACKOFF)
 
 

@@ -17,7 +17,7 @@ LOANS = {
     ],
     "cuts": {"score": [i / 10 for i in range(1, 10)]},
     "alpha": 0.1,
-    "largest_batch": 16,
+    "k": 16,
     "waits": {"grace": 60},
 }
 
@@ -57,7 +57,7 @@ class Office:
     def __init__(self, service, chromium):
         service.app.state.login_rates = Rates(itertools.count(0, 60).__next__)  # a minute passes between any two logins
         self.service, self.engine, self.url = service, service.engine, service.url
-        self.sessions = service.app.state.sessions
+        self.sessions = service.app.state.service.sessions
         self._chromium, self._contexts = chromium, []
 
     def stream(self, name="loans", taught=12, **changes):

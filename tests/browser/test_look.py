@@ -276,7 +276,7 @@ def test_five_hundred_payloads_in_names_values_and_notes_don_t_run_and_nothing_c
     assert len(texts) >= 450
     levels, column = texts[:60], texts[60]
     features = [{"name": "score"}, {"name": column, "kind": "category", "levels": levels, "compare": True}]
-    office.stream(taught=0, features=features, largest_batch=16, cuts={"score": [0.5]}, waits={"grace": 0})
+    office.stream(taught=0, features=features, k=16, cuts={"score": [0.5]}, waits={"grace": 0})
     page = office.page("root", "admin")
     asked, seen = [], ""
     page.on("request", lambda request: asked.append(request.url))

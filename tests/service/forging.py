@@ -23,12 +23,12 @@ def lived(folder, *, erase=False):
     store.migrate()
     engine = Engine(store, SIGNER, CheckpointFile(folder / "checkpoints.jsonl"), clock)
     engine.start()
-    features = (Feature("score"), Feature("age"), Feature("sex", sensitive=True))
+    features = (Feature(name="score"), Feature(name="age"), Feature(name="sex", sensitive=True))
     engine.create(loans(features=features, waits=Waits(audit=60, label=90, grace=5)), "root")
     rng = np.random.default_rng(0)
     for i in range(12):
         found = engine.decide("loans", _with_sex(drawn(rng, k=3, prefix=f"{i}."), rng), "decider")
-        t, ids = found["round"], [person["id"] for person in found["decisions"]]
+        t, ids = found["t"], [person["id"] for person in found["decisions"]]
         chances = [person["probability"] for person in found["decisions"]]
         high, low = far_apart(chances)
         if i % 4 != 3:

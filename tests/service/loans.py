@@ -32,10 +32,10 @@ def loans(**changes):
     """The settings of a stream on two numbers in [0, 1]."""
     plain = {
         "name": "loans",
-        "features": tuple(Feature(name) for name in COLUMNS),
+        "features": tuple(Feature(name=name) for name in COLUMNS),
         "cuts": dict.fromkeys(COLUMNS, CUTS),
         "alpha": 0.1,
-        "largest_batch": 4,
+        "k": 4,
         "waits": Waits(grace=0),
     }
     return Settings(**plain | changes)
@@ -47,7 +47,7 @@ def from_class(F, columns=COLUMNS, **changes):
     cuts = F.cuts if thresholds else F.assign.cuts
     kind = "thresholds" if thresholds else "cells"
     named = {name: tuple(column.tolist()) for name, column in zip(columns, cuts, strict=True)}
-    return loans(features=tuple(Feature(name) for name in columns), cuts=named, kind=kind, **changes)
+    return loans(features=tuple(Feature(name=name) for name in columns), cuts=named, hypotheses=kind, **changes)
 
 
 def people(X, columns=COLUMNS, prefix=""):

@@ -70,7 +70,7 @@ class Writers:
                         return
                     batch = [one | {"id": f"{i}.{t}.{j}"} for j, one in enumerate(people(t))]
                     opened = client.decide("loans", batch)
-                    labelled = client.label("loans", opened["round"], {batch[0]["id"]: t % 2})
+                    labelled = client.label("loans", opened["t"], {batch[0]["id"]: t % 2})
                     self.receipts += [opened["receipt"], labelled["receipt"]]
         except Exception as error:
             self.failures.append(error)
@@ -139,7 +139,7 @@ def test_two_servers_on_one_log_answer_a_key_once(new_database, tmp_path):
         assert {one.status_code for one in answers} == {201}, [one.text for one in answers if one.is_error][:1]
         pairs = list(zip(answers[::2], answers[1::2], strict=True))
         assert all(one.json() == other.json() for one, other in pairs)
-        assert sorted(one.json()["round"] for one, _ in pairs) == list(range(1, 26))
+        assert sorted(one.json()["t"] for one, _ in pairs) == list(range(1, 26))
         with Client(servers[1].url, token) as client:
             assert client.stream("loans")["rounds"] == 25
             client.export("loans", tmp_path / "export.jsonl")

@@ -87,4 +87,4 @@ def test_a_service_that_runs_on_an_empty_database_finds_what_is_restored_into_it
     restore(second.service.configuration, tmp_path / "backup")
     with Client(second.url, second.tokens["admin"]) as client:
         assert list(client.streams()) == ["loans"]
-        assert client.decide("loans", people(1))["round"] == 1
+        assert client.decide("loans", people(1))["t"] == 1

@@ -67,10 +67,10 @@ def test_a_whole_stream_through_the_client(service, tmp_path):
         assert list(client.streams()) == ["loans", "small"]
         client.change_waits("small", grace=600)
         opened = client.decide("small", people(1))
-        t, ids = opened["round"], [one["id"] for one in opened["decisions"]]
+        t, ids = opened["t"], [one["id"] for one in opened["decisions"]]
         assert client.label("small", t, {ids[0]: 1})["disposition"] == "pending"
-        assert client.claim("small")["round"] == t
-        assert client.renew("small", t)["round"] == t
+        assert client.claim("small")["t"] == t
+        assert client.renew("small", t)["t"] == t
         client.release("small", t)
         client.audit("small", t, "none", note="fine")
         client.retract("small", t)
@@ -103,19 +103,19 @@ def test_a_whole_stream_through_the_client(service, tmp_path):
 def test_an_answer_that_is_lost_is_asked_for_again_and_happens_once(service, waits):
     between = Between("refuse", "lose", "lose")
     with Client(service.url, service.tokens["decider"], transport=between) as client:
-        assert client.decide("loans", ONE)["round"] == 1
+        assert client.decide("loans", ONE)["t"] == 1
     assert service.engine.stream("loans")["rounds"] == 1
     assert len({request.headers["idempotency-key"] for request in between.seen}) == 1
     assert len(waits) == 3
     assert waits[0] < waits[1] < waits[2]
     with Client(service.url, service.tokens["decider"]) as client:
-        assert client.decide("loans", ONE)["round"] == 2, "another call has another key"
+        assert client.decide("loans", ONE)["t"] == 2, "another call has another key"
 
 
 def test_it_waits_as_long_as_the_service_asks_for(service, waits):
     busy = [httpx.Response(429, headers={"Retry-After": "7"}), httpx.Response(503, text="a proxy's own words")]
     with Client(service.url, service.tokens["decider"], transport=Between(*busy)) as client:
-        assert client.decide("loans", ONE)["round"] == 1
+        assert client.decide("loans", ONE)["t"] == 1
     assert waits[0] == 7
     assert 0 < waits[1] < 1
 
@@ -138,7 +138,7 @@ def test_a_refusal_is_an_error_with_the_problem_and_is_not_tried_again(service, 
 def test_numbers_of_numpy_are_numbers_and_what_is_none_is_not_sent(service):
     with Client(service.url, service.tokens["admin"]) as client:
         one = {"id": "x", "features": {"score": np.float32(0.5), "age": np.int64(40)}}
-        t = client.decide("loans", [one])["round"]
+        t = client.decide("loans", [one])["t"]
         assert client.label("loans", t, {"x": np.int64(1)})["disposition"] == "joined"
         for wrong in (float("nan"), {1, 2}):
             with pytest.raises(InvalidParameter, match="What is sent must be plain texts and finite numbers"):

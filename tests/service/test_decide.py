@@ -368,7 +368,7 @@ class TestOverlap:
         """The observed regret, counted again from the probabilities shown, hypothesis by hypothesis."""
         rng = np.random.default_rng(3)
         cuts = {"score": (0.3, 0.6), "age": (0.5,)}
-        fold = Fold(loans(kind=kind, cuts=cuts, **learner))
+        fold = Fold(loans(hypotheses=kind, cuts=cuts, **learner))
         model, shown, total, losses = fold.state.stream, {}, 0.0, 0.0
         for i in range(60):
             X = rng.random((3, 2))
@@ -391,11 +391,11 @@ class TestOverlap:
 
     def test_delay_voids_what_is_promised_and_the_observed_regret_stands_in_its_place(self):
         early, late = self.play(loans(), ()), self.play(loans(), (1, 2, 3))
-        assert regret(early.state)["said"] == "No round was learned yet."
+        assert regret(early.state)["sentence"] == "No round was learned yet."
         found = regret(late.state)
         assert found["promised"] is None
-        assert "up to 2 rounds late" in found["said"]
-        assert "observed regret stands in its place" in found["said"]
+        assert "up to 2 rounds late" in found["sentence"]
+        assert "observed regret stands in its place" in found["sentence"]
         on_time = regret(learned_stream().state)
         assert on_time["promised"]["lagrangian_regret"] >= on_time["proved"] >= on_time["observed"]
         hedge = self.play(loans(learner="hedge", penalty=5.0), (1, 2, 3))
@@ -408,7 +408,7 @@ class TestOverlap:
         """The environment knows when nobody is learning: it repeats what the last policy got wrong."""
         rng = np.random.default_rng(tau)
         cuts = dict.fromkeys(("score", "age"), (0.25, 0.5, 0.75))
-        fold = Fold(loans(kind=kind, cuts=cuts, penalty=penalty))
+        fold = Fold(loans(hypotheses=kind, cuts=cuts, penalty=penalty))
         waiting = []
         for i in range(150):
             X = rng.random((3, 2)) if i % (tau + 1) == 0 else X  # noqa: F821

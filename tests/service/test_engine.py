@@ -65,8 +65,8 @@ def on_a_loop(coroutine):
 
 def whole_round(engine, batch=X, labels=(0, 1, 0)):
     found = engine.decide("loans", people(batch), "decider")
-    engine.audit("loans", found["round"], "none", "ann")
-    engine.label("loans", found["round"], {str(i): label for i, label in enumerate(labels)}, "decider")
+    engine.audit("loans", found["t"], "none", "ann")
+    engine.label("loans", found["t"], {str(i): label for i, label in enumerate(labels)}, "decider")
     return found
 
 
@@ -80,7 +80,7 @@ class TestRounds:
     def test_a_round_from_request_to_learning(self, loans_engine):
         engine = loans_engine
         found = engine.decide("loans", people(X), "decider")
-        assert (found["round"], found["policy_version"]) == (1, 0)
+        assert (found["t"], found["version"]) == (1, 0)
         assert [person["id"] for person in found["decisions"]] == ["0", "1", "2"]
         assert engine.label("loans", 1, {"0": 1}, "decider")["disposition"] == "pending"
         assert engine.label("loans", 1, {"0": 1}, "decider")["disposition"] == "duplicate"
@@ -186,14 +186,18 @@ class TestRounds:
     def test_an_auditor_sees_only_what_is_shown_and_no_weights(self, engine):
         from likewise.service.stream.settings import Feature
 
-        features = (Feature("score"), Feature("age", shown=False), Feature("sex", shown=True, sensitive=True))
+        features = (
+            Feature(name="score"),
+            Feature(name="age", shown=False),
+            Feature(name="sex", shown=True, sensitive=True),
+        )
         cuts = dict.fromkeys(COLUMNS, (0.5,))
         engine.create(loans(features=features, cuts=cuts), "root")
         asked = [one | {"features": one["features"] | {"sex": 1.0}} for one in people(X)]
         engine.decide("loans", asked, "decider")
         claimed = engine.claim("loans", "ann")
         assert set(claimed["people"][0]["features"]) == {"score"}
-        assert set(claimed) == {"round", "opened_at", "level", "people", "until"}
+        assert set(claimed) == {"t", "opened_at", "level", "people", "until"}
         assert "weights" not in json.dumps([engine.stream("loans"), engine.round("loans", 1), claimed])
 
     def test_a_persons_record_tells_what_happened_to_them(self, loans_engine):
@@ -201,7 +205,7 @@ class TestRounds:
         for _ in range(30):
             whole_round(engine)
         found = engine.decide("loans", people(X), "decider")
-        t, chances = found["round"], [person["probability"] for person in found["decisions"]]
+        t, chances = found["t"], [person["probability"] for person in found["decisions"]]
         high, low = far_apart(chances)
         engine.audit("loans", t, "pair", "ann", pair=[str(low), str(high)], reason="same job", note="look again")
         record = engine.person("loans", str(high))["rounds"]
@@ -240,16 +244,16 @@ class TestIdempotency:
     def test_a_refused_request_leaves_its_key_free(self, loans_engine):
         with pytest.raises(InvalidParameter):
             loans_engine.decide("loans", [], "decider", key())
-        assert loans_engine.decide("loans", people(X), "decider", key())["round"] == 1
+        assert loans_engine.decide("loans", people(X), "decider", key())["t"] == 1
 
     def test_keys_are_forgotten_after_a_day(self, loans_engine, clock):
         loans_engine.decide("loans", people(X), "decider", key())
         clock.forward(86_399)
         loans_engine.sweep()
-        assert loans_engine.decide("loans", people(X), "decider", key())["round"] == 1
+        assert loans_engine.decide("loans", people(X), "decider", key())["t"] == 1
         clock.forward(2)
         loans_engine.sweep()
-        assert loans_engine.decide("loans", people(X), "decider", key())["round"] == 2
+        assert loans_engine.decide("loans", people(X), "decider", key())["t"] == 2
 
     def test_labels_sent_again_under_their_key_get_their_first_answer(self, loans_engine):
         loans_engine.decide("loans", people(X), "decider")
@@ -265,7 +269,7 @@ class TestIdempotency:
         after = start(database)
         replies = together(lambda i: after.decide("loans", people(X), "decider", key() if i == 0 else None), 8)
         assert replies[0] == first
-        assert sorted(reply["round"] for reply in replies) == list(range(1, 9))
+        assert sorted(reply["t"] for reply in replies) == list(range(1, 9))
 
 
 class TestOnAnEventLoop:
@@ -286,7 +290,7 @@ class TestOnAnEventLoop:
     def test_many_at_once_are_many_rounds_and_one_key_is_one(self, loans_engine):
         replies = on_a_loop(self.many(loans_engine, [None, key(), None, key(), None, key()]))
         assert replies[1] == replies[3] == replies[5]
-        assert sorted({reply["round"] for reply in replies}) == [2, 3, 4, 5]
+        assert sorted({reply["t"] for reply in replies}) == [2, 3, 4, 5]
         assert len(loans_engine.events("loans")) == 1 + 5
 
     def test_a_key_answered_before_is_answered_again(self, database, start):
@@ -318,7 +322,7 @@ class TestOnAnEventLoop:
         holder = threading.Thread(target=hold)
         holder.start()
         held.wait()
-        assert on_a_loop(ask())["round"] == 2
+        assert on_a_loop(ask())["t"] == 2
         holder.join()
 
     def test_what_another_process_wrote_first_is_decided_again(self, database, start):
@@ -338,15 +342,15 @@ class TestOnAnEventLoop:
         on_a_loop(leave())
         live = loans_engine.streams.get("loans")
         live.positions.settle()
-        assert loans_engine.decide("loans", people(X), "decider", key())["round"] == 2
+        assert loans_engine.decide("loans", people(X), "decider", key())["t"] == 2
         until(lambda: live.latest == live.durable)  # the writer says so after it has woken who waits
 
     def test_refusals_and_large_batches_go_the_long_way(self, engine):
-        engine.create(loans(largest_batch=60), "root")
+        engine.create(loans(k=60), "root")
         with pytest.raises(Unknown):
             on_a_loop(engine.decide_soon("nowhere", people(X), "decider"))
         found = on_a_loop(self.many(engine, [None]))
-        assert found[0]["round"] == 2
+        assert found[0]["t"] == 2
         crowd = people(np.full((60, 2), 0.5))
         assert len(on_a_loop(engine.decide_soon("loans", crowd, "decider"))["decisions"]) == 60
         engine.stop("loans", "lunch", "root")
@@ -381,12 +385,12 @@ class TestLeases:
         engine = loans_engine
         for _ in range(3):
             engine.decide("loans", people(X), "decider")
-        assert [engine.claim("loans", name)["round"] for name in ("ann", "bob", "ann")] == [1, 2, 1]
+        assert [engine.claim("loans", name)["t"] for name in ("ann", "bob", "ann")] == [1, 2, 1]
         engine.audit("loans", 1, "none", "ann")
-        assert engine.claim("loans", "ann")["round"] == 3
+        assert engine.claim("loans", "ann")["t"] == 3
         assert engine.claim("loans", "cid") is None
         clock.forward(601)
-        assert engine.claim("loans", "cid")["round"] == 2
+        assert engine.claim("loans", "cid")["t"] == 2
 
     def test_a_lease_can_be_renewed_by_its_holder_only(self, loans_engine, clock):
         engine = loans_engine
@@ -410,7 +414,7 @@ class TestLeases:
         engine.renew("loans", 1, "ann", seconds=60)
         assert engine.claim("loans", "bob") is None
         clock.forward(3600)
-        assert engine.claim("loans", "bob")["round"] == 1
+        assert engine.claim("loans", "bob")["t"] == 1
         with pytest.raises(Conflict, match="another auditor"):
             engine.renew("loans", 1, "ann")
 
@@ -418,7 +422,7 @@ class TestLeases:
         for _ in range(20):
             loans_engine.decide("loans", people(X), "decider")
         claimed = together(lambda i: loans_engine.claim("loans", f"auditor {i}"), 20)
-        assert sorted(view["round"] for view in claimed) == list(range(1, 21))
+        assert sorted(view["t"] for view in claimed) == list(range(1, 21))
 
 
 class TestProcesses:
@@ -426,7 +430,7 @@ class TestProcesses:
         engines = [start(database) for _ in range(4)]
         engines[0].create(loans(), "root")
         replies = together(
-            lambda i: [engines[i % 4].decide("loans", drawn(np.random.default_rng(i)), "d")["round"] for _ in range(3)],
+            lambda i: [engines[i % 4].decide("loans", drawn(np.random.default_rng(i)), "d")["t"] for _ in range(3)],
             20,
         )
         assert sorted(t for reply in replies for t in reply) == list(range(1, 61)), replies
@@ -441,7 +445,7 @@ class TestProcesses:
         second.label("loans", 1, {"0": 0, "1": 1, "2": 0}, "decider")
         first.audit("loans", 1, "none", "ann")
         assert second.stream("loans")["learned"] == 1
-        assert second.decide("loans", people(X), "decider")["policy_version"] == 1
+        assert second.decide("loans", people(X), "decider")["version"] == 1
         with pytest.raises(Conflict):
             second.audit("loans", 1, "none", "bob")
 
@@ -538,7 +542,7 @@ class TestProcesses:
             with pytest.raises(Unavailable, match="full"):
                 engine.decide("loans", people(X), "decider")
         assert fingerprint(live.current()) == before
-        assert engine.decide("loans", people(X), "decider")["round"] == 1
+        assert engine.decide("loans", people(X), "decider")["t"] == 1
 
     def test_a_commit_whose_answer_was_lost_is_not_done_twice(self, loans_engine, monkeypatch):
         """The database took it, but the connection broke before it could say so."""
@@ -554,9 +558,9 @@ class TestProcesses:
             patch.setattr(engine.store, "submit", forget)
             with pytest.raises(Unavailable):
                 engine.decide("loans", people(X), "decider", key())
-        assert engine.decide("loans", people(X), "decider", key())["round"] == 1
+        assert engine.decide("loans", people(X), "decider", key())["t"] == 1
         assert [event["kind"] for event in engine.events("loans")] == ["stream_created", "round_opened"]
-        assert engine.decide("loans", people(X), "decider")["round"] == 2
+        assert engine.decide("loans", people(X), "decider")["t"] == 2
 
     def test_two_processes_that_say_the_very_same_at_the_same_time_are_two(self, database, start):
         """Their events would have one hash, so the hash is no proof of who wrote them."""
@@ -601,7 +605,7 @@ class TestProcesses:
             future.set_exception(refused.value)
         for thread in threads:
             thread.join()
-        assert sorted(reply["round"] for reply in replies) == [4, 5]
+        assert sorted(reply["t"] for reply in replies) == [4, 5]
         assert fingerprint(live.current()) == fingerprint(second.streams.get("loans").current())
         assert check(second.export("loans")).problems == []
 
@@ -726,10 +730,10 @@ def test_engines_can_be_made_without_a_file_of_checkpoints(new_database, signer)
 class TestWhatStaysTrueAtTheEdges:
     def test_an_auditor_takes_back_only_their_own_verdict(self, loans_engine):
         opened = loans_engine.decide("loans", people(X), "decider")
-        loans_engine.audit("loans", opened["round"], "none", "ann")
+        loans_engine.audit("loans", opened["t"], "none", "ann")
         with pytest.raises(Conflict, match="another auditor"):
-            loans_engine.retract("loans", opened["round"], "bob")
-        assert loans_engine.retract("loans", opened["round"], "root", anybodys=True)["round"] == opened["round"]
+            loans_engine.retract("loans", opened["t"], "bob")
+        assert loans_engine.retract("loans", opened["t"], "root", anybodys=True)["t"] == opened["t"]
 
     def test_what_was_erased_is_overwritten_as_soon_as_nobody_reads_it_any_more(self, loans_engine):
         store = loans_engine.store

@@ -43,7 +43,7 @@ def test_a_record_that_is_read_while_its_person_is_erased_is_there_or_not_there(
         return events(stream, *given, round=round, **more)
 
     monkeypatch.setattr(engine.store, "events", erased_meanwhile)
-    assert [one["round"] for one in engine.person("loans", "1")["rounds"]] == [1]
+    assert [one["t"] for one in engine.person("loans", "1")["rounds"]] == [1]
     with pytest.raises(Unknown):
         engine.person("loans", "1")
 

@@ -257,7 +257,7 @@ def late_before_its_time(lines):
 
 
 def a_round_too_large(lines):
-    lines[1]["data"]["settings"]["largest_batch"] = 2
+    lines[1]["data"]["settings"]["k"] = 2
     return first(lines, "round_opened")
 
 

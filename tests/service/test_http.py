@@ -34,9 +34,9 @@ def play(service, t, verdict="none", pair=()):
     opened = service.decider.post(ROUNDS, json={"people": people(t)}).json()
     ids = [one["id"] for one in opened["decisions"]]
     labels = {name: i % 2 for i, name in enumerate(ids)}
-    assert service.decider.put(f"{ROUNDS}/{opened['round']}/labels", json={"labels": labels}).is_success
+    assert service.decider.put(f"{ROUNDS}/{opened['t']}/labels", json={"labels": labels}).is_success
     said = {"verdict": verdict, "pair": pair}
-    assert service.auditor.put(f"{ROUNDS}/{opened['round']}/audit", json=said).is_success
+    assert service.auditor.put(f"{ROUNDS}/{opened['t']}/audit", json=said).is_success
     return opened
 
 
@@ -52,7 +52,7 @@ def test_a_round_from_its_opening_to_its_lesson(serve, database, tmp_path):
     assert [one["id"] for one in opened.json()["decisions"]] == ["1-0", "1-1", "1-2"]
     assert all(0 <= one["probability"] <= 1 and one["decision"] in (0, 1) for one in opened.json()["decisions"])
     claimed = service.auditor.post(f"{LOANS}/audits/claim").json()
-    assert claimed["round"] == 1
+    assert claimed["t"] == 1
     assert [set(one) for one in claimed["people"]] == [{"id", "features", "probability"}] * 3
     assert [set(one["features"]) for one in claimed["people"]] == [{"score"}] * 3
     first = service.decider.put(f"{ROUNDS}/1/labels", json={"labels": {"1-0": 1}})
@@ -65,7 +65,7 @@ def test_a_round_from_its_opening_to_its_lesson(serve, database, tmp_path):
     assert verdict.json()["verdict"] == "cleared"
     until(lambda: service.viewer.get(f"{ROUNDS}/1").json()["status"] == "learned")
     assert service.decider.get(LOANS).json()["learned"] == 1
-    assert service.decider.post(ROUNDS, json={"people": people(2)}).json()["policy_version"] == 1
+    assert service.decider.post(ROUNDS, json={"people": people(2)}).json()["version"] == 1
     assert service.viewer.get(f"{LOANS}/certificate").json()["stream"] == "loans"
     assert service.decider.get(f"{LOANS}/people/1-0").json()["rounds"][0]["label"] == 1
     exported = tmp_path / "export.jsonl"
@@ -82,7 +82,7 @@ def test_a_report_is_ordered_by_the_recorded_probabilities_and_one_that_cannot_b
     same = next(
         [a["id"], b["id"]] for a, b in itertools.pairwise(by_probability) if a["probability"] == b["probability"]
     )
-    where = f"{ROUNDS}/{opened['round']}/audit"
+    where = f"{ROUNDS}/{opened['t']}/audit"
     refused = service.auditor.put(where, json={"verdict": "pair", "pair": same})
     assert refused.status_code == 422
     assert "0.1" in refused.json()["detail"]
@@ -93,7 +93,7 @@ def test_a_report_is_ordered_by_the_recorded_probabilities_and_one_that_cannot_b
 def test_a_verdict_is_retracted_within_its_grace_and_corrected_after_it(service):
     service.admin.patch(LOANS, json={"waits": {"grace": 600}})
     play(service, 1)
-    assert service.auditor.post(f"{ROUNDS}/1/audit/retract").json()["round"] == 1
+    assert service.auditor.post(f"{ROUNDS}/1/audit/retract").json()["t"] == 1
     assert service.viewer.get(f"{ROUNDS}/1").json()["audit"] is None
     service.admin.patch(LOANS, json={"waits": {"grace": 0}})
     assert service.auditor.put(f"{ROUNDS}/1/audit", json={"verdict": "skip"}).is_success
@@ -106,12 +106,12 @@ def test_a_verdict_is_retracted_within_its_grace_and_corrected_after_it(service)
 def test_no_round_is_in_front_of_two_auditors(service):
     other = service.connect(service.service.tokens.add("bob", "auditor")[0])
     service.decider.post(ROUNDS, json={"people": people(1)})
-    assert service.auditor.post(f"{LOANS}/audits/claim").json()["round"] == 1
+    assert service.auditor.post(f"{LOANS}/audits/claim").json()["t"] == 1
     assert other.post(f"{LOANS}/audits/claim").status_code == 204
     assert "another auditor" in other.post(f"{ROUNDS}/1/audit/renew").json()["detail"]
     assert service.auditor.post(f"{ROUNDS}/1/audit/renew").status_code == 200
     assert service.auditor.post(f"{ROUNDS}/1/audit/release").status_code == 204
-    assert other.post(f"{LOANS}/audits/claim").json()["round"] == 1
+    assert other.post(f"{LOANS}/audits/claim").json()["t"] == 1
 
 
 def test_only_a_round_that_was_claimed_can_be_kept(service):
@@ -120,7 +120,7 @@ def test_only_a_round_that_was_claimed_can_be_kept(service):
     never = service.auditor.post(f"{ROUNDS}/2/audit/renew")
     assert never.status_code == 409
     assert "claim" in never.json()["detail"]
-    assert service.auditor.post(f"{LOANS}/audits/claim").json()["round"] == 1
+    assert service.auditor.post(f"{LOANS}/audits/claim").json()["t"] == 1
     assert service.auditor.post(f"{ROUNDS}/3/audit/renew").status_code == 404
 
 
@@ -264,9 +264,9 @@ BAD_STREAMS = {
     "no features": ({"features": []}, "features"),
     "a feature twice": ({"features": [{"name": "score"}, {"name": "score"}]}, "features"),
     "too many features": ({"features": [{"name": f"f{i}"} for i in range(201)]}, "200"),
-    "a batch beyond the limit": ({"largest_batch": 10_000}, "256"),
+    "a batch beyond the limit": ({"k": 10_000}, "256"),
     "more cells than memory": (
-        {"features": [{"name": f"f{i}"} for i in range(30)], "kind": "cells",
+        {"features": [{"name": f"f{i}"} for i in range(30)], "hypotheses": "cells",
          "cuts": {f"f{i}": [1, 2, 3] for i in range(30)}},
         "100000",
     ),
@@ -274,7 +274,7 @@ BAD_STREAMS = {
     "a wait below zero": ({"waits": {"grace": -1}}, "grace"),
     "a wait beyond the calendar": ({"waits": {"grace": 1e12}}, "grace"),
     "an alpha that no float holds": ({"alpha": 10**399}, "alpha"),
-    "a horizon that no float holds": ({"horizon": 10**399}, "horizon"),
+    "a T that no float holds": ({"T": 10**399}, "`T`"),
     "costs that no sum holds": ({"costs": [1e308, 1e308]}, "costs"),
     "a penalty that no sum holds": ({"penalty": 1e308}, "penalty"),
     "a count of cuts for a category": (
@@ -284,7 +284,7 @@ BAD_STREAMS = {
     ),
     "a count of cuts without a sample": ({"cuts": {"score": 4}}, "sample"),
     "more cuts than memory": ({"cuts": {"score": 10**12}, "sample": [{"score": 0.1}]}, "cuts"),
-    "a seed below zero": ({"seed": -1}, "seed"),
+    "a setting that there is not": ({"seed": 1}, "`seed` must be left out"),
 }  # fmt: skip
 
 
@@ -351,7 +351,7 @@ def test_a_long_body_is_refused_whether_it_says_so_or_not(strict):
 
 def test_who_asks_too_often_is_told_when_to_come_back(serve, tmp_path):
     service = serve(tmp_path / "log.db", max_rate=60, max_anonymous_rate=12)
-    service.service._rates = Rates(lambda: 0.0)  # however long it takes to ask, no time passes
+    service.service.gate.rates = Rates(lambda: 0.0)  # however long it takes to ask, no time passes
     answers = [service.viewer.get("/v1/streams") for _ in range(12)]
     assert [a.status_code for a in answers] == [200] * 10 + [429] * 2
     assert int(answers[-1].headers["Retry-After"]) >= 1
@@ -434,8 +434,11 @@ def test_the_openapi_document_is_served_and_documents_the_problems(service):
 
 def test_the_openapi_document_says_what_every_setting_of_a_stream_means(service):
     parts = service.anybody.get("/openapi.json").json()["components"]["schemas"]
-    settings = parts["StreamBody"]["properties"] | parts["WaitsBody"]["properties"]
-    assert {name for name, one in settings.items() if "description" not in one} == {"waits"}, "which tells of itself"
+    for part in ("StreamBody", "Settings", "Waits", "Feature"):
+        assert [name for name, field in parts[part]["properties"].items() if not field.get("description")] == []
+    alpha = parts["StreamBody"]["properties"]["alpha"]
+    assert (alpha["exclusiveMinimum"], alpha["maximum"]) == (0, 1)
+    assert alpha["description"] == "The largest difference in probability that two equal people may have."
 
 
 def test_a_body_is_not_even_read_for_somebody_who_may_not_send_it(service):

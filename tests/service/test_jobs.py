@@ -21,7 +21,7 @@ LOANS = {
     "features": [{"name": "score"}, {"name": "age", "shown": False}],
     "cuts": {"score": [0.2, 0.4, 0.6, 0.8]},
     "alpha": 0.1,
-    "largest_batch": 8,
+    "k": 8,
     "waits": {"grace": 0},
 }
 
@@ -126,7 +126,7 @@ def test_a_long_log_is_worked_on_in_another_process_and_pages_say_how_far_it_is(
             service.engine.decide("loans", people(t), "decider")
             service.engine.label("loans", t, {p["id"]: 1 for p in people(t)}, "decider")
             service.engine.audit("loans", t, "none", "ann")
-        sessions = service.app.state.sessions
+        sessions = service.app.state.service.sessions
         cookie = sessions.login(service.tokens["admin"])
         with closing(Browser(service, cookie, sessions.csrf(sessions.find(cookie)))) as admin:
             first = admin.get("/streams/loans/certificate").text
@@ -149,7 +149,7 @@ def test_a_service_that_is_stopped_ends_the_process_that_works_for_it(tmp_path, 
     with running(database=str(tmp_path / "log.db")) as service:
         service.engine.create(Settings.from_dict(LOANS), "root")
         service.engine.decide("loans", people(1), "decider")
-        cookie = service.app.state.sessions.login(service.tokens["viewer"])
+        cookie = service.app.state.service.sessions.login(service.tokens["viewer"])
         with closing(Browser(service, cookie)) as viewer:
             assert "data-busy" in viewer.get("/streams/loans/certificate").text
     assert len(children) == 1
@@ -178,7 +178,7 @@ def test_the_certificate_over_http_is_the_same_from_another_process_and_so_is_a_
 def test_a_certificate_is_computed_anew_when_the_log_has_grown_and_before_the_first_round_refused(tmp_path):
     with running(database=str(tmp_path / "log.db")) as service:
         service.engine.create(Settings.from_dict(LOANS), "root")
-        cookie = service.app.state.sessions.login(service.tokens["viewer"])
+        cookie = service.app.state.service.sessions.login(service.tokens["viewer"])
         with closing(Browser(service, cookie)) as viewer:
             assert viewer.get("/streams/loans/certificate").status_code == 422
             for t in (1, 2):

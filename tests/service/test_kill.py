@@ -38,11 +38,11 @@ class Load:
                 try:
                     opened = client.decide("loans", batch)
                     self.receipts.append(opened["receipt"])
-                    taken = client.label("loans", opened["round"], {batch[0]["id"]: 1})
+                    taken = client.label("loans", opened["t"], {batch[0]["id"]: 1})
                 except ServiceUnreachable:
                     return  # the test is over, or has failed elsewhere
                 self.receipts.append(taken["receipt"])
-                self.labelled.append((opened["round"], batch[0]["id"]))
+                self.labelled.append((opened["t"], batch[0]["id"]))
 
 
 @pytest.mark.parametrize(
@@ -92,6 +92,6 @@ def test_whatever_was_acknowledged_survives_kill_9_and_nothing_happens_twice(
         server.end("kill")
     seen = Counter(person["id"] for one in rounds for person in one["people"])
     assert seen == Counter(load.asked)
-    labels = {(one["round"], person["id"]): person["label"] for one in rounds for person in one["people"]}
+    labels = {(one["t"], person["id"]): person["label"] for one in rounds for person in one["people"]}
     assert all(labels[one] == 1 for one in load.labelled)
     assert verify(tmp_path / "export.jsonl", key=key).first is None

@@ -36,7 +36,7 @@ def states(model, rounds=40):
 @pytest.mark.parametrize("changes", PLAYED.values(), ids=PLAYED)
 def test_a_state_that_was_in_the_log_is_the_same_state(changes):
     base = {"name": "loans", "features": [{"name": "score"}], "cuts": {"score": [0.2, 0.5, 0.8]}, "alpha": 0.2}
-    model = Model(Settings.from_dict(base | {"largest_batch": 4} | changes))
+    model = Model(Settings.from_dict(base | {"k": 4} | changes))
     for state in states(model):
         again = model.load(loads(dumps(model.dump(state))))
         assert type(again) is type(state)

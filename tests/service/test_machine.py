@@ -128,10 +128,10 @@ class Machine(RuleBasedStateMachine):
         label=st.sampled_from(PATIENCE),
         ends=st.tuples(*[st.sampled_from(("learn", "discard"))] * 2),
         grace=st.sampled_from((0.0, 10.0)),
-        learner=st.sampled_from(({}, {"learner": "hedge", "penalty": 3.0}, {"kind": "cells"})),
+        learner=st.sampled_from(({}, {"learner": "hedge", "penalty": 3.0}, {"hypotheses": "cells"})),
     )
     def create(self, audit, label, ends, grace, learner):
-        self.waits = Waits(audit, label, *ends, grace=grace)
+        self.waits = Waits(audit=audit, label=label, audit_end=ends[0], label_end=ends[1], grace=grace)
         cuts = {"score": (0.3, 0.6), "age": (0.5,)}
         self.engines[0].create(loans(waits=self.waits, cuts=cuts, **learner), "root")
 
@@ -149,10 +149,10 @@ class Machine(RuleBasedStateMachine):
         key = Idempotency("token", str(self.keys), "request")
         found = self.ask(engine, refusal, lambda e: e.decide("loans", people, "decider", key))
         if found is not None:
-            assert found["round"] == len(self.rounds) + 1
-            assert found["policy_version"] == len(self.learned)
+            assert found["t"] == len(self.rounds) + 1
+            assert found["version"] == len(self.learned)
             assert [person["id"] for person in found["decisions"]] == names
-            self.rounds[found["round"]] = Believed(list(names), self.clock.now)
+            self.rounds[found["t"]] = Believed(list(names), self.clock.now)
             again = self.engines[1 - engine].decide("loans", people, "decider", key)
             assert again == found
 

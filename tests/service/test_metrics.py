@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from likewise.service.run.metrics import Metrics
+from likewise.service.metrics import Metrics
 
 WORKERS = """
 import json, os, sys

@@ -10,7 +10,7 @@ import likewise as lw
 from likewise.service.stream.learner import Deployed, Model
 from likewise.service.stream.settings import Feature
 
-JOBS = (Feature("score"), Feature("job", "category", ("nurse", "cook", "pilot")))
+JOBS = (Feature(name="score"), Feature(name="job", kind="category", levels=("nurse", "cook", "pilot")))
 PEOPLE = [{"score": 0.2, "job": "nurse"}, {"score": 0.8, "job": "pilot"}]
 
 
@@ -22,7 +22,7 @@ def test_each_level_of_a_category_is_a_hypothesis_of_its_own():
 
 
 def test_each_level_of_a_category_is_a_row_of_cells():
-    model = Model(loans(features=JOBS, cuts={"score": (0.5,), "job": None}, kind="cells"))
+    model = Model(loans(features=JOBS, cuts={"score": (0.5,), "job": None}, hypotheses="cells"))
     assert model.hypotheses.size == 2 ** (2 * 3)
     everybody = [{"score": s, "job": job} for s in (0.2, 0.8) for job in JOBS[1].levels]
     assert sorted(model.encode(everybody).tolist()) == list(range(6))
@@ -33,7 +33,7 @@ def test_a_class_over_numbers_is_the_librarys_own():
     for kind, F in (("thresholds", lw.Thresholds.quantiles(X, cuts=4)), ("cells", lw.Cells.grid(X, bins=3))):
         cuts = F.cuts if kind == "thresholds" else F.assign.cuts
         named = {name: tuple(column.tolist()) for name, column in zip(("score", "age"), cuts, strict=True)}
-        model = Model(loans(cuts=named, kind=kind))
+        model = Model(loans(cuts=named, hypotheses=kind))
         rows = model.encode([{"score": a, "age": b} for a, b in X.tolist()])
         np.testing.assert_array_equal(rows, F.encode(X))
         assert model.hypotheses.to_dict() == F.to_dict()
@@ -55,7 +55,7 @@ def test_a_hash_names_the_weights_to_the_last_bit_and_the_class():
     assert model.deploy(state._replace(weights=weights)).hash != again.hash
 
 
-@pytest.mark.parametrize("changes", [{}, {"kind": "cells"}, {"learner": "hedge", "penalty": 2.0}])
+@pytest.mark.parametrize("changes", [{}, {"hypotheses": "cells"}, {"learner": "hedge", "penalty": 2.0}])
 def test_a_learners_state_survives_json_bit_by_bit(changes):
     model = Model(loans(**changes))
     state = model.learner.init()

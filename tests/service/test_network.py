@@ -53,7 +53,7 @@ def test_over_tls_whoever_knows_the_certificate_is_served_and_nobody_in_the_clea
         with Client(server.url, server.token, transport=trusting) as client:
             until(client.ready)
             client.create_stream(**STREAM)
-            assert client.decide("loans", people(1))["round"] == 1
+            assert client.decide("loans", people(1))["t"] == 1
         with Client(server.url, server.token, retries=0) as stranger, pytest.raises(ServiceUnreachable):
             stranger.stream("loans")
         clear = server.url.replace("https", "http")

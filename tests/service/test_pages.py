@@ -14,14 +14,16 @@ from payloads import PAYLOADS, allowed
 from serving import running
 from visitors import Browser
 
+from likewise.service.accounts.access import ACCESS, PUBLIC_PAGES
 from likewise.service.accounts.rates import Rates
 from likewise.service.accounts.sessions import SESSION
 from likewise.service.pages.rendering import POLICY
 from likewise.service.pages.round_to_review import sight
-from likewise.service.pages.visits import PAGES, PUBLIC_PAGES
 from likewise.service.refusals import Conflict
-from likewise.service.stream.settings import Settings
+from likewise.service.stream.settings import Settings, Waits
 
+PAGES = {row: roles for row, roles in ACCESS.items() if not row[1].startswith("/v1")}
+"""The rows of the table for people; test_roles has those for programs."""
 LOANS = {
     "name": "loans",
     "features": [
@@ -32,7 +34,7 @@ LOANS = {
     ],
     "cuts": {"score": [0.2, 0.4, 0.6, 0.8]},
     "alpha": 0.1,
-    "largest_batch": 8,
+    "k": 8,
     "waits": {"grace": 30},
 }
 ROLES = ("admin", "decider", "auditor", "viewer")
@@ -83,7 +85,7 @@ def enter(service, browse):
     """A function that logs a role in; the same connection as a browser would have."""
 
     def make(role, token=None):
-        sessions = service.app.state.sessions
+        sessions = service.app.state.service.sessions
         cookie = sessions.login(token or service.tokens[role])
         return browse(service, cookie, sessions.csrf(sessions.find(cookie)))
 
@@ -95,7 +97,7 @@ def enter(service, browse):
 
 @on_both
 def test_a_login_link_works_once_and_only_when_its_button_is_pressed(service, browse):
-    code = service.app.state.sessions.link("the auditor")
+    code = service.app.state.service.sessions.link("the auditor")
     browser = browse(service)
     for _ in range(3):  # a preview of the link uses nothing up
         assert "Continue as the auditor" in browser.get(f"/login/{code}").text
@@ -112,7 +114,7 @@ def test_a_login_link_works_once_and_only_when_its_button_is_pressed(service, br
 
 @on_both
 def test_two_who_use_a_link_at_once_don_t_both_get_in(service):
-    sessions = service.app.state.sessions
+    sessions = service.app.state.service.sessions
     code = sessions.link("the viewer")
     assert [sessions.redeem(code) is None, sessions.redeem(code) is None] == [False, True]
 
@@ -204,7 +206,7 @@ def test_nothing_is_posted_without_the_session_s_own_token(service, enter):
         for wrong in ("", "0" * 64, other):
             browser.csrf = wrong
             assert browser.post(address, name="x", role="admin", reason="x").status_code == 403
-            assert browser.ask(address, round=1, verdict="none").status_code == 403
+            assert browser.ask(address, t=1, verdict="none").status_code == 403
     assert service.service.store.head("loans") == before
     assert len(service.service.tokens.list()) == len(ROLES)
 
@@ -268,10 +270,10 @@ def test_a_verdict_is_numbered_by_its_event_and_sent_twice_counts_once(service, 
     open_rounds(service.engine, 1)
     auditor = enter("auditor")
     t, _ = claimed(auditor.ask("/streams/loans/review/claim", beside=[]))
-    body = {"round": t, "verdict": "none", "note": "all fine"}
+    body = {"t": t, "verdict": "none", "note": "all fine"}
     first = auditor.ask("/streams/loans/review/verdict", "k" * 16, **body)
     again = auditor.ask("/streams/loans/review/verdict", "k" * 16, **body)
-    assert first.json() == again.json() == {"round": t, "event": service.service.store.head("loans")[0]}
+    assert first.json() == again.json() == {"t": t, "event": service.service.store.head("loans")[0]}
     assert [e["kind"] for e in service.engine.events("loans")].count("audited") == 1
     refused = auditor.ask("/streams/loans/review/verdict", "l" * 16, **body)
     assert refused.status_code == 409
@@ -284,10 +286,10 @@ def test_an_auditor_takes_back_only_their_own_verdict(service, enter):
     open_rounds(service.engine, 1)
     ann, bob = enter("auditor"), enter("auditor", service.service.tokens.add("bob", "auditor")[0])
     ann.ask("/streams/loans/review/claim", beside=[])
-    ann.ask("/streams/loans/review/verdict", "v" * 16, round=1, verdict="none")
-    assert bob.ask("/streams/loans/review/retract", "w" * 16, round=1).status_code == 409
-    assert ann.ask("/streams/loans/review/retract", "x" * 16, round=1).status_code == 200
-    assert ann.ask("/streams/loans/review/retract", "x" * 16, round=1).status_code == 200  # the answer was lost
+    ann.ask("/streams/loans/review/verdict", "v" * 16, t=1, verdict="none")
+    assert bob.ask("/streams/loans/review/retract", "w" * 16, t=1).status_code == 409
+    assert ann.ask("/streams/loans/review/retract", "x" * 16, t=1).status_code == 200
+    assert ann.ask("/streams/loans/review/retract", "x" * 16, t=1).status_code == 200  # the answer was lost
     assert '<strong id="today">0</strong>' in ann.get("/streams/loans/review").text
 
 
@@ -297,9 +299,9 @@ def test_an_auditor_learns_nothing_of_what_others_said(service, enter):
     zoe, bob = enter("auditor", token), enter("auditor", service.service.tokens.add("bob", "auditor")[0])
     _, ids = claimed(zoe.ask("/streams/loans/review/claim", beside=[]))
     said = {"verdict": "pair", "pair": [ids[0], ids[-1]], "reason": "data error", "note": "my own words"}
-    assert zoe.ask("/streams/loans/review/verdict", "a" * 16, round=1, **said).status_code in (200, 422)
-    zoe.ask("/streams/loans/review/verdict", "b" * 16, round=1, verdict="none", note="my own words")
-    assert zoe.ask("/streams/loans/review/retract", "c" * 16, round=1).status_code == 200
+    assert zoe.ask("/streams/loans/review/verdict", "a" * 16, t=1, **said).status_code in (200, 422)
+    zoe.ask("/streams/loans/review/verdict", "b" * 16, t=1, verdict="none", note="my own words")
+    assert zoe.ask("/streams/loans/review/retract", "c" * 16, t=1).status_code == 200
     zoe.post("/streams/loans/review/release", rounds="1")
     service.engine.label("loans", 1, {"1-0": 1}, "decider")
     page = bob.ask("/streams/loans/review/claim", beside=[])
@@ -314,7 +316,7 @@ def test_hints_are_reportable_pairs_and_the_most_alike_come_first():
     chances = {"a": 0.9, "b": 0.85, "c": 0.5, "d": 0.1}
     towns = {"a": "North", "b": "South", "c": "North", "d": "South"}
     people = [{"id": i, "features": {"score": 0.5, "town": towns[i]}, "probability": p} for i, p in chances.items()]
-    found = sight({"round": 1, "opened_at": "", "until": "", "level": 0.1, "people": people}, settings)
+    found = sight({"t": 1, "opened_at": "", "until": "", "level": 0.1, "people": people}, settings)
     assert [person.id for person in found.people] == ["a", "b", "c", "d"]
     pairs = [(hint.first, hint.second, hint.why) for hint in found.hints]
     assert pairs[:2] == [(2, 4, "alike"), (1, 3, "alike")]  # same town, wider gap first
@@ -361,11 +363,11 @@ def test_five_hundred_payloads_in_names_values_and_notes_are_inert_on_every_page
     names = [one for one in dict.fromkeys(map(allowed, PAYLOADS[216:])) if one]
     features = [{"name": "score"}, {"name": "value", "kind": "category", "levels": levels, "compare": True}]
     features += [{"name": name} for name in columns]
-    settings = LOANS | {"features": features, "largest_batch": 32, "waits": {"grace": 0}}
+    settings = LOANS | {"features": features, "k": 32, "waits": {"grace": 0}}
     with running(database=str(tmp_path / "log.db")) as service:
         service.engine.create(Settings.from_dict(settings), "root")
         token, _ = service.service.tokens.add(allowed(PAYLOADS[5]), "admin")
-        sessions = service.app.state.sessions
+        sessions = service.app.state.service.sessions
         cookie = sessions.login(token)
         browser = browse(service, cookie, sessions.csrf(sessions.find(cookie)))
         seen = ""
@@ -384,7 +386,7 @@ def test_five_hundred_payloads_in_names_values_and_notes_are_inert_on_every_page
             seen += page
             note = "\n".join(PAYLOADS[start : start + 12])[:1900]
             done = browser.ask(
-                "/streams/loans/review/verdict", f"{t:016}", round=t, verdict="none", reason=PAYLOADS[t], note=note
+                "/streams/loans/review/verdict", f"{t:016}", t=t, verdict="none", reason=PAYLOADS[t], note=note
             )
             assert done.status_code == 200, done.text
             page = browser.get(f"/streams/loans/rounds/{t}").text
@@ -595,7 +597,7 @@ def test_the_settings_say_whether_something_was_changed_and_their_labels_are_wor
     said = "Changed; recorded in the log."
     page = html.unescape(admin.get("/streams/loans/settings").text)
     assert said not in page
-    for label in ("Wait for a review (seconds)", "Wait for labels (seconds)", "When labels don't come"):
+    for label in ("Wait for a review (seconds)", "Wait for labels (seconds)", "If labels are missing"):
         assert f">{label}</label>" in page
     assert said in admin.get(admin.post("/streams/loans/settings", **fields).headers["location"]).text
     again = admin.get(admin.post("/streams/loans/settings", **fields).headers["location"]).text
@@ -614,11 +616,11 @@ def test_users_are_added_linked_and_revoked(service, enter):
     page = admin.post("/users/link", token=start).text
     assert "A link that lets cleo in once" in page
     code = re.search(r"/login/([\w-]+)", page)[1]
-    assert service.app.state.sessions.known(code) == "cleo"
+    assert service.app.state.service.sessions.known(code) == "cleo"
     assert "cleo is logged out everywhere." in admin.post("/users/logout", name="cleo").text
     admin.post("/users/revoke", token=start)
     assert service.service.tokens.find(token, time.time()) is None
-    assert service.app.state.sessions.known(code) is None
+    assert service.app.state.service.sessions.known(code) is None
     assert "must be" in admin.post("/users", name="", role="auditor").text
 
 
@@ -680,3 +682,18 @@ def test_revoking_one_s_own_token_is_asked_about_once_more(service, enter):
     assert admin.get("/users").status_code == 200
     assert admin.post("/users/revoke", token=start, sure="yes").status_code == 303
     assert tokens.find(service.tokens["admin"], time.time()) is None
+
+
+def test_the_page_of_settings_says_what_is_declared_of_each(service, enter):
+    page = html.unescape(enter("viewer").get("/streams/loans/settings").text)
+    fields = Waits.model_fields | {
+        name: Settings.model_fields[name] for name in ("alpha", "hypotheses", "k", "T", "penalty")
+    }
+    for name, field in fields.items():
+        assert field.title in page, name
+        assert field.description in page, name
+
+
+def test_a_penalty_that_grows_is_shown_with_its_numbers(service, enter):
+    service.engine.create(Settings.from_dict(LOANS | {"name": "grows", "penalty": {"c": 0.01, "floor": 0.5}}), "root")
+    assert "<td>c 0.01, floor 0.5</td>" in enter("viewer").get("/streams/grows/settings").text

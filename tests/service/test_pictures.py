@@ -31,7 +31,7 @@ ON_SCORES = {
     "features": [{"name": "score"}],
     "cuts": {"score": [i / 20 for i in range(1, 20)]},
     "alpha": 0.1,
-    "largest_batch": 4,
+    "k": 4,
     "waits": {"grace": 0},
 }
 
@@ -184,7 +184,7 @@ def test_a_pair_with_somebody_who_was_erased_is_left_out_and_that_is_said(engine
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"costs": [1.0, 3.0]}, {"learner": "hedge", "penalty": 20.0}, {"kind": "cells"}]
+    "changes", [{}, {"costs": [1.0, 3.0]}, {"learner": "hedge", "penalty": 20.0}, {"hypotheses": "cells"}]
 )
 @pytest.mark.parametrize("at_once", [1, 4])
 def test_violations_stay_under_the_limit_that_follows_from_the_regret(start, tmp_path, at_once, changes):
@@ -333,7 +333,7 @@ def test_the_overview_of_a_restored_log_fills_its_pictures_by_itself(tmp_path, o
         play = Play(service.engine)
         play.follower.follow = lambda stream: 0
         play.rounds(30)
-        cookie = service.app.state.sessions.login(service.tokens["viewer"])
+        cookie = service.app.state.service.sessions.login(service.tokens["viewer"])
         with closing(Browser(service, cookie)) as viewer:
             until(lambda: "data-busy" not in viewer.get("/streams/loans").text)
             assert "Drawn from 30 moments" in viewer.get("/streams/loans").text
@@ -352,7 +352,7 @@ def test_a_log_that_was_never_read_is_caught_up_with_a_little_at_a_time_and_page
         play = Play(service.engine)
         play.follower.follow = lambda stream: 0
         play.rounds(30)
-        sessions = service.app.state.sessions
+        sessions = service.app.state.service.sessions
         with closing(Browser(service, sessions.login(service.tokens["viewer"]))) as viewer:
             told = []
             assert "catching up" in viewer.get("/streams/loans/rounds").text
@@ -397,7 +397,7 @@ def test_the_demo_has_a_past_and_rounds_that_wait(past):
     features = {one["name"]: one for one in found["settings"]["features"]}
     assert features["group"]["sensitive"]
     assert features["skill"]["compare"]
-    assert past.engine.claim(past.stream, "somebody")["round"] == 41
+    assert past.engine.claim(past.stream, "somebody")["t"] == 41
 
 
 def test_bins_add_up_to_what_the_log_says(past):
@@ -443,7 +443,7 @@ def test_a_retracted_report_leaves_the_summaries(past):
 
 
 def test_the_overview_tells_counts_and_draws_seven_pictures_with_captions(past):
-    sessions = past.app.state.sessions
+    sessions = past.app.state.service.sessions
     cookie = sessions.login(past.tokens["viewer"])
     with closing(Browser(past, cookie)) as viewer:
         text = viewer.get(f"/streams/{past.stream}").text
@@ -529,7 +529,7 @@ def test_the_demo_command_fills_once_and_hands_out_links_that_work_once(tmp_path
     with running(database=configuration.database) as service:
         assert service.engine.streams.names() == ["synthetic"]
         for links in (first, again):
-            assert [service.app.state.sessions.known(code) for code in links] == ["reviewer", "administrator"]
+            assert [service.app.state.service.sessions.known(code) for code in links] == ["reviewer", "administrator"]
         names = [one["name"] for one in service.service.tokens.list()]
         assert [names.count(part) for part in demo.PARTS] == [1, 1]
         with closing(Browser(service)) as browser:

@@ -40,7 +40,7 @@ def classes():
 LEARNERS = {
     "adahedge": ({"learner": "adahedge"}, lambda F: lw.AdaHedge(F, k=4, alpha=0.1)),
     "adahedge, horizon": (
-        {"learner": "adahedge", "horizon": ROUNDS},
+        {"learner": "adahedge", "T": ROUNDS},
         lambda F: lw.AdaHedge(F, k=4, alpha=0.1, T=ROUNDS),
     ),
     "adahedge, fixed": (
@@ -48,7 +48,7 @@ LEARNERS = {
         lambda F: lw.AdaHedge(F, k=4, alpha=0.1, penalty=9.0),
     ),
     "hedge": (
-        {"learner": "hedge", "horizon": ROUNDS, "penalty": 1.0},
+        {"learner": "hedge", "T": ROUNDS, "penalty": 1.0},
         lambda F: lw.Hedge(F, T=ROUNDS, k=4, penalty=1.0),
     ),
 }
@@ -66,7 +66,7 @@ def test_a_transcript_fed_through_the_service_gives_the_identical_policies(name,
     for i, seen in enumerate(play, 1):
         found = engine.decide("loans", people(seen.batch.view, COLUMNS), "decider")
         shown = [person["probability"] for person in found["decisions"]]
-        assert (found["round"], shown) == (i, seen.probabilities.tolist())
+        assert (found["t"], shown) == (i, seen.probabilities.tolist())
         labels = {str(j): int(label) for j, label in enumerate(seen.batch.y)}
         if not seen.reports:
             engine.audit("loans", i, "none", "ann")
@@ -141,14 +141,14 @@ def test_labels_that_came_count_in_the_certificate_while_their_round_waits_for_i
 
 def test_an_auditor_contradicts_themselves_about_people_whom_only_a_sensitive_feature_tells_apart(new_database, start):
     engine = start(new_database("sqlite"))
-    features = (Feature("score"), Feature("sex", sensitive=True))
+    features = (Feature(name="score"), Feature(name="sex", sensitive=True))
     engine.create(loans(features=features, cuts={"score": (0.5,)}), "root")
 
     def asked(sex):
         rows = [{"score": score, "sex": float(one)} for score, one in zip((0.1, 0.9), sex, strict=True)]
         found = engine.decide("loans", [{"id": str(i), "features": row} for i, row in enumerate(rows)], "decider")
-        engine.label("loans", found["round"], {"0": 0, "1": 1}, "decider")
-        return found["round"]
+        engine.label("loans", found["t"], {"0": 0, "1": 1}, "decider")
+        return found["t"]
 
     for _ in range(3):
         engine.audit("loans", asked((0, 1)), "none", "ann")
@@ -163,7 +163,7 @@ def test_an_auditor_contradicts_themselves_about_people_whom_only_a_sensitive_fe
 def long_stream(request):
     """A thousand rounds, up to four of them open at a time, closed in any order; five times that in ``test-all``."""
     rng = np.random.default_rng(8)
-    fold, waiting = Fold(loans(largest_batch=2)), {}
+    fold, waiting = Fold(loans(k=2)), {}
     for _ in range(request.param):
         X = rng.random((2, 2))
         t, chances = fold.open(X)

@@ -95,7 +95,9 @@ def hold(api, service, method, path, examples):
     asked()
 
 
-OPERATIONS = pytest.mark.parametrize(("method", "path"), sorted(ACCESS), ids=lambda part: part)
+OPERATIONS = pytest.mark.parametrize(
+    ("method", "path"), sorted(row for row in ACCESS if row[1].startswith("/v1")), ids=lambda part: part
+)
 
 
 @OPERATIONS

@@ -53,7 +53,7 @@ def test_from_the_first_start_to_a_backup_with_files_for_their_owner_and_words_f
     made = json.loads(likewise("user", "add", "bank", "--role", "decider", "--stream", "loans", "--json", *database))
     with Client(server.url, server.token) as admin, Client(server.url, made["token"]) as bank:
         admin.create_stream(**STREAM)
-        assert bank.decide("loans", people(1))["round"] == 1
+        assert bank.decide("loans", people(1))["t"] == 1
         assert made["token"] not in likewise("user", "list", *database)
         assert "streams 1, events 2" in likewise("backup", tmp_path / "backup", *database)
         assert "Revoked 1 token" in likewise("user", "revoke", "bank", *database)
@@ -263,7 +263,7 @@ def test_several_workers_share_a_postgresql_log(new_database, tmp_path):
             client.create_stream(**STREAM)
         for t in range(20):  # a connection each, so that both workers get some
             with Client(server.url, server.token) as client:
-                rounds.append(client.decide("loans", people(t))["round"])
+                rounds.append(client.decide("loans", people(t))["t"])
         assert rounds == list(range(1, 21))
         counted = 'route="/v1/streams/{stream}/rounds",status="201"} 20.0'
         assert all(counted in httpx.get(f"{server.url}/metrics").text for _ in range(10)), "whoever answers"

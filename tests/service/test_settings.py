@@ -6,25 +6,31 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from loans import loans
 
 import likewise as lw
 from likewise.errors import InvalidParameter
 from likewise.service.stream.learner import Model
-from likewise.service.stream.settings import Feature, Settings, Waits, with_sample
+from likewise.service.stream.settings import Feature, Settings, Waits, sampled_cuts
 
 PLAIN = {"name": "loans", "features": [{"name": "score"}], "cuts": {"score": [0.5]}, "alpha": 0.1}
 
 
 def test_settings_come_back_from_the_log_as_they_were():
     whole = loans(
-        features=(Feature("score", shown=False), Feature("job", "category", ("nurse", "cook"), sensitive=True)),
+        features=(
+            Feature(name="score", shown=False),
+            Feature(name="job", kind="category", levels=("nurse", "cook"), sensitive=True),
+        ),
         cuts={"score": (0.1, 0.7), "job": None},
         penalty={"c": 0.01, "floor": 0.5},
         margin=0.02,
         costs=(1.0, 2.0),
         waits=Waits(audit=5.0, label=None, audit_end="discard"),
-        seed=7,
+        T=50,
+        hypotheses="cells",
     )
     assert Settings.from_dict(json.loads(json.dumps(whole.to_dict()))) == whole
 
@@ -44,9 +50,9 @@ def test_settings_come_back_from_the_log_as_they_were():
         ({"features": [{"name": "score", "kind": "category"}]}, "levels"),
         ({"features": [{"name": "score", "levels": ["a"]}]}, "levels"),
         ({"features": [{"name": "score", "shown": "yes"}]}, "shown"),
-        ({"features": [{"name": "sc\0re"}]}, "features.name"),
-        ({"features": [{"kind": "number"}]}, "features"),
-        ({"features": [{"name": "score", "colour": "red"}]}, "features"),
+        ({"features": [{"name": "sc\0re"}]}, "name"),
+        ({"features": [{"kind": "number"}]}, "name"),
+        ({"features": [{"name": "score", "colour": "red"}]}, "colour"),
         ({"cuts": {}}, "cuts"),
         ({"cuts": {"height": [1.0]}}, "cuts"),
         ({"cuts": {"score": []}}, "cuts"),
@@ -55,42 +61,90 @@ def test_settings_come_back_from_the_log_as_they_were():
         ({"cuts": {"score": ["0.5"]}}, "cuts"),
         ({"cuts": {"score": [10**400]}}, "cuts"),
         ({"cuts": {"score": None}}, "cuts"),
-        ({"cuts": {"score": 16}}, "cuts"),
+        ({"cuts": {"score": 16}}, "score"),
         ({"cuts": [0.5]}, "cuts"),
         ({"alpha": 0}, "alpha"),
         ({"alpha": "0.1"}, "alpha"),
         ({"alpha": float("nan")}, "alpha"),
         ({"margin": 0.1}, "margin"),
         ({"margin": -0.1}, "margin"),
-        ({"kind": "trees"}, "kind"),
+        ({"hypotheses": "trees"}, "hypotheses"),
         ({"learner": "ftpl"}, "learner"),
-        ({"largest_batch": 0}, "largest_batch"),
-        ({"largest_batch": True}, "largest_batch"),
-        ({"seed": -1}, "seed"),
-        ({"seed": 2**64}, "seed"),
+        ({"k": 0}, "k"),
+        ({"k": True}, "k"),
+        ({"k": 2.0}, "k"),
+        ({"seed": 0}, "seed"),
         ({"waits": {"audit": -1}}, "audit"),
         ({"waits": {"grace": None}}, "grace"),
-        ({"waits": {"patience": 1}}, "waits"),
+        ({"waits": {"patience": 1}}, "patience"),
         ({"waits": {"grace": 1e12}}, "grace"),
         ({"waits": {"label": 10**400}}, "label"),
         ({"costs": [1]}, "costs"),
         ({"costs": [1e308, 1]}, "costs"),
         ({"costs": [10**400, 1]}, "costs"),
         ({"costs": [5e-324, 5e-324]}, "costs"),
-        ({"horizon": 0}, "horizon"),
-        ({"horizon": 10**400}, "horizon"),
+        ({"T": 0}, "T"),
+        ({"T": 10**400}, "T"),
         ({"alpha": 10**400}, "alpha"),
         ({"margin": -(10**400)}, "margin"),
         ({"penalty": 1e308}, "penalty"),
         ({"penalty": 10**400}, "penalty"),
         ({"penalty": {"first": 1e308, "growth": 0.1}}, "penalty"),
         ({"penalty": {"c": 0.01, "floor": 1e308}}, "penalty"),
-        ({"surprise": 1}, "settings"),
+        ({"surprise": 1}, "surprise"),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_name(change, named):
-    with pytest.raises(InvalidParameter, match=f"`{named}` must"):
-        Settings.from_dict(PLAIN | change)
+    for make in (Settings.from_dict, lambda plain: Settings(**plain)):
+        with pytest.raises(InvalidParameter, match=rf"^`{named}` must [^\n]+, got [^\n]+\.$"):
+            make(PLAIN | change)
+
+
+def test_a_refusal_is_one_sentence_in_our_own_words():
+    with pytest.raises(InvalidParameter) as refused:
+        Settings.from_dict(PLAIN | {"alpha": 1.7})
+    assert str(refused.value) == "`alpha` must be in (0, 1], got 1.7."
+    with pytest.raises(InvalidParameter) as refused:
+        Waits().changed({"grace": -1})
+    assert str(refused.value) == "`grace` must be in [0, 1e+09], got -1."
+
+
+@pytest.mark.parametrize("data", [None, [], "loans", 3])
+def test_what_is_no_object_at_all_is_refused(data):
+    with pytest.raises(InvalidParameter):
+        Settings.from_dict(data)
+
+
+def test_settings_are_values_that_nobody_changes():
+    settings = loans()
+    with pytest.raises(ValueError, match="frozen"):
+        settings.alpha = 0.5
+    assert settings == loans() != loans(alpha=0.2)
+
+
+def test_waits_change_alone_and_the_others_stay():
+    settings = loans(waits=Waits(audit=5, grace=1))
+    changed = settings.with_waits({"audit": None, "label_end": "discard"})
+    assert changed.waits == Waits(grace=1, label_end="discard")
+    assert changed == loans(waits=changed.waits)
+    assert settings.waits == Waits(audit=5, grace=1)
+
+
+@given(
+    alpha=st.floats(0, 1, exclude_min=True),
+    cuts=st.lists(st.floats(-(2.0**1000), 2.0**1000), min_size=1, unique=True).map(sorted),
+    audit=st.none() | st.floats(0, 1e9),
+    penalty=st.none() | st.floats(0, 1e12) | st.fixed_dictionaries({"c": st.floats(0, 1), "floor": st.integers(0, 9)}),
+    costs=st.tuples(st.floats(1e-12, 1e12), st.integers(0, 10**12)),
+    k=st.integers(1, 2**53),
+)
+def test_any_settings_survive_json_exactly(alpha, cuts, audit, penalty, costs, k):
+    waits = {"audit": audit}
+    chosen = {"alpha": alpha, "cuts": {"score": cuts}, "penalty": penalty, "costs": costs, "k": k, "waits": waits}
+    settings = Settings.from_dict(PLAIN | chosen)
+    text = json.dumps(settings.to_dict())
+    assert Settings.from_dict(json.loads(text)) == settings
+    assert json.dumps(Settings.from_dict(json.loads(text)).to_dict()) == text
 
 
 @pytest.mark.parametrize("missing", ["name", "features", "cuts", "alpha"])
@@ -116,7 +170,10 @@ def test_what_no_learner_can_play_is_refused_by_name(change, named):
 
 
 class TestPeople:
-    settings = loans(features=(Feature("score"), Feature("job", "category", ("nurse", "cook"))), cuts={"score": (0.5,)})
+    settings = loans(
+        features=(Feature(name="score"), Feature(name="job", kind="category", levels=("nurse", "cook"))),
+        cuts={"score": (0.5,)},
+    )
 
     def test_a_person_has_all_features_and_no_others(self):
         assert self.settings.person({"job": "cook", "score": 1}) == {"score": 1.0, "job": "cook"}
@@ -145,39 +202,45 @@ class TestPeople:
 
 
 SAMPLE = [{"score": float(i), "job": "cook", "sex": float(i % 2)} for i in range(100)]
-ASKED = {
-    "name": "loans",
-    "alpha": 0.1,
-    "features": [
-        {"name": "score"},
-        {"name": "job", "kind": "category", "levels": ["nurse", "cook"]},
-        {"name": "sex", "sensitive": True},
-    ],
-}
+FEATURES = (
+    Feature(name="score"),
+    Feature(name="job", kind="category", levels=("nurse", "cook")),
+    Feature(name="sex", sensitive=True),
+)
 
 
 class TestSample:
     def test_cuts_are_the_quantiles_that_the_library_would_take(self):
-        found = with_sample(ASKED, SAMPLE, cuts=7)
+        cuts = sampled_cuts(FEATURES, None, SAMPLE, 7)
         expected = lw.Thresholds.quantiles(np.arange(100.0)[:, None], cuts=7)
-        assert found.cuts["score"] == tuple(expected.cuts[0])
+        assert cuts["score"] == expected.cuts[0].tolist()
 
     def test_what_is_sensitive_is_not_decided_by_unless_it_is_said(self):
-        assert set(with_sample(ASKED, SAMPLE).cuts) == {"score", "job"}
-        said = with_sample(ASKED | {"cuts": {"sex": [0.5]}}, SAMPLE)
-        assert set(said.cuts) == {"sex"}
+        assert set(sampled_cuts(FEATURES, None, SAMPLE)) == {"score", "job"}
+        assert sampled_cuts(FEATURES, {"sex": [0.5]}, SAMPLE) == {"sex": [0.5]}
 
     def test_some_cuts_may_be_given_and_others_found(self):
-        found = with_sample(ASKED | {"cuts": {"score": 3, "sex": [0.5]}}, SAMPLE)
-        assert len(found.cuts["score"]) == 3
-        assert found.cuts["sex"] == (0.5,)
+        cuts = sampled_cuts(FEATURES, {"score": 3, "sex": [0.5], "job": None}, SAMPLE)
+        assert len(cuts["score"]) == 3
+        assert (cuts["sex"], cuts["job"]) == ([0.5], None)
 
-    def test_a_sample_that_shows_nothing_is_refused(self):
-        for sample in ([], SAMPLE[:1]):
-            with pytest.raises(InvalidParameter, match="`sample` must"):
-                with_sample(ASKED, sample)
-        with pytest.raises(InvalidParameter, match="score"):
-            with_sample(ASKED, [{"job": "cook"}])
+    @pytest.mark.parametrize(
+        ("asked", "sample", "sentence"),
+        [
+            (None, [], "`sample` must hold at least one person"),
+            (None, SAMPLE[:1], "`sample` must have more than one value of 'score'"),
+            (None, [{"job": "cook"}], "`score` must be a finite number"),
+            ({"job": 4}, SAMPLE, "`cuts` must be null for a category"),
+            ({"score": 0}, SAMPLE, "`cuts` must be a whole number, at least 1"),
+        ],
+    )
+    def test_a_sample_that_shows_nothing_is_refused(self, asked, sample, sentence):
+        with pytest.raises(InvalidParameter, match=sentence):
+            sampled_cuts(FEATURES, asked, sample)
 
-    def test_the_sample_is_not_kept(self):
-        assert "sample" not in json.dumps(with_sample(ASKED, SAMPLE).to_dict())
+
+def test_every_setting_has_a_title_and_a_sentence():
+    for model in (Feature, Waits, Settings):
+        for name, field in model.model_fields.items():
+            assert field.title, name
+            assert field.description.endswith("."), name

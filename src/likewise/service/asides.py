@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from likewise.errors import require
+from likewise.service.stream.declared import plain_text
 from likewise.service.stream.events import Aside
-from likewise.service.stream.settings import Settings, plain_text
+from likewise.service.stream.settings import Settings
 
 NOTE_LIMIT = 2000
 """The longest reason or note of an auditor."""

@@ -12,7 +12,7 @@ import secrets
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import anyio.to_thread
 import numpy as np
@@ -30,7 +30,7 @@ from likewise.service.log.export import export
 from likewise.service.log.leases import Leases
 from likewise.service.log.signing import Signer
 from likewise.service.refusals import BrokenLog, Conflict, Unknown
-from likewise.service.stream import commands
+from likewise.service.stream import answers, commands
 from likewise.service.stream.decide import require_past
 from likewise.service.stream.events import (
     Aside,
@@ -53,6 +53,11 @@ SMALL_BATCH = 50
 """People who are decided about in a moment; more would hold up an event loop."""
 KEPT = 86_400.0
 """Seconds for which an idempotency key, and a lease that ran out, is remembered, at least."""
+
+A = TypeVar("A", bound=Mapping[str, Any])
+"""An answer: one of ``likewise.service.stream.answers``."""
+Reply = Callable[[Outcome, answers.Receipt | None], A]
+"""From what a command led to, and the receipt for it, to its answer."""
 
 
 class Engine:
@@ -109,33 +114,39 @@ class Engine:
 
     # What deciders ask --------------------------------------------------------------------------------------------
 
-    def create(self, settings: Settings, by: str, key: Idempotency | None = None) -> dict[str, Any]:
-        """Begin a stream: {stream, settings, receipt}."""
+    def create(self, settings: Settings, by: str, key: Idempotency | None = None) -> answers.StreamCreated:
+        """Begin a stream."""
         secret = secrets.token_bytes(32)
         digest = hashlib.sha256(secret).hexdigest()
+
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.StreamCreated:
+            return {"stream": settings.name, "settings": settings.to_dict(), "receipt": receipt}
+
         return self._do(
             self.streams.get(settings.name, create=True),
             lambda state: commands.CreateStream(settings, by, digest),
-            lambda outcome: {"stream": settings.name, "settings": settings.to_dict()},
+            reply,
             key,
             secret.hex(),
         )
 
     def decide(
         self, stream: str, people: Sequence[Mapping[str, Any]], by: str, key: Idempotency | None = None
-    ) -> dict[str, Any]:
-        """Open a round for ``people``, each {id, features}: {round, policy_version, decisions, receipt}."""
+    ) -> answers.RoundOpened:
+        """Open a round for ``people``, each {id, features}."""
         live = self.streams.get(stream)
-        return live.do(self._decision(live, people, self._secret(stream), by, key), self.clock())
+        opened = live.do(self._decision(live, people, self._secret(stream), by, key), self.clock())
+        return cast(answers.RoundOpened, opened)
 
     async def decide_soon(
         self, stream: str, people: Sequence[Mapping[str, Any]], by: str, key: Idempotency | None = None
-    ) -> dict[str, Any]:
+    ) -> answers.RoundOpened:
         """The same on an event loop, which a small batch for a stream in memory doesn't leave for a thread."""
         live, secret = self.streams.known(stream), self._secrets.get(stream)
         if live is None or secret is None or len(people) > SMALL_BATCH:
             return await anyio.to_thread.run_sync(self.decide, stream, people, by, key)
-        return await live.do_soon(self._decision(live, people, secret, by, key), self.clock())
+        opened = await live.do_soon(self._decision(live, people, secret, by, key), self.clock())
+        return cast(answers.RoundOpened, opened)
 
     def _decision(
         self, live: LiveStream, people: Sequence[Mapping[str, Any]], secret: bytes, by: str, key: Idempotency | None
@@ -149,24 +160,20 @@ class Engine:
             placed = [replace(aside, t=state.opened + 1) for aside in asides]
             return commands.RequestDecisions(placed, thresholds, by)
 
-        def reply(outcome: Outcome) -> dict[str, Any]:
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.RoundOpened:
             event = outcome.event(RoundOpened)
-            decisions = [
+            decisions: list[answers.Decision] = [
                 {"id": id, "probability": person.probability, "decision": person.decision}
                 for id, person in zip(ids, event.people, strict=True)
             ]
-            return {"round": event.t, "policy_version": event.version, "decisions": decisions}
+            return {"t": event.t, "version": event.version, "decisions": decisions, "receipt": receipt}
 
         return Task(command, self._with_receipt(reply), key)
 
     def label(
         self, stream: str, t: int, labels: Mapping[str, int], by: str, key: Idempotency | None = None
-    ) -> dict[str, Any]:
-        """Labels by person: {round, disposition}.
-
-        ``joined``: with these the round has all its labels. ``pending``: taken, others are missing. ``duplicate``:
-        nothing new. ``late``: the round was settled without them; they are recorded and will not be learned.
-        """
+    ) -> answers.LabelsTaken:
+        """Take labels, 0 or 1 by the ids of people."""
         live = self.streams.get(stream)
 
         def command(state: State) -> commands.ReceiveLabels:
@@ -174,13 +181,16 @@ class Engine:
             past = self._past(live, state, t)
             return asked if past is None else replace(asked, ids=past.ids, known=past.known.tolist())
 
-        return self._do(live, command, lambda outcome: {"round": t, "disposition": _disposition(outcome, t)}, key)
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.LabelsTaken:
+            return {"t": t, "disposition": _disposition(outcome, t), "receipt": receipt}
+
+        return self._do(live, command, reply, key)
 
     # What auditors ask --------------------------------------------------------------------------------------------
 
     def claim(
         self, stream: str, auditor: str, seconds: float = 600.0, beside: Collection[int] = ()
-    ) -> dict[str, Any] | None:
+    ) -> answers.RoundClaimed | None:
         """The oldest round that waits for an audit, leased to ``auditor``; None if there is none.
 
         An auditor who holds a lease gets the same round again, with the lease renewed; but none of the rounds
@@ -195,11 +205,11 @@ class Engine:
         for round_ in (state.rounds[t] for t in itertools.chain(held, free) if t not in beside):
             waits = round_.verdict is None and round_.audit_due(state.waits) > now
             if waits and self.leases.take(stream, round_.t, auditor, now, now + seconds):
-                return self.audit_view(stream, round_) | {"until": stamp(now + seconds)}
+                return {**self.audit_view(stream, round_), "until": stamp(now + seconds)}
         return None
 
-    def renew(self, stream: str, t: int, auditor: str, seconds: float = 600.0) -> dict[str, Any]:
-        """Keep a leased round for longer: {round, until}. Claim it first."""
+    def renew(self, stream: str, t: int, auditor: str, seconds: float = 600.0) -> answers.Lease:
+        """Keep a leased round for longer; a round that was never claimed is refused."""
         require_number(seconds, "seconds", 0, open_at="low")
         now, state = self.clock(), self.streams.get(stream).current()
         if t not in state.rounds:
@@ -209,14 +219,14 @@ class Engine:
             if t in self.leases.current(stream, now):
                 raise Conflict(f"Round {t} is in front of another auditor.")
             raise Conflict(f"Round {t} is not in front of you; claim one first.")
-        return {"round": t, "until": stamp(now + seconds)}
+        return {"t": t, "until": stamp(now + seconds)}
 
-    def audit_view(self, stream: str, round_: OpenRound) -> dict[str, Any]:
+    def audit_view(self, stream: str, round_: OpenRound) -> answers.RoundShown:
         """A round as its auditor sees it: the visible features, and probabilities; no decisions, no weights."""
         settings = self.streams.get(stream).latest.state.stream.settings
         shown = [feature.name for feature in settings.features if feature.visible]
         kept = {aside.ref: aside.content for aside in self.store.asides(stream, round=round_.t)}
-        people = [
+        people: list[answers.PersonShown] = [
             {
                 "id": kept[ref]["id"],
                 "features": {name: kept[ref]["features"][name] for name in shown},
@@ -225,7 +235,7 @@ class Engine:
             for ref, probability in zip(round_.refs, round_.probabilities, strict=True)
             if ref in kept  # not erased
         ]
-        return {"round": round_.t, "opened_at": stamp(round_.opened_at), "level": settings.level, "people": people}
+        return {"t": round_.t, "opened_at": stamp(round_.opened_at), "level": settings.level, "people": people}
 
     def audit(
         self,
@@ -238,32 +248,36 @@ class Engine:
         reason: str = "",
         note: str = "",
         key: Idempotency | None = None,
-    ) -> dict[str, Any]:
-        """A verdict, "pair", "none" or "skip": {round, verdict, pair, gap, final_at}; favoured first in the pair."""
+    ) -> answers.VerdictTaken:
+        """Take a verdict: "pair", "none" or "skip"."""
         live, now = self.streams.get(stream), self.clock()
         lease = self.leases.current(stream, now).get(t)
         if lease is not None and lease.holder != by:
             raise Conflict(f"Round {t} is in front of another auditor.")
         remark = remark_aside(t, reason, note)
 
-        def reply(outcome: Outcome) -> dict[str, Any]:
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.VerdictTaken:
             event, ids = outcome.event(Audited), outcome.before.rounds[t].ids
             return {
-                "round": t,
+                "t": t,
                 "verdict": event.verdict,
-                "pair": [ids[position] for report in event.reports for position in report.positions],
+                "pair": [str(ids[position]) for report in event.reports for position in report.positions],
                 "gap": event.reports[0].gap if event.reports else None,
                 "final_at": stamp(now + outcome.before.waits.grace),
+                "receipt": receipt,
             }
 
         return self._do(live, lambda state: commands.Audit(t, verdict, by, pair, remark), reply, key)
 
     def retract(
         self, stream: str, t: int, by: str, key: Idempotency | None = None, *, anybodys: bool = False
-    ) -> dict[str, Any]:
-        """Take back one's verdict before its round is closed: {round}. The learner never hears of it."""
-        live = self.streams.get(stream)
-        return self._do(live, lambda state: commands.RetractAudit(t, by, anybodys), lambda outcome: {"round": t}, key)
+    ) -> answers.VerdictRetracted:
+        """Retract a verdict before its round is closed. The learner never hears of it."""
+
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.VerdictRetracted:
+            return {"t": t, "receipt": receipt}
+
+        return self._do(self.streams.get(stream), lambda state: commands.RetractAudit(t, by, anybodys), reply, key)
 
     def correct(
         self,
@@ -276,8 +290,8 @@ class Engine:
         reason: str = "",
         note: str = "",
         key: Idempotency | None = None,
-    ) -> dict[str, Any]:
-        """Say of a closed round what its audit should have been: {round, verdict}. Recorded, never unlearned."""
+    ) -> answers.VerdictCorrected:
+        """Correct the verdict of a closed round. It is recorded; nothing is unlearned."""
         live = self.streams.get(stream)
         remark = remark_aside(t, reason, note)
 
@@ -286,36 +300,42 @@ class Engine:
             past = self._past(live, state, t)
             return asked if past is None else replace(asked, ids=past.ids, probabilities=past.probabilities.tolist())
 
-        return self._do(live, command, lambda o: {"round": t, "verdict": o.event(AuditCorrected).verdict}, key)
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.VerdictCorrected:
+            return {"t": t, "verdict": outcome.event(AuditCorrected).verdict, "receipt": receipt}
+
+        return self._do(live, command, reply, key)
 
     # What administrators ask --------------------------------------------------------------------------------------
 
     def change_waits(
         self, stream: str, changes: Mapping[str, Any], by: str, key: Idempotency | None = None
-    ) -> dict[str, Any]:
-        """Change how long rounds wait and what happens then: {stream, waits}."""
-        live = self.streams.get(stream)
-        return self._do(
-            live,
-            lambda state: commands.ChangeWaits(changes, by),
-            lambda o: {"stream": stream, "waits": o.after.stream.settings.to_dict()["waits"]},
-            key,
-        )
+    ) -> answers.WaitsChanged:
+        """Change how long rounds wait and what happens then."""
 
-    def stop(self, stream: str, reason: str, by: str, key: Idempotency | None = None) -> dict[str, Any]:
-        """No decisions from now on: {stream, stopped}."""
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.WaitsChanged:
+            return {"stream": stream, "waits": outcome.after.waits.model_dump(), "receipt": receipt}
+
+        return self._do(self.streams.get(stream), lambda state: commands.ChangeWaits(changes, by), reply, key)
+
+    def stop(self, stream: str, reason: str, by: str, key: Idempotency | None = None) -> answers.StreamStopped:
+        """Stop all decisions at once."""
         live, why = self.streams.get(stream), free_text(reason, "reason") or "no reason was given"
-        reply = {"stream": stream, "stopped": why}
-        return self._do(live, lambda state: commands.Stop(why, by), lambda outcome: reply, key)
 
-    def resume(self, stream: str, by: str, key: Idempotency | None = None) -> dict[str, Any]:
-        """Decide again: {stream, stopped: None}."""
-        live = self.streams.get(stream)
-        reply = {"stream": stream, "stopped": None}
-        return self._do(live, lambda state: commands.Resume(by), lambda outcome: reply, key)
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.StreamStopped:
+            return {"stream": stream, "stopped": why, "receipt": receipt}
 
-    def erase(self, stream: str, person: str, by: str, key: Idempotency | None = None) -> dict[str, Any]:
-        """Erase a person: {stream, rounds}. Their features, id and every remark about their rounds are gone."""
+        return self._do(live, lambda state: commands.Stop(why, by), reply, key)
+
+    def resume(self, stream: str, by: str, key: Idempotency | None = None) -> answers.StreamStopped:
+        """Decide again."""
+
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.StreamStopped:
+            return {"stream": stream, "stopped": None, "receipt": receipt}
+
+        return self._do(self.streams.get(stream), lambda state: commands.Resume(by), reply, key)
+
+    def erase(self, stream: str, person: str, by: str, key: Idempotency | None = None) -> answers.PersonErased:
+        """Erase a person. Their features, id and every remark about their rounds are gone."""
         return self._erase(stream, lambda: self.store.asides(stream, person=person), by, key)
 
     def erase_again(self, stream: str, refs: Sequence[str], by: str) -> int:
@@ -328,7 +348,7 @@ class Engine:
 
     def _erase(
         self, stream: str, find: Callable[[], list[Aside]], by: str, key: Idempotency | None = None
-    ) -> dict[str, Any]:
+    ) -> answers.PersonErased:
         live = self.streams.get(stream)
 
         def command(state: State) -> commands.Erase:
@@ -339,17 +359,20 @@ class Engine:
             remarks = [aside for aside in beside if aside.kind == "remark"]
             return commands.Erase([aside.ref for aside in [*people, *remarks]], rounds, by)
 
-        reply = self._do(live, command, lambda o: {"stream": stream, "rounds": list(o.sealed[-1].event.touches)}, key)
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.PersonErased:
+            return {"stream": stream, "rounds": list(outcome.sealed[-1].event.touches), "receipt": receipt}
+
+        erased = self._do(live, command, reply, key)
         self.forgetting.erased(stream)
-        return reply
+        return erased
 
     # What anybody with the right to may read ----------------------------------------------------------------------
 
-    def stream(self, stream: str) -> dict[str, Any]:
+    def stream(self, stream: str) -> answers.StreamStanding:
         """Settings, counts, delay, and what can be said of regret."""
         return standing(self.streams.get(stream).current())
 
-    def round(self, stream: str, t: int) -> dict[str, Any]:
+    def round(self, stream: str, t: int) -> answers.RoundRecord:
         """Everything that is known of a round, open or closed."""
         self.streams.get(stream)
         events = self._events_of(stream, t)
@@ -357,7 +380,7 @@ class Engine:
             raise Unknown(f"There is no round {t} in the stream {stream!r}.")
         return round_view(events)
 
-    def person(self, stream: str, person: str) -> dict[str, Any]:
+    def person(self, stream: str, person: str) -> answers.PersonRecord:
         """One person's decision record: every round they were in."""
         self.streams.get(stream)
         asides = self.store.asides(stream, person=person)
@@ -369,7 +392,7 @@ class Engine:
 
     def certificate(
         self, stream: str, delta: float = 0.05, progress: Callable[[float], None] | None = None
-    ) -> dict[str, Any]:
+    ) -> answers.StreamCertificate:
         """What is proved of the rounds so far, with the delay beside it; ``progress`` hears how much was read."""
         live = self.streams.get(stream)
         live.current()
@@ -383,10 +406,10 @@ class Engine:
 
         return certificate(transcript(events(), state), state, delta)
 
-    def events(self, stream: str, after: int = 0, limit: int = 1000) -> list[dict[str, Any]]:
+    def events(self, stream: str, after: int = 0, limit: int = 1000) -> list[answers.LoggedEvent]:
         """Up to ``limit`` events after number ``after``, as exported."""
         self.streams.get(stream)
-        return self.store.lines(stream, after, limit)
+        return cast(list[answers.LoggedEvent], self.store.lines(stream, after, limit))
 
     def export(self, stream: str, *, people: bool = True) -> Iterator[dict[str, Any]]:
         """The lines of an export, which ``likewise verify`` checks."""
@@ -423,16 +446,18 @@ class Engine:
         self,
         live: LiveStream,
         command: Callable[[State], commands.Command],
-        reply: Callable[[Outcome], dict[str, Any]],
+        reply: Reply[A],
         key: Idempotency | None = None,
         secret: str | None = None,
-    ) -> dict[str, Any]:
-        return live.do(Task(command, self._with_receipt(reply), key, secret), self.clock())
+    ) -> A:
+        # A request sent again gets what was stored: JSON values of the same form.
+        return cast(A, live.do(Task(command, self._with_receipt(reply), key, secret), self.clock()))
 
-    def _with_receipt(self, reply: Callable[[Outcome], dict[str, Any]]) -> Callable[[Outcome], dict[str, Any]]:
+    def _with_receipt(self, reply: Reply[A]) -> Callable[[Outcome], dict[str, Any]]:
         def signed(outcome: Outcome) -> dict[str, Any]:
-            receipt = self.signer.receipt(outcome.sealed[-1]) if outcome.sealed else None
-            return reply(outcome) | {"receipt": receipt}
+            last = outcome.sealed[-1] if outcome.sealed else None
+            receipt = None if last is None else cast(answers.Receipt, self.signer.receipt(last))
+            return cast(dict[str, Any], reply(outcome, receipt))
 
         return signed
 
@@ -460,7 +485,7 @@ class Engine:
         return [event for event in events if isinstance(event, RoundEvent)]
 
 
-def _disposition(outcome: Outcome, t: int) -> str:
+def _disposition(outcome: Outcome, t: int) -> answers.Disposition:
     if not outcome.sealed:
         return "duplicate"
     if isinstance(outcome.sealed[0].event, LabelsLate):

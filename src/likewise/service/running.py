@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 
 from anyio import CapacityLimiter
 
-from likewise.service.accounts.rates import Rates
-from likewise.service.accounts.tokens import Identity, Tokens
+from likewise.service.accounts.access import Gate
+from likewise.service.accounts.sessions import Sessions
+from likewise.service.accounts.tokens import Tokens
 from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
 from likewise.service.jobs.process import Apart
@@ -18,16 +19,14 @@ from likewise.service.log import Store
 from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.erasure import ErasureFile
 from likewise.service.log.signing import Signer
+from likewise.service.metrics import Metrics
 from likewise.service.redaction import told
-from likewise.service.run.metrics import Metrics
 
 log = logging.getLogger(__name__)
 SWEEP_EVERY = 600.0
 """Seconds between two sweeps of old leases and idempotency keys."""
 LONG = 2
 """Requests that read whole long logs at once; others wait for them."""
-TRUSTED_FOR = 1.0
-"""Seconds for which a token need not be looked up again."""
 
 
 class Service:
@@ -53,9 +52,9 @@ class Service:
         self.patient = CapacityLimiter(LONG)
         """What limits requests that take long, in place of the threads of all others."""
         self.tokens = Tokens(self.store)
+        self.sessions = Sessions(self.store, self.engine.signer)
+        self.gate = Gate(self.tokens, self.sessions, configuration.max_rate, configuration.max_anonymous_rate)
         self.metrics = Metrics()
-        self._rates = Rates()
-        self._known: dict[str, tuple[Identity, float]] = {}
         self.each_tick: list[Callable[[], None]] = []
         """What else is done every time the clock looks."""
         self.before_stop: list[Callable[[], None]] = [self.apart.stop]
@@ -72,26 +71,6 @@ class Service:
         for end in self.before_stop:
             end()
         self.engine.close()
-
-    def known(self, token: str) -> Identity | None:
-        """Whose token it is, if that was looked up a moment ago."""
-        identity, asked = self._known.get(token, (None, 0.0))
-        return identity if 0 <= time.monotonic() - asked < TRUSTED_FOR else None
-
-    def identity(self, token: str) -> Identity | None:
-        """Whose token it is, looked up; one that was revoked is still :meth:`known` for a second at most."""
-        identity = self.tokens.find(token, time.time())
-        if identity is None:
-            self._known.pop(token, None)
-        else:
-            self._known[token] = identity, time.monotonic()
-        return identity
-
-    def wait(self, identity: Identity | None, address: str) -> float:
-        """Seconds until a caller, by who they are or else by their address, may ask again; 0 if now."""
-        if identity is None:
-            return self._rates.wait(f"address {address}", self.configuration.max_anonymous_rate)
-        return self._rates.wait(f"{identity.role} {identity.name}", self.configuration.max_rate)
 
     def measurements(self) -> bytes:
         """What operators watch, as Prometheus reads it."""

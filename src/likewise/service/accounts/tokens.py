@@ -15,9 +15,10 @@ from likewise.errors import InvalidParameter, require, require_number
 from likewise.service.log import Store
 from likewise.service.log.tables import tokens
 from likewise.service.refusals import Conflict
-from likewise.service.stream.settings import NAME, plain_text
+from likewise.service.stream.declared import plain_text
+from likewise.service.stream.settings import NAME
 
-ROLES = ("admin", "decider", "auditor", "viewer")
+ADMIN, DECIDER, AUDITOR, VIEWER = ROLES = ("admin", "decider", "auditor", "viewer")
 MOST_DAYS = 36_500
 """A hundred years: a calendar has an end, and the list of tokens shows dates."""
 PREFIX = "lw_"
@@ -53,7 +54,7 @@ class Tokens:
         require(role in ROLES, "role", f"be one of {list(ROLES)}", role)
         for stream in streams or ():
             require(NAME.fullmatch(stream) is not None, "streams", "be names of streams", stream)
-        if role == "admin" and streams is not None:
+        if role == ADMIN and streams is not None:
             raise InvalidParameter("`streams` must be left out for an admin, who is one for the whole service.")
         if days is not None:
             require_number(days, "days", 0, MOST_DAYS, open_at="low")
@@ -78,9 +79,9 @@ class Tokens:
     def first(self) -> str | None:
         """An admin's token if there never was one; None otherwise."""
         with self._store.read() as connection:
-            if connection.scalar(select(func.count()).select_from(tokens).where(tokens.c.role == "admin")):
+            if connection.scalar(select(func.count()).select_from(tokens).where(tokens.c.role == ADMIN)):
                 return None
-        return self.add("admin", "admin")[0]
+        return self.add("admin", ADMIN)[0]
 
     def find(self, token: str, now: float) -> Identity | None:
         """Whose token it is; None if it is nobody's, was revoked or has expired."""
@@ -117,7 +118,7 @@ class Tokens:
         mine = (tokens.c.name == who) | (tokens.c.digest.startswith(who, autoescape=True) if _starts(who) else False)
         valid = tokens.c.revoked_at.is_(None), (tokens.c.expires_at.is_(None) | (tokens.c.expires_at > now))
         # Locked, so that of two who revoke each other at the same time one waits, and then sees that they are the last.
-        admins = select(tokens.c.digest).where(tokens.c.role == "admin", *valid)
+        admins = select(tokens.c.digest).where(tokens.c.role == ADMIN, *valid)
         admins = admins.order_by(tokens.c.digest).with_for_update()
         change = update(tokens).where(mine, tokens.c.revoked_at.is_(None)).values(revoked_at=now)
 

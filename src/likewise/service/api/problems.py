@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from likewise.errors import LikewiseError
 from likewise.service.redaction import kind, told
 from likewise.service.refusals import Unavailable, status_of
+from likewise.service.stream.declared import sentence
 
 log = logging.getLogger(__name__)
 MEDIA = "application/problem+json"
@@ -104,8 +105,8 @@ def _allowed(request: Request) -> list[str]:
 
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    errors = [{"where": _where(one, error.body), "detail": str(one["msg"])} for one in error.errors()[:MOST_ERRORS]]
-    detail = f"{errors[0]['where']}: {errors[0]['detail']}."
+    errors = [_located(wrong, error.body) for wrong in error.errors()[:MOST_ERRORS]]
+    detail = f"{errors[0]['where']}: {errors[0]['detail']}"
     return problem(request.scope, 422, detail, title="Invalid request", errors=errors)
 
 
@@ -163,15 +164,16 @@ def _sentence(error: HTTPException) -> str:
     return str(error.detail)
 
 
-def _where(wrong: Mapping[str, Any], body: Any) -> str:
-    """A JSON pointer for the body, a plain name for a parameter."""
+def _located(wrong: Mapping[str, Any], body: Any) -> dict[str, str]:
+    """What is wrong in a sentence, and where: a JSON pointer for the body, a plain name for a parameter."""
     source, *rest = wrong["loc"]
     if source != "body":
-        return ".".join(str(part) for part in rest) or str(source)
+        return {"where": ".".join(str(part) for part in rest) or str(source), "detail": sentence(wrong)}
     place = _within(body, rest)
-    if wrong["type"] == "missing":
+    if wrong["type"] == "missing" and rest:
         place.append(rest[-1])
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in place) or "the body"
+    pointer = "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in place)
+    return {"where": pointer or "the body", "detail": sentence({**wrong, "loc": place or ["body"]})}
 
 
 def _within(value: Any, parts: Sequence[Any]) -> list[Any]:
@@ -189,14 +191,14 @@ DOCUMENTED: dict[int | str, dict[str, Any]] = {
     status: {"description": said, "content": {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
     for status, said in {
         400: "The request can't be read.",
-        401: "No token, or one that is nobody's, revoked or expired.",
+        401: "There is no token, or it is unknown, revoked or expired.",
         403: "The token's role or streams don't allow this.",
         404: "There is no such stream, round or person.",
-        408: "The body took too long to come.",
-        409: "It contradicts what is already a fact.",
+        408: "The body took too long to arrive.",
+        409: "It contradicts something that is already recorded.",
         413: "The request is too long.",
         415: "The body must be JSON.",
-        422: "The request is understood, and not right; the detail says what to fix.",
+        422: "The request was understood but is not valid; the detail says what to fix.",
         429: "Too many requests; Retry-After says when to come back.",
         500: "The service failed; its log says how.",
         503: "The stream is stopped, or the service isn't ready.",

@@ -16,7 +16,6 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from likewise.service.accounts.access import admitted
 from likewise.service.accounts.tokens import Identity
 from likewise.service.api.problems import problem
 from likewise.service.log import Idempotency
@@ -29,7 +28,7 @@ KEYED: dict[str, Any] = {
             "name": "Idempotency-Key",
             "in": "header",
             "required": False,
-            "description": "Any text of your choice. Under the same key the same request is done once.",
+            "description": "A text of your choice. A request that is sent again with the same key is done only once.",
             "schema": {"type": "string", "pattern": f"^{KEY.pattern}$"},
         }
     ]
@@ -150,7 +149,8 @@ class StrictRoute(APIRoute):
         handler = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
-            request.scope["likewise.identity"] = await admitted(request, self.path)
+            service: Service = request.app.state.service
+            request.scope["likewise.identity"] = await service.gate.by_token(request, self.path)
             call = Call(request.scope, request.receive)
             await (call.body() if self.body_field is None else call.json())
             return await handler(call)

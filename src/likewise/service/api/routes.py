@@ -11,29 +11,35 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from likewise.errors import require
-from likewise.service.accounts.access import ADMIN, AUDITOR, PERSON, ROUND, STREAM
-from likewise.service.api import models
-from likewise.service.api.creation import settings_of
+from likewise.service.accounts.access import PERSON, ROUND, STREAM
+from likewise.service.accounts.tokens import ADMIN, AUDITOR
+from likewise.service.api import bodies
 from likewise.service.api.problems import DOCUMENTED, problem
 from likewise.service.api.reading import KEYED, Call, StrictRoute
 from likewise.service.canonical import dumps
 from likewise.service.engine import Engine
-from likewise.service.stream.settings import plain_text
+from likewise.service.stream import answers
+from likewise.service.stream.declared import plain_text
 
-# Answers are made here: the models document them, tests compare the two, and nobody waits for a second check.
+SEEN_BY_AUDITORS = frozenset(answers.StreamSummary.__annotations__)
+# The engine's answers are sent as they are: mypy has checked them, and nobody waits for a second check.
 router = APIRouter(route_class=StrictRoute, responses=DOCUMENTED, default_response_class=JSONResponse)
 
 
 Stream = Annotated[str, Path(description="The name of a stream.")]
 Number = Annotated[int, Path(description="The number of a round.", ge=1, le=2**53)]
-Limit = Annotated[int, Query(ge=1, le=2**53, description="How many at most; the service has a limit of its own.")]
+Limit = Annotated[
+    int, Query(ge=1, le=2**53, description="How many at most. The service has its own limit, `max_page`.")
+]
 Person = Annotated[str, Path(description="The id of a person.", min_length=1, max_length=200)]
 
 
-@router.post("/v1/streams", status_code=201, response_model=models.StreamCreated, openapi_extra=KEYED, tags=["streams"])
-def create_stream(body: models.StreamBody, call: Call) -> Response:
-    """Create a stream: what people look like, what may be learned, and how long anybody waits."""
-    settings = settings_of(body, call.service.configuration)
+@router.post(
+    "/v1/streams", status_code=201, response_model=answers.StreamCreated, openapi_extra=KEYED, tags=["streams"]
+)
+def create_stream(body: bodies.StreamBody, call: Call) -> Response:
+    """Create a stream with its settings. Cuts that are not given are taken from a sample of people."""
+    settings = body.settings(call.service.configuration)
     return JSONResponse(call.service.engine.create(settings, call.by, call.key), 201)
 
 
@@ -42,78 +48,78 @@ def _page(limit: int, call: Call) -> None:
     require(limit <= most, "limit", f"be at most {most}", limit)
 
 
-@router.get("/v1/streams", response_model=models.StreamPage, tags=["streams"])
+@router.get("/v1/streams", response_model=answers.StreamPage, tags=["streams"])
 def list_streams(
     call: Call,
     after: Annotated[str, Query(max_length=63)] = "",
     limit: Limit = 100,
 ) -> Response:
-    """The streams that this token is for, by name."""
+    """List the streams that the token is for, by name."""
     _page(limit, call)
-    mine = [name for name in call.service.engine.streams.names() if name > after and call.identity.reaches(name)]
-    page = mine[:limit]
-    return JSONResponse({"streams": page, "next": page[-1] if len(mine) > limit else None})
+    names = [name for name in call.service.engine.streams.names() if name > after and call.identity.reaches(name)]
+    page: answers.StreamPage = {"streams": names[:limit], "next": names[limit - 1] if len(names) > limit else None}
+    return JSONResponse(page)
 
 
-@router.get(STREAM, response_model=models.StreamStanding | models.StreamView, tags=["streams"])
+@router.get(STREAM, response_model=answers.StreamStanding | answers.StreamSummary, tags=["streams"])
 def get_stream(stream: Stream, call: Call) -> Response:
-    """Settings, counts of rounds, how many are outstanding, the delay, and what can be said of the regret."""
-    found = call.service.engine.stream(stream)
+    """Read a stream's settings, its counts, its delay, and what can be said about its regret."""
+    standing = call.service.engine.stream(stream)
     if call.identity.role == AUDITOR:
-        found = {name: found[name] for name in models.StreamView.model_fields}
-    return JSONResponse(found)
+        return JSONResponse({name: value for name, value in standing.items() if name in SEEN_BY_AUDITORS})
+    return JSONResponse(standing)
 
 
-@router.patch(STREAM, response_model=models.WaitsChanged, openapi_extra=KEYED, tags=["streams"])
-def change_stream(stream: Stream, body: models.StreamChange, call: Call) -> Response:
-    """Change how long rounds wait, from now on; recorded as an event."""
+@router.patch(STREAM, response_model=answers.WaitsChanged, openapi_extra=KEYED, tags=["streams"])
+def change_stream(stream: Stream, body: bodies.StreamChange, call: Call) -> Response:
+    """Change how long rounds wait, from now on. An event records the change."""
     return JSONResponse(
         call.service.engine.change_waits(stream, body.waits.model_dump(exclude_unset=True), call.by, call.key)
     )
 
 
-@router.post(STREAM + "/stop", response_model=models.Stopped, openapi_extra=KEYED, tags=["streams"])
-def stop(stream: Stream, body: models.StopBody, call: Call) -> Response:
-    """No decisions from now on: they get 503 with the reason, until the stream is resumed."""
+@router.post(STREAM + "/stop", response_model=answers.StreamStopped, openapi_extra=KEYED, tags=["streams"])
+def stop(stream: Stream, body: bodies.StopBody, call: Call) -> Response:
+    """Stop all decisions at once. Until the stream is resumed, requests for decisions get 503 and the reason."""
     return JSONResponse(call.service.engine.stop(stream, body.reason, call.by, call.key))
 
 
-@router.post(STREAM + "/resume", response_model=models.Stopped, openapi_extra=KEYED, tags=["streams"])
+@router.post(STREAM + "/resume", response_model=answers.StreamStopped, openapi_extra=KEYED, tags=["streams"])
 def resume(stream: Stream, call: Call) -> Response:
-    """Decide again."""
+    """Allow decisions again."""
     return JSONResponse(call.service.engine.resume(stream, call.by, call.key))
 
 
 @router.post(
-    STREAM + "/rounds", status_code=201, response_model=models.RoundOpened, openapi_extra=KEYED, tags=["decisions"]
+    STREAM + "/rounds", status_code=201, response_model=answers.RoundOpened, openapi_extra=KEYED, tags=["decisions"]
 )
-async def open_round(stream: Stream, body: models.RoundBody, call: Call) -> Response:
-    """Decide about a batch of people."""
+async def open_round(stream: Stream, body: bodies.RoundBody, call: Call) -> Response:
+    """Decide about a batch of people: this opens a round."""
     most = call.service.configuration.max_batch
     require(len(body.people) <= most, "people", f"be at most {most}", len(body.people))
     people = [{"id": person.id, "features": person.features} for person in body.people]
     return JSONResponse(await call.service.engine.decide_soon(stream, people, call.by, call.key), 201)
 
 
-@router.put(ROUND + "/labels", response_model=models.LabelsTaken, openapi_extra=KEYED, tags=["decisions"])
-def put_labels(stream: Stream, t: Number, body: models.LabelsBody, call: Call) -> Response:
-    """Say how it turned out. A different value for a label that is known is refused with 409."""
+@router.put(ROUND + "/labels", response_model=answers.LabelsTaken, openapi_extra=KEYED, tags=["decisions"])
+def put_labels(stream: Stream, t: Number, body: bodies.LabelsBody, call: Call) -> Response:
+    """Send labels: how it turned out. Another value for a known label is refused with 409."""
     return JSONResponse(call.service.engine.label(stream, t, body.labels, call.by, call.key))
 
 
 @router.post(
     STREAM + "/audits/claim",
-    response_model=models.Claimed,
+    response_model=answers.RoundClaimed,
     responses={204: {"description": "No round waits for an audit."}},
     tags=["audits"],
 )
 def claim(stream: Stream, call: Call) -> Response:
-    """The oldest round that waits for an audit, for this auditor alone until the lease ends."""
-    found = call.service.engine.claim(stream, call.by, call.service.configuration.lease)
-    return Response(status_code=204) if found is None else JSONResponse(found)
+    """Claim the oldest round that waits for an audit. Until the lease ends, nobody else gets it."""
+    claimed = call.service.engine.claim(stream, call.by, call.service.configuration.lease)
+    return Response(status_code=204) if claimed is None else JSONResponse(claimed)
 
 
-@router.post(ROUND + "/audit/renew", response_model=models.Lease, tags=["audits"])
+@router.post(ROUND + "/audit/renew", response_model=answers.Lease, tags=["audits"])
 def renew(stream: Stream, t: Number, call: Call) -> Response:
     """Keep a claimed round for longer."""
     return JSONResponse(call.service.engine.renew(stream, t, call.by, call.service.configuration.lease))
@@ -127,53 +133,54 @@ def release(stream: Stream, t: Number, call: Call) -> Response:
     return Response(status_code=204)
 
 
-@router.put(ROUND + "/audit", response_model=models.VerdictTaken, openapi_extra=KEYED, tags=["audits"])
-def put_audit(stream: Stream, t: Number, body: models.VerdictBody, call: Call) -> Response:
-    """A verdict: a pair, none, or skip. A pair that can't be a violation is refused with 422 and the reason."""
-    found = call.service.engine.audit(
+@router.put(ROUND + "/audit", response_model=answers.VerdictTaken, openapi_extra=KEYED, tags=["audits"])
+def put_audit(stream: Stream, t: Number, body: bodies.VerdictBody, call: Call) -> Response:
+    """Give a verdict: pair, none or skip. A pair whose gap is too small is refused with 422 and the reason."""
+    answer = call.service.engine.audit(
         stream, t, body.verdict, call.by, pair=body.pair, reason=body.reason, note=body.note, key=call.key
     )
-    return JSONResponse(found)
+    return JSONResponse(answer)
 
 
-@router.post(ROUND + "/audit/retract", response_model=models.RoundChanged, openapi_extra=KEYED, tags=["audits"])
+@router.post(ROUND + "/audit/retract", response_model=answers.VerdictRetracted, openapi_extra=KEYED, tags=["audits"])
 def retract(stream: Stream, t: Number, call: Call) -> Response:
-    """Take one's verdict back within its grace time; the learner never hears of it. Admins may take back any."""
+    """Retract your verdict within the grace time. The learner never hears of it. Admins may retract any verdict."""
     anybodys = call.identity.role == ADMIN
     return JSONResponse(call.service.engine.retract(stream, t, call.by, call.key, anybodys=anybodys))
 
 
-@router.post(ROUND + "/audit/correct", response_model=models.Corrected, openapi_extra=KEYED, tags=["audits"])
-def correct(stream: Stream, t: Number, body: models.VerdictBody, call: Call) -> Response:
-    """Say of a closed round what its audit should have been: an event of its own, never silently unlearned."""
-    found = call.service.engine.correct(
+@router.post(ROUND + "/audit/correct", response_model=answers.VerdictCorrected, openapi_extra=KEYED, tags=["audits"])
+def correct(stream: Stream, t: Number, body: bodies.VerdictBody, call: Call) -> Response:
+    """Correct the verdict of a closed round. The correction is recorded as an event; nothing is unlearned."""
+    answer = call.service.engine.correct(
         stream, t, body.verdict, call.by, pair=body.pair, reason=body.reason, note=body.note, key=call.key
     )
-    return JSONResponse(found)
+    return JSONResponse(answer)
 
 
-@router.get(ROUND, response_model=models.RoundView, tags=["reading"])
+@router.get(ROUND, response_model=answers.RoundRecord, tags=["reading"])
 def get_round(stream: Stream, t: Number, call: Call) -> Response:
-    """Everything that is known of a round."""
+    """Read everything that is known about a round."""
     return JSONResponse(call.service.engine.round(stream, t))
 
 
-@router.get(STREAM + "/events", response_model=models.EventPage, tags=["reading"])
+@router.get(STREAM + "/events", response_model=answers.EventPage, tags=["reading"])
 def get_events(
     stream: Stream,
     call: Call,
     after: Annotated[int, Query(ge=0, le=2**53, description="The number of the last event already read.")] = 0,
     limit: Limit = 100,
 ) -> Response:
-    """The log, in order."""
+    """Read the log, in order."""
     _page(limit, call)
-    found = call.service.engine.events(stream, after, limit)
-    return JSONResponse({"events": found, "next": found[-1]["seq"] if len(found) == limit else None})
+    events = call.service.engine.events(stream, after, limit)
+    page: answers.EventPage = {"events": events, "next": events[-1]["seq"] if len(events) == limit else None}
+    return JSONResponse(page)
 
 
-@router.get(STREAM + "/certificate", response_model=models.CertificateView, tags=["reading"])
+@router.get(STREAM + "/certificate", response_model=answers.StreamCertificate, tags=["reading"])
 async def get_certificate(stream: Stream, call: Call, delta: Annotated[float, Query(gt=0, lt=1)] = 0.05) -> Response:
-    """What is proved of the stream's rounds, with every assumption, and its letter."""
+    """Read what is proved about the stream's rounds, with every assumption, in numbers and as a letter."""
     apart = call.service.apart
     # A long log takes minutes: whoever waits for one must not take the threads of others.
     limiter = call.service.patient if await to_thread.run_sync(apart.long, stream) else None
@@ -189,9 +196,9 @@ async def get_certificate(stream: Stream, call: Call, delta: Annotated[float, Qu
 )
 def get_export(
     stream: Stream, call: Call,
-    people: Annotated[bool, Query(description="With people's features, so that the learner can be run again.")] = True,
+    people: Annotated[bool, Query(description="Include people's features: the learner's rerun needs them.")] = True,
 ) -> StreamingResponse:  # fmt: skip
-    """The whole log with signed checkpoints, for `likewise verify`."""
+    """Download the whole log with signed checkpoints, for `likewise verify`."""
     lines = call.service.engine.export(stream, people=people)
     name = f'attachment; filename="{stream}.jsonl"'
     return StreamingResponse(_written(lines), media_type="application/jsonl", headers={"Content-Disposition": name})
@@ -202,30 +209,30 @@ def _written(lines: Iterator[dict[str, Any]]) -> Iterator[str]:
         yield dumps(line) + "\n"  # canonical: the checker compares bytes
 
 
-@router.get(PERSON, response_model=models.PersonRecord, tags=["people"])
+@router.get(PERSON, response_model=answers.PersonRecord, tags=["people"])
 def get_person(stream: Stream, person: Person, call: Call) -> Response:
-    """One person's decision record."""
+    """Read all decisions about one person."""
     return JSONResponse(call.service.engine.person(stream, plain_text(person, "person")))
 
 
-@router.delete(PERSON, response_model=models.Erased, openapi_extra=KEYED, tags=["people"])
+@router.delete(PERSON, response_model=answers.PersonErased, openapi_extra=KEYED, tags=["people"])
 def erase(stream: Stream, person: Person, call: Call) -> Response:
-    """Erase a person: features, id and remarks go for ever, and the log still verifies."""
+    """Erase a person: features, id and remarks are deleted for ever. The log can still be verified."""
     return JSONResponse(call.service.engine.erase(stream, plain_text(person, "person"), call.by, call.key))
 
 
 health = APIRouter()
 
 
-@health.get("/livez", response_model=models.Status, tags=["health"])
+@health.get("/livez", response_model=answers.Health, tags=["health"])
 async def livez() -> Response:
     """Whether the process answers."""
     return JSONResponse({"status": "alive"})
 
 
-@health.get("/readyz", response_model=models.Status, tags=["health"], responses={503: DOCUMENTED[503]})
+@health.get("/readyz", response_model=answers.Health, tags=["health"], responses={503: DOCUMENTED[503]})
 async def readyz(request: Request) -> Response:
-    """Whether every log was read up to its head; 503 until then."""
+    """Whether every log has been read to its end; 503 until then."""
     if not request.app.state.service.engine.ready:
         return problem(request.scope, 503, "The logs are being read.", headers={"Retry-After": "1"})
     return JSONResponse({"status": "ready"})

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from likewise.service.canonical import dumps
 from likewise.service.engine import Engine
-from likewise.service.jobs.process import Told, Work
+from likewise.service.jobs.process import Apart, Told, Work
 from likewise.service.jobs.runner import Job, Jobs
 from likewise.service.projections import history
 from likewise.service.proof.replay import sentences, verify
 
-if TYPE_CHECKING:
-    from likewise.service.running import Service
 
-
-def begin(jobs: Jobs, kind: str, service: Service, stream: str) -> Job:
+def begin(jobs: Jobs, kind: str, apart: Apart, stream: str) -> Job:
     """Begin a job of a kind about a stream; a short one is done when this returns, as a rule."""
-    head, apart = service.store.head(stream)[0], service.apart
     wait = 0.0 if apart.long(stream) else None
-    return jobs.begin(stream, kind, head, lambda progress: apart.run(KINDS[kind], stream, progress), wait)
+    return jobs.begin(stream, kind, apart.head(stream), lambda progress: apart.run(KINDS[kind], stream, progress), wait)
 
 
 def letter(engine: Engine, stream: str, progress: Told) -> str:

@@ -52,7 +52,11 @@ class Apart:
 
     def long(self, stream: str) -> bool:
         """Whether the log of a stream is worth a process."""
-        return self._engine.store.head(stream)[0] > SHORT
+        return self.head(stream) > SHORT
+
+    def head(self, stream: str) -> int:
+        """The number of the last event of a stream."""
+        return self._engine.store.head(stream)[0]
 
     def run(self, work: Work, stream: str, progress: Told = lambda share: None, **arguments: Any) -> Any:
         """The result of ``work``; an error if there is none, or if the service is stopped before."""

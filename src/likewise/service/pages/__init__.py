@@ -15,14 +15,12 @@ if TYPE_CHECKING:
 def install(app: FastAPI) -> None:
     """Add the pages to an application whose ``state.service`` is set."""
     from likewise.service.accounts.rates import Rates
-    from likewise.service.accounts.sessions import Sessions
     from likewise.service.jobs.runner import Jobs
     from likewise.service.pages import administration, login, overview, records, review
     from likewise.service.pages.rendering import nowhere
     from likewise.service.projections.follower import Follower
 
     service = app.state.service
-    app.state.sessions = Sessions(service.store, service.engine.signer)
     app.state.login_rates = Rates()
     app.state.follower = Follower(service.engine)
     app.state.jobs = Jobs(service.store)

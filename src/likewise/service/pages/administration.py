@@ -2,48 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Annotated, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 from fastapi import HTTPException, Query, Request
 from fastapi.responses import RedirectResponse, StreamingResponse
+from pydantic.fields import FieldInfo
 from starlette.responses import Response
 
 from likewise.errors import InvalidParameter
-from likewise.service.accounts.sessions import LINK, Sessions
+from likewise.service.accounts.access import STREAM_PAGE
+from likewise.service.accounts.sessions import LINK
 from likewise.service.accounts.tokens import ROLES
 from likewise.service.canonical import dumps
 from likewise.service.jobs.kinds import begin
 from likewise.service.pages.rendering import render, router
-from likewise.service.pages.visits import STREAM, Visit, Visitor
+from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.refusals import Conflict
+from likewise.service.stream.settings import Settings, Waits
 
 pages = router()
-WAITS = (
-    ("audit", "Wait for a review (seconds)", "An audit that nobody made by then counts as expired; empty: for ever."),
-    ("label", "Wait for labels (seconds)", "Labels that didn't come by then count as expired; empty: for ever."),
-    ("grace", "Time to take a verdict back (seconds)", "A round is learned only when this is over."),
-)
-ENDS = (
-    ("audit_end", "When a review doesn't come", "Learn from the round without a verdict, or discard it."),
-    ("label_end", "When labels don't come", "Learn from those that came, or discard the round."),
-)
 SAID = {"yes": "Changed; recorded in the log.", "no": "Nothing was changed: all values are as they were."}
 """What the settings say after somebody pressed the button."""
-FIXED = (
-    ("kind", "The class of hypotheses that policies mix: thresholds on single features, or cells of a grid."),
-    ("learner", "How the mixture learns."),
-    ("alpha", "α: a gap beyond this, between people who are alike enough, counts as a violation."),
-    ("margin", "Pairs may be reported from α minus this on."),
-    ("penalty", "What a report weighs against errors; by default the learner's own choice."),
-    ("costs", "What a false positive and a false negative cost."),
-    ("largest_batch", "The most people in a round."),
-    ("horizon", "How many rounds there will be, where that is known."),
-    ("seed", "Every random number of the learner follows from it, so that its rounds can be run again."),
-)
+ELSEWHERE = {"name", "features", "cuts", "waits"}
+"""Settings that the page shows in other places than its table."""
 
 
-@pages.get(STREAM + "/settings")
+class Entry(NamedTuple):
+    """A setting that can change, as a form shows it: a choice, or a number that may be left empty."""
+
+    name: str
+    label: str
+    hint: str
+    choices: Sequence[str]
+    optional: bool
+
+
+def entries() -> list[Entry]:
+    """The form of the waits, from their declaration."""
+    return [
+        Entry(name, str(field.title), str(field.description), _choices(field), field.default is None)
+        for name, field in Waits.model_fields.items()
+    ]
+
+
+def _choices(field: FieldInfo) -> Sequence[str]:
+    return get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
+
+
+@pages.get(STREAM_PAGE + "/settings")
 def settings_page(stream: str, visit: Visitor, changed: Annotated[str, Query(max_length=8)] = "") -> Response:
     """Every setting with what it does."""
     return _settings(visit, stream, said=SAID.get(changed, ""))
@@ -53,18 +60,18 @@ def _settings(visit: Visit, stream: str, said: str = "", wrong: str = "", status
     state = visit.service.engine.streams.get(stream).current()
     return render(
         "settings.html", visit, status, stream=stream, here="settings", settings=state.stream.settings,
-        waits=WAITS, ends=ENDS, fixed=FIXED, said=said, wrong=wrong,
+        entries=entries(), fixed={n: f for n, f in Settings.model_fields.items() if n not in ELSEWHERE},
+        said=said, wrong=wrong,
     )  # fmt: skip
 
 
-@pages.post(STREAM + "/settings")
+@pages.post(STREAM_PAGE + "/settings")
 def change(stream: str, visit: Visitor) -> Response:
     """Change the waits; an event records it."""
-    here = visit.service.engine.streams.get(stream).current().waits
+    waits = visit.service.engine.streams.get(stream).current().waits
     try:
-        asked: dict[str, Any] = {name: _seconds(visit.sent.get(name, ""), name) for name, _, _ in WAITS}
-        asked |= {name: visit.sent.get(name) for name, _, _ in ENDS}
-        changes = {name: value for name, value in asked.items() if value != getattr(here, name)}
+        asked = {entry.name: _sent(visit.sent.get(entry.name, ""), entry) for entry in entries()}
+        changes = {name: value for name, value in asked.items() if value != getattr(waits, name)}
         if changes:
             visit.service.engine.change_waits(stream, changes, visit.identity.name)
     except InvalidParameter as error:
@@ -80,28 +87,31 @@ def _labelled(error: str) -> str:
     >>> _labelled("`grace` must be in [0, ∞), got -1.")
     '“Time to take a verdict back (seconds)” must be in [0, ∞), got -1.'
     """
-    for name, label, _ in WAITS + ENDS:
-        error = error.replace(f"`{name}`", f"“{label}”")
+    for entry in entries():
+        error = error.replace(f"`{entry.name}`", f"“{entry.label}”")
     return error
 
 
-def _seconds(text: Any, name: str) -> float | None:
-    if not str(text).strip() and name != "grace":
+def _sent(text: Any, entry: Entry) -> Any:
+    """What was sent for a setting: a choice, a number, or nothing."""
+    if entry.choices:
+        return text
+    if not str(text).strip() and entry.optional:
         return None
     try:
         return float(text)
     except ValueError:
-        raise InvalidParameter(f"`{name}` must be a number, got {str(text)[:40]!r}.") from None
+        raise InvalidParameter(f"`{entry.name}` must be a number, got {str(text)[:40]!r}.") from None
 
 
-@pages.post(STREAM + "/stop")
+@pages.post(STREAM_PAGE + "/stop")
 def stop(stream: str, visit: Visitor) -> Response:
     """No decisions from now on."""
     visit.service.engine.stop(stream, str(visit.sent.get("reason", "")), visit.identity.name)
     return RedirectResponse(f"/streams/{stream}", 303)
 
 
-@pages.post(STREAM + "/resume")
+@pages.post(STREAM_PAGE + "/resume")
 def resume(stream: str, visit: Visitor) -> Response:
     """Decide again."""
     visit.service.engine.resume(stream, visit.identity.name)
@@ -111,7 +121,7 @@ def resume(stream: str, visit: Visitor) -> Response:
 # Export and verify ------------------------------------------------------------------------------------------------
 
 
-@pages.get(STREAM + "/export")
+@pages.get(STREAM_PAGE + "/export")
 def export_page(stream: str, visit: Visitor, request: Request) -> Response:
     """What can be downloaded and checked, and what the last check found."""
     service, jobs = visit.service, request.app.state.jobs
@@ -121,7 +131,7 @@ def export_page(stream: str, visit: Visitor, request: Request) -> Response:
     )  # fmt: skip
 
 
-@pages.get(STREAM + "/export/{name}")
+@pages.get(STREAM_PAGE + "/export/{name}")
 def download(stream: str, name: str, visit: Visitor) -> Response:
     """The log as a file: with people, or without."""
     if name not in ("log.jsonl", "log-without-people.jsonl"):
@@ -131,11 +141,11 @@ def download(stream: str, name: str, visit: Visitor) -> Response:
     return StreamingResponse(_written(lines), media_type="application/jsonl", headers={"Content-Disposition": said})
 
 
-@pages.post(STREAM + "/verify")
+@pages.post(STREAM_PAGE + "/verify")
 def check(stream: str, visit: Visitor, request: Request) -> Response:
     """Check the log as an outsider would, in the background; the page of exports says how far it is."""
     visit.service.engine.streams.get(stream)
-    begin(request.app.state.jobs, "verify", visit.service, stream)
+    begin(request.app.state.jobs, "verify", visit.service.apart, stream)
     return RedirectResponse(f"/streams/{stream}/export", 303)
 
 
@@ -187,7 +197,7 @@ def add(visit: Visitor) -> Response:
 @pages.post("/users/link")
 def link(visit: Visitor, request: Request) -> Response:
     """A link that logs somebody in once."""
-    sessions: Sessions = request.app.state.sessions
+    sessions = visit.service.sessions
     code = sessions.link(str(visit.sent.get("token", "")))
     address = f"{request.url.scheme}://{request.url.netloc}/login/{code}"
     return _users(visit, f"A link that lets {sessions.known(code)} in once, within {LINK / 3600:.0f} hours:", address)
@@ -216,11 +226,10 @@ def revoke(visit: Visitor) -> Response:
 
 
 @pages.post("/users/logout")
-def logout(visit: Visitor, request: Request) -> Response:
+def logout(visit: Visitor) -> Response:
     """End every session of a name; the page says so, unless it was one's own."""
-    sessions: Sessions = request.app.state.sessions
     name = str(visit.sent.get("name", ""))
-    sessions.end_all(name)
+    visit.service.sessions.end_all(name)
     if name == visit.identity.name:
         return RedirectResponse("/login", 303)
     return _users(visit, f"{name} is logged out everywhere.")

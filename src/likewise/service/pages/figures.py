@@ -92,11 +92,11 @@ def _proven(sampled: Sequence[Any]) -> bool:
 
 
 def _promised(state: State, found: Sequence[Bin]) -> list[tuple[float, float]]:
-    """The theorem's limit after each bin; one that was tuned for a horizon is about that horizon, and drawn flat."""
+    """The theorem's limit after each bin; one that was tuned for T rounds is about those, and drawn flat."""
     learner: Any = state.stream.learner
     settings = state.stream.settings
-    if settings.horizon is not None:
-        bound = learner.bound(settings.level) if found[-1].last <= settings.horizon else None
+    if settings.T is not None:
+        bound = learner.bound(settings.level) if found[-1].last <= settings.T else None
         limits = [(0.0, bound), (float(found[-1].last), bound)]
     else:
         limits = [(float(one.last), learner.bound(settings.level, T=one.last)) for one in found]

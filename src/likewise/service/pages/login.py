@@ -8,8 +8,10 @@ from fastapi import Form, HTTPException, Request
 from fastapi.responses import RedirectResponse
 from starlette.responses import Response
 
+from likewise.service.accounts.access import address
 from likewise.service.accounts.rates import Rates
 from likewise.service.accounts.sessions import SESSION, Sessions
+from likewise.service.accounts.tokens import AUDITOR
 from likewise.service.pages.rendering import render, router, static
 from likewise.service.pages.visits import COOKIE, Visitor
 
@@ -37,11 +39,11 @@ def favicon() -> Response:
 @pages.get("/")
 def home(visit: Visitor) -> Response:
     """Where to go: the only stream there is, or a list of them."""
-    mine = [name for name in visit.service.engine.streams.names() if visit.identity.reaches(name)]
-    if len(mine) == 1:
-        address = f"/streams/{mine[0]}"
-        return RedirectResponse(address + "/review" if visit.identity.role == "auditor" else address, 303)
-    return render("home.html", visit, here="home", streams=mine)
+    names = [name for name in visit.service.engine.streams.names() if visit.identity.reaches(name)]
+    if len(names) == 1:
+        page = f"/streams/{names[0]}"
+        return RedirectResponse(page + "/review" if visit.identity.role == AUDITOR else page, 303)
+    return render("home.html", visit, here="home", streams=names)
 
 
 @pages.get("/login")
@@ -97,14 +99,13 @@ def _out() -> Response:
 
 
 def _sessions(request: Request) -> Sessions:
-    found: Sessions = request.app.state.sessions
-    return found
+    sessions: Sessions = request.app.state.service.sessions
+    return sessions
 
 
 def _counted(request: Request) -> None:
     """Refuse who tries too often."""
     rates: Rates = request.app.state.login_rates
-    address = request.client.host if request.client is not None else "somewhere"
-    wait = rates.wait(address, LOGINS)
+    wait = rates.wait(address(request), LOGINS)
     if wait > 0:
         raise HTTPException(429, f"Too many attempts; try again in {int(wait) + 1} seconds.")

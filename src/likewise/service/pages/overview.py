@@ -11,11 +11,12 @@ from starlette.responses import Response
 
 from likewise import theory
 from likewise.errors import require
+from likewise.service.accounts.access import STREAM_PAGE
 from likewise.service.jobs.kinds import begin
 from likewise.service.jobs.runner import Job
 from likewise.service.pages.figures import figures
 from likewise.service.pages.rendering import render, router
-from likewise.service.pages.visits import STREAM, Visit, Visitor
+from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.projections import history
 from likewise.service.projections import rounds as summaries
 from likewise.service.projections.follower import Follower
@@ -32,7 +33,7 @@ LISTED = 50
 """Rounds on a page of them."""
 
 
-@pages.get(STREAM)
+@pages.get(STREAM_PAGE)
 def overview(stream: str, visit: Visitor, request: Request) -> Response:
     """Counts, a certificate in words, and the pictures."""
     engine = visit.service.engine
@@ -79,7 +80,7 @@ def in_words(state: State, bins: Sequence[summaries.Bin]) -> list[str]:
     found = standing(state)
     totals, regret = state.totals, found["regret"]
     if not totals.learned:
-        return [regret["said"]]
+        return [regret["sentence"]]
     seen, reports = sum(one.reviewed for one in bins), sum(one.reports for one in bins)
     said = [
         f"Of {plural(state.opened, 'round')}, a reviewer looked at {seen:,} and reported a pair in {reports:,}; what "
@@ -87,7 +88,7 @@ def in_words(state: State, bins: Sequence[summaries.Bin]) -> list[str]:
         f"The observed Lagrangian regret is {regret['observed']:,.1f}: what the policies cost, in errors and penalised "
         "reports, beyond the best single hypothesis looking back."
         + (f" At most {regret['proved']:,.1f} is proved." if regret["proved"] is not None else ""),
-        regret["said"],
+        regret["sentence"],
     ]
     if totals.missing:
         said.append(f"{plural(totals.missing, 'label')} never came, and errors there are not counted.")
@@ -96,14 +97,14 @@ def in_words(state: State, bins: Sequence[summaries.Bin]) -> list[str]:
     return said
 
 
-@pages.get(STREAM + "/certificate")
+@pages.get(STREAM_PAGE + "/certificate")
 def certificate(stream: str, visit: Visitor, request: Request) -> Response:
     """The whole certificate, computed from the log in the background where it is long."""
     engine, jobs = visit.service.engine, request.app.state.jobs
     require(engine.streams.get(stream).current().opened > 0, "stream", "have opened a round", 0)
     head, job = engine.store.head(stream)[0], jobs.find(stream, "certificate")
     if job.seq != head and not _fresh(job):
-        job = begin(jobs, "certificate", visit.service, stream)
+        job = begin(jobs, "certificate", visit.service.apart, stream)
     return render("certificate.html", visit, stream=stream, here="overview", job=job, events=head)
 
 
@@ -116,7 +117,7 @@ def _past(visit: Visit, request: Request, stream: str) -> Job | None:
     """What happened before the service first looked is worked out once; how far that is."""
     job: Job = request.app.state.jobs.find(stream, "history")
     if job.result is None and not job.runs and history.first_look(visit.service.store, stream) > 1:
-        job = begin(request.app.state.jobs, "history", visit.service, stream)
+        job = begin(request.app.state.jobs, "history", visit.service.apart, stream)
     return job if job.runs else None
 
 
@@ -125,7 +126,7 @@ def _follower(request: Request) -> Follower:
     return found
 
 
-@pages.get(STREAM + "/rounds")
+@pages.get(STREAM_PAGE + "/rounds")
 def rounds(
     stream: str, visit: Visitor, request: Request, before: Annotated[int | None, Query(ge=1, lt=2**53)] = None
 ) -> Response:

@@ -10,13 +10,15 @@ from sqlalchemy import false, select
 from starlette.responses import Response
 
 from likewise.errors import InvalidParameter
+from likewise.service.accounts.access import STREAM_PAGE
 from likewise.service.canonical import dumps, loads
 from likewise.service.log.tables import events
 from likewise.service.pages.rendering import render, router, words
-from likewise.service.pages.visits import STREAM, Visit, Visitor
+from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.refusals import Unknown, status_of
+from likewise.service.stream.answers import GivenVerdict, RoundRecord
+from likewise.service.stream.declared import plain_text
 from likewise.service.stream.events import KINDS
-from likewise.service.stream.settings import plain_text
 from likewise.service.stream.state import State
 from likewise.wording import number, plural
 
@@ -27,7 +29,7 @@ LINES = 100
 """Events on a page of the log."""
 
 
-@pages.get(STREAM + "/rounds/{t}")
+@pages.get(STREAM_PAGE + "/rounds/{t}")
 def round_page(stream: str, t: Number, visit: Visitor) -> Response:
     """Everything that is known of a round."""
     found = visit.service.engine.round(stream, t)
@@ -39,28 +41,30 @@ def round_page(stream: str, t: Number, visit: Visitor) -> Response:
     )  # fmt: skip
 
 
-def _gap_now(found: dict[str, Any], state: State) -> float | None:
-    """How far apart a reported pair would be under the policy of now, the favoured one first; None without a pair."""
+def _gap_now(found: RoundRecord, state: State) -> float | None:
+    """The gap of a reported pair under the current policy, the favoured person first; None without a pair."""
     pair = found["audit"]["pair"] if found["audit"] else []
-    known = {one["id"]: one["features"] for one in found["people"] if one["id"] is not None}
-    if len(pair) != 2 or not set(pair) <= set(known) or state.policy is None:
+    known = {person["id"]: person["features"] for person in found["people"]}
+    features = [content for id in pair if (content := known.get(id)) is not None]
+    if len(features) != 2 or state.policy is None:
         return None
-    favoured, disfavoured = state.stream.probabilities(state.policy, state.stream.encode([known[id] for id in pair]))
+    favoured, disfavoured = state.stream.probabilities(state.policy, state.stream.encode(features))
     return float(favoured - disfavoured)
 
 
-@pages.get(STREAM + "/rounds/{t}/people/{position}")
+@pages.get(STREAM_PAGE + "/rounds/{t}/people/{position}")
 def person_in_round(
     stream: str, t: Number, position: Annotated[int, Path(ge=0, lt=10_000)], visit: Visitor
 ) -> Response:
     """The record of somebody in a round, addressed by their place in it: no id stands in an address."""
     people = visit.service.engine.round(stream, t)["people"]
-    if position >= len(people) or people[position]["id"] is None:
+    id = people[position]["id"] if position < len(people) else None
+    if id is None:
         raise Unknown("There is no such person in this round; they may have been erased.")
-    return _record(visit, stream, people[position]["id"])
+    return _record(visit, stream, id)
 
 
-@pages.get(STREAM + "/people")
+@pages.get(STREAM_PAGE + "/people")
 def people(stream: str, visit: Visitor) -> Response:
     """A form for somebody's id."""
     return _people(visit, stream)
@@ -77,7 +81,7 @@ def _not_found(visit: Visit, stream: str, error: Unknown | InvalidParameter) -> 
     return _people(visit, stream, wrong=str(error), status=status_of(error)[0], id=typed)
 
 
-@pages.post(STREAM + "/people")
+@pages.post(STREAM_PAGE + "/people")
 def person(stream: str, visit: Visitor) -> Response:
     """One person's decision record; the id comes in the form, so that it stands in no address."""
     try:
@@ -86,7 +90,7 @@ def person(stream: str, visit: Visitor) -> Response:
         return _not_found(visit, stream, error)
 
 
-@pages.post(STREAM + "/people/erase")
+@pages.post(STREAM_PAGE + "/people/erase")
 def erase(stream: str, visit: Visitor) -> Response:
     """Erase a person, once somebody has said twice that it shall be."""
     engine = visit.service.engine
@@ -118,26 +122,25 @@ def _id(visit: Visit) -> str:
 
 def _record(visit: Visit, stream: str, id: str) -> Response:
     engine = visit.service.engine
-    found = engine.person(stream, id)
-    for one in found["rounds"]:
-        whole = engine.round(stream, one["round"])
-        one["corrections"] = whole["corrections"]
-        one["learned"] = whole["learned"]
-        one["reported_by"] = _reported(whole, id)
+    rounds = [(theirs, engine.round(stream, theirs["t"])) for theirs in engine.person(stream, id)["rounds"]]
+    told = [
+        {**theirs, "corrections": whole["corrections"], "learned": whole["learned"], "report": _report(whole, id)}
+        for theirs, whole in rounds
+    ]
     settings = engine.streams.get(stream).latest.state.stream.settings
     used = [one for one in settings.features if one.name in settings.cuts]
     kept = [one for one in settings.features if one.name not in settings.cuts]
     return render(
-        "person.html", visit, stream=stream, here="people", found=found, used=used, kept=kept, now=engine.clock()
+        "person.html", visit, stream=stream, here="people", id=id, rounds=told, used=used, kept=kept, now=engine.clock()
     )
 
 
-def _reported(whole: dict[str, Any], id: str) -> dict[str, Any] | None:
-    audit: dict[str, Any] | None = whole["audit"]
+def _report(whole: RoundRecord, id: str) -> GivenVerdict | None:
+    audit = whole["audit"]
     return audit if audit is not None and id in audit["pair"] else None
 
 
-@pages.get(STREAM + "/log")
+@pages.get(STREAM_PAGE + "/log")
 def log_page(
     stream: str,
     visit: Visitor,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from datetime import UTC, datetime
-from typing import Any
 
 from fastapi import HTTPException, Request
 from fastapi.responses import JSONResponse
@@ -13,13 +12,15 @@ from sqlalchemy import select
 from starlette.responses import Response
 
 from likewise.errors import require
+from likewise.service.accounts.access import REVIEW_PAGE
 from likewise.service.canonical import dumps
 from likewise.service.log import Idempotency
 from likewise.service.log.tables import events
 from likewise.service.pages.rendering import render, router
 from likewise.service.pages.round_to_review import sight
-from likewise.service.pages.visits import REVIEW, Visit, Visitor
+from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.refusals import Conflict
+from likewise.service.stream.answers import VerdictRetracted, VerdictTaken
 
 pages = router()
 REASONS = (
@@ -33,7 +34,7 @@ PAGE = 500
 """Audits read at once when today's are counted."""
 
 
-@pages.get(REVIEW)
+@pages.get(REVIEW_PAGE)
 def review(stream: str, visit: Visitor) -> Response:
     """The page itself; its script claims the first round."""
     service = visit.service
@@ -53,7 +54,7 @@ def review(stream: str, visit: Visitor) -> Response:
     )
 
 
-@pages.post(REVIEW + "/claim")
+@pages.post(REVIEW_PAGE + "/claim")
 def claim(stream: str, visit: Visitor) -> Response:
     """The oldest round that waits, as a part of the page; 204 if there is none."""
     beside = visit.sent.get("beside", [])
@@ -68,7 +69,7 @@ def claim(stream: str, visit: Visitor) -> Response:
     return page
 
 
-@pages.post(REVIEW + "/renew")
+@pages.post(REVIEW_PAGE + "/renew")
 def renew(stream: str, visit: Visitor) -> Response:
     """Keep a round for longer."""
     found = visit.service.engine.renew(
@@ -77,7 +78,7 @@ def renew(stream: str, visit: Visitor) -> Response:
     return JSONResponse(found)
 
 
-@pages.post(REVIEW + "/release")
+@pages.post(REVIEW_PAGE + "/release")
 def release(stream: str, visit: Visitor) -> Response:
     """Give rounds back, said in a form: a page that is being left can send nothing else.
 
@@ -105,7 +106,7 @@ def _time(text: str) -> float:
         return math.inf
 
 
-@pages.post(REVIEW + "/verdict")
+@pages.post(REVIEW_PAGE + "/verdict")
 def verdict(stream: str, visit: Visitor, request: Request) -> Response:
     """A verdict, answered with the number of its event once that is on disk."""
     sent, engine = visit.sent, visit.service.engine
@@ -139,22 +140,24 @@ def _answered(visit: Visit, stream: str, t: int) -> bool:
     return one is not None and one.verdict is not None and one.verdict.outcome != "expired"
 
 
-@pages.post(REVIEW + "/retract")
+@pages.post(REVIEW_PAGE + "/retract")
 def retract(stream: str, visit: Visitor, request: Request) -> Response:
     """Take a verdict back within the grace time; only one's own."""
     t, key = _round(visit), _key(visit, request)
     return _recorded(visit.service.engine.retract(stream, t, visit.identity.name, key))
 
 
-def _recorded(done: dict[str, Any]) -> Response:
+def _recorded(done: VerdictTaken | VerdictRetracted) -> Response:
     """What the page says of an event; its number only, for the rest is in the log."""
-    return JSONResponse({"round": done["round"], "event": done["receipt"]["seq"]})
+    receipt = done["receipt"]
+    assert receipt is not None, "a verdict is always recorded"
+    return JSONResponse({"t": done["t"], "event": receipt["seq"]})
 
 
 def _round(visit: Visit) -> int:
-    t = visit.sent.get("round")
+    t = visit.sent.get("t")
     whole = isinstance(t, int) and not isinstance(t, bool) and 1 <= t < 2**53
-    require(whole, "round", "be the number of a round", str(t)[:20])
+    require(whole, "t", "be the number of a round", str(t)[:20])
     return int(t)  # type: ignore[arg-type]
 
 

@@ -45,7 +45,7 @@ class Hint(NamedTuple):
 class Sight(NamedTuple):
     """Everything on the page about one round."""
 
-    round: int
+    t: int
     opened_at: str
     until: str
     columns: list[Feature]
@@ -81,7 +81,7 @@ def sight(claimed: Mapping[str, Any], settings: Settings) -> Sight:
     ]
     far = people[0].probability - people[-1].probability if people else 0.0
     return Sight(
-        round=claimed["round"],
+        t=claimed["t"],
         opened_at=claimed["opened_at"],
         until=claimed["until"],
         columns=columns,

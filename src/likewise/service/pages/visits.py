@@ -1,65 +1,21 @@
-"""Which role sees which page: one table that is the code, the documentation and the test.
+"""Who is at a page: their session, what their forms must bring along, and what they sent.
 
-A page that isn't in the table can't be reached. Nobody learns whether a stream exists that isn't theirs.
+Which role reaches which page stands in ``likewise.service.accounts.access``.
 """
 
 from __future__ import annotations
 
 import hmac
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import Depends, HTTPException, Request
 from starlette.datastructures import UploadFile
 
+from likewise.service.accounts.access import ACCESS
 from likewise.service.accounts.tokens import Identity
-
-if TYPE_CHECKING:
-    from likewise.service.accounts.sessions import Sessions
-    from likewise.service.running import Service
+from likewise.service.running import Service
 
 COOKIE = "likewise"
-STREAM = "/streams/{stream}"
-REVIEW = STREAM + "/review"
-ADMIN, DECIDER, AUDITOR, VIEWER = "admin", "decider", "auditor", "viewer"
-ALL = (ADMIN, DECIDER, AUDITOR, VIEWER)
-TEAM = (ADMIN, DECIDER, VIEWER)
-
-PAGES: dict[tuple[str, str], tuple[str, ...]] = {
-    ("GET", "/"): ALL,
-    ("POST", "/logout"): ALL,
-    ("POST", "/logout/everywhere"): ALL,
-    ("GET", REVIEW): (ADMIN, AUDITOR),
-    ("POST", REVIEW + "/claim"): (ADMIN, AUDITOR),
-    ("POST", REVIEW + "/renew"): (ADMIN, AUDITOR),
-    ("POST", REVIEW + "/release"): (ADMIN, AUDITOR),
-    ("POST", REVIEW + "/verdict"): (ADMIN, AUDITOR),
-    ("POST", REVIEW + "/retract"): (ADMIN, AUDITOR),
-    ("GET", STREAM): TEAM,
-    ("GET", STREAM + "/certificate"): TEAM,
-    ("GET", STREAM + "/rounds"): TEAM,
-    ("GET", STREAM + "/rounds/{t}"): TEAM,
-    ("GET", STREAM + "/rounds/{t}/people/{position}"): (ADMIN, DECIDER),
-    ("GET", STREAM + "/people"): (ADMIN, DECIDER),
-    ("POST", STREAM + "/people"): (ADMIN, DECIDER),
-    ("POST", STREAM + "/people/erase"): (ADMIN,),
-    ("GET", STREAM + "/log"): (ADMIN, VIEWER),
-    ("GET", STREAM + "/settings"): TEAM,
-    ("POST", STREAM + "/settings"): (ADMIN,),
-    ("POST", STREAM + "/stop"): (ADMIN, DECIDER),
-    ("POST", STREAM + "/resume"): (ADMIN,),
-    ("GET", STREAM + "/export"): (ADMIN,),
-    ("GET", STREAM + "/export/{name}"): (ADMIN,),
-    ("POST", STREAM + "/verify"): (ADMIN,),
-    ("GET", "/users"): (ADMIN,),
-    ("POST", "/users"): (ADMIN,),
-    ("POST", "/users/link"): (ADMIN,),
-    ("POST", "/users/revoke"): (ADMIN,),
-    ("POST", "/users/logout"): (ADMIN,),
-}
-"""Which roles see which page. Auditors review, and see nothing else: no labels, decisions or votes of others."""
-
-PUBLIC_PAGES = frozenset({"/login", "/login/{code}", "/static/{name}", "/favicon.ico"})
-"""Open to everybody: they say nothing about a stream or a person."""
 
 
 class Visit(NamedTuple):
@@ -72,7 +28,7 @@ class Visit(NamedTuple):
 
     def sees(self, method: str, path: str) -> bool:
         """Whether they may see another page."""
-        return self.identity.role in PAGES[method, path]
+        return self.identity.role in ACCESS[method, path]
 
 
 class NotLoggedIn(Exception):
@@ -98,22 +54,14 @@ async def _sent(request: Request) -> dict[str, Any]:
 def visiting(request: Request, sent: Annotated[dict[str, Any], Depends(_sent)]) -> Visit:
     """Who is at the page, if they may be; a refusal otherwise."""
     service: Service = request.app.state.service
-    sessions: Sessions = request.app.state.sessions
-    session = sessions.find(request.cookies.get(COOKIE, ""))
+    session = service.gate.by_cookie(request, request.cookies.get(COOKIE, ""))
     if session is None:
         raise NotLoggedIn
-    if service.wait(session.identity, "") > 0:
-        raise HTTPException(429, "Too many requests; come back in a minute.")
-    csrf, route = sessions.csrf(session), request.scope["route"].path
+    csrf = service.sessions.csrf(session)
     if request.method != "GET":
         brought = request.headers.get("x-csrf-token") or str(sent.get("csrf", ""))
         if not hmac.compare_digest(csrf.encode(), brought.encode(errors="replace")):
-            raise HTTPException(403, "This form is of another session; go back, load the page again, and repeat it.")
-    if session.identity.role not in PAGES.get((request.method, route), ()):
-        raise HTTPException(403, f"This page is not for the role {session.identity.role}.")
-    stream = request.path_params.get("stream")
-    if stream is not None and not session.identity.reaches(stream):
-        raise HTTPException(403, "You have no access to that stream.")
+            raise HTTPException(403, "This form is from another session; load the page again, and repeat your entry.")
     return Visit(service, session.identity, csrf, sent)
 
 

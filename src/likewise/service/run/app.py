@@ -18,8 +18,8 @@ from likewise.service.api import problems
 from likewise.service.api.reading import Limits
 from likewise.service.api.routes import health, router
 from likewise.service.configuration import Configuration
+from likewise.service.metrics import Measured
 from likewise.service.redaction import begin_log
-from likewise.service.run.metrics import Measured
 from likewise.service.running import Service
 
 TURN = 0.001

@@ -19,7 +19,7 @@ from likewise.errors import DataUnavailable
 from likewise.hypotheses.base import quantile_cuts
 from likewise.protocol import Batch, Key, Role
 from likewise.service.accounts.sessions import Sessions
-from likewise.service.accounts.tokens import Tokens
+from likewise.service.accounts.tokens import ADMIN, AUDITOR, Tokens
 from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
 from likewise.service.log import Store
@@ -41,10 +41,11 @@ COSTS = (1.0, 3.0)
 CUTS = 12
 """Of each number."""
 UNKNOWN = "unknown"
-AUDITOR, DECIDER = "simulated auditor", "demo"
+SIMULATED, ASKING = "simulated auditor", "demo"
+"""The names in the log of whoever audits and of whoever asks for decisions."""
 
 
-PARTS = {"reviewer": "auditor", "administrator": "admin"}
+PARTS = {"reviewer": AUDITOR, "administrator": ADMIN}
 """Who a newcomer can be, with their roles."""
 
 
@@ -104,7 +105,7 @@ def fill(
     end = time.time() if now is None else now
     clock = Moving(end - 120.0 * (rounds + waiting))
     cast, engine, rng = _cast(data or people(), seed), make(clock), np.random.default_rng(seed)
-    engine.create(cast.settings, DECIDER)
+    engine.create(cast.settings, ASKING)
     follower = Follower(engine)
     auditor = MetricAuditor(cast.metric, alpha=ALPHA)
     first = 1
@@ -112,8 +113,8 @@ def fill(
         group = range(first, min(first + int(rng.integers(1, AT_ONCE + 1)), rounds + 1))
         first = group.stop
         opened = [(t, *_decided(engine, cast, t, clock)) for t in group]
-        for t, chosen, chances in opened:
-            _audited(engine, cast, t, chosen, chances, auditor, rng)
+        for t, chosen, probabilities in opened:
+            _audited(engine, cast, t, chosen, probabilities, auditor, rng)
             clock.now += 40.0
         engine.tick()
         follower.follow(cast.stream)
@@ -169,7 +170,7 @@ def _cast(data: Dataset, seed: int) -> Cast:
         for row in frame.to_dict("records")
     ]
     stream = "".join(letter if letter.isalnum() else "-" for letter in data.name.lower()).strip("-")
-    plain = {"name": stream, "features": features, "alpha": ALPHA, "largest_batch": PEOPLE, "waits": {"grace": 10.0}}
+    plain = {"name": stream, "features": features, "alpha": ALPHA, "k": PEOPLE, "waits": {"grace": 10.0}}
     plain |= {"costs": COSTS}
     plain["cuts"] = {one["name"]: _cuts(one, rows) for one in features if not one["sensitive"]}
     return Cast(
@@ -211,23 +212,23 @@ def _decided(engine: Engine, cast: Cast, t: int, clock: Moving) -> tuple[list[in
     """Open round ``t`` and say how it turned out; who was in it, and their probabilities."""
     chosen = [i % len(cast.people) for i in range(PEOPLE * (t - 1), PEOPLE * t)]
     asked = [cast.people[i] for i in chosen]
-    done = engine.decide(cast.stream, asked, DECIDER)
+    done = engine.decide(cast.stream, asked, ASKING)
     clock.now += 40.0
-    engine.label(cast.stream, t, {cast.people[i]["id"]: cast.labels[i] for i in chosen}, DECIDER)
+    engine.label(cast.stream, t, {cast.people[i]["id"]: cast.labels[i] for i in chosen}, ASKING)
     clock.now += 40.0
     return chosen, np.array([one["probability"] for one in done["decisions"]])
 
 
 def _audited(
-    engine: Engine, cast: Cast, t: int, chosen: list[int], chances: Any, auditor: MetricAuditor, rng: Any
+    engine: Engine, cast: Cast, t: int, chosen: list[int], probabilities: Any, auditor: MetricAuditor, rng: Any
 ) -> None:
     if rng.random() < 0.08:
-        engine.audit(cast.stream, t, "skip", AUDITOR)
+        engine.audit(cast.stream, t, "skip", SIMULATED)
         return
     batch = Batch(cast.view[chosen], np.zeros(len(chosen)), cast.view[chosen])
-    report = auditor.audit(batch, chances, Key(0, Role.AUDITOR, t))
+    report = auditor.audit(batch, probabilities, Key(0, Role.AUDITOR, t))
     if report is None:
-        engine.audit(cast.stream, t, "none", AUDITOR)
+        engine.audit(cast.stream, t, "none", SIMULATED)
         return
     pair = [cast.people[chosen[i]]["id"] for i in (report.favoured, report.disfavoured)]
-    engine.audit(cast.stream, t, "pair", AUDITOR, pair=pair, reason="same qualifications")
+    engine.audit(cast.stream, t, "pair", SIMULATED, pair=pair, reason="same qualifications")

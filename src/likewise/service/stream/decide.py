@@ -18,6 +18,7 @@ from typing import Any
 from likewise.errors import ReportRefused, require
 from likewise.protocol import Floats
 from likewise.service.refusals import Conflict, StreamStopped, Unknown
+from likewise.service.stream.answers import Labelled
 from likewise.service.stream.commands import (
     Advance,
     Audit,
@@ -144,7 +145,7 @@ def _request(decision: Decision, command: RequestDecisions) -> None:
     if state.stopped is not None:
         raise StreamStopped(f"The stream is stopped until an administrator resumes it: {state.stopped}")
     model, policy = state.stream, _policy(state)
-    _require_batch([person.person for person in people], model.settings.largest_batch)
+    _require_batch([person.person for person in people], model.settings.k)
     rows = model.encode([person.content["features"] for person in people])
     probabilities = model.probabilities(policy, rows)
     drawn = zip(people, probabilities.tolist(), (command.thresholds < probabilities).tolist(), strict=True)
@@ -294,7 +295,7 @@ def _advance(decision: Decision, command: Advance) -> None:
     if round_.audit_due(waits) <= decision.now:
         decision.add(Audited(at=decision.at, t=t, verdict=EXPIRED, reports=(), remark=None, by=CLOCK))
     if round_.labels_due(waits) <= decision.now:
-        outcome = "partial" if round_.any_label else "expired"
+        outcome: Labelled = "partial" if round_.any_label else "expired"
         decision.add(LabelsExpired(at=decision.at, t=t, outcome=outcome, missing=round_.missing))
     _close(decision, t)
 

@@ -19,6 +19,9 @@ from likewise.protocol import Floats, Key, Role, Rows
 from likewise.service.canonical import dumps
 from likewise.service.stream.settings import Settings
 
+SEED = 0
+"""Of the learner's keys. The learners of the service draw nothing, so every stream can have the same."""
+
 
 class Deployed(NamedTuple):
     """A policy with its number (rounds learned before it) and the hash of its weights and class."""
@@ -34,7 +37,8 @@ class Model:
     Examples
     --------
     >>> from likewise.service.stream.settings import Feature
-    >>> model = Model(Settings("loans", (Feature("score"),), {"score": (0.3, 0.6)}, alpha=0.2, largest_batch=2))
+    >>> score = Feature(name="score")
+    >>> model = Model(Settings(name="loans", features=(score,), cuts={"score": (0.3, 0.6)}, alpha=0.2, k=2))
     >>> model.hypotheses.size, model.encode([{"score": 0.5}]).tolist()
     (6, [[1]])
     """
@@ -42,7 +46,7 @@ class Model:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.columns = [(f, settings.cuts[f.name]) for f in settings.features if f.name in settings.cuts]
-        self.hypotheses: EnumerableClass = self._thresholds() if settings.kind == "thresholds" else self._cells()
+        self.hypotheses: EnumerableClass = self._thresholds() if settings.hypotheses == "thresholds" else self._cells()
         self.learner = self._learner()
 
     def _thresholds(self) -> Thresholds:
@@ -63,15 +67,15 @@ class Model:
 
     def _learner(self) -> AdaHedge | Hedge | AnytimeHedge:
         settings, penalty = self.settings, _penalty(self.settings.penalty)
-        shared: dict[str, Any] = {"k": settings.largest_batch, "T": settings.horizon, "costs": settings.costs}
+        shared: dict[str, Any] = {"k": settings.k, "T": settings.T, "costs": settings.costs}
         if settings.learner == "adahedge":
             return AdaHedge(self.hypotheses, alpha=settings.level, penalty=penalty, **shared)
         if isinstance(penalty, (Scheduled, Tilted)):
             raise InvalidParameter("`penalty` must be a number for hedge; only adahedge has penalties that grow.")
-        if settings.horizon is not None:
+        if settings.T is not None:
             return Hedge(self.hypotheses, penalty=penalty, **shared)
         if penalty is None:
-            raise InvalidParameter("`penalty` must be given for hedge without a `horizon`, got None.")
+            raise InvalidParameter("`penalty` must be given for hedge without `T`, got None.")
         return AnytimeHedge(self.hypotheses, penalty=penalty, **shared)
 
     def encode(self, people: Sequence[Mapping[str, Any]]) -> Rows:
@@ -93,7 +97,7 @@ class Model:
             value = person[feature.name]
             if column is not None:
                 numbers.append(value)
-            elif self.settings.kind == "cells":
+            elif self.settings.hypotheses == "cells":
                 numbers.append(feature.levels.index(value))
             else:
                 numbers += [float(value == level) for level in feature.levels]
@@ -101,8 +105,8 @@ class Model:
 
     def neutral(self, people: int) -> Rows:
         """Rows for people whose features are gone; nothing is learned from them."""
-        width = () if self.settings.kind == "cells" else (len(self.hypotheses.cuts),)  # type: ignore[attr-defined]
-        return np.zeros((people, *width), dtype=np.intp if self.settings.kind == "cells" else np.int32)
+        width = () if self.settings.hypotheses == "cells" else (len(self.hypotheses.cuts),)  # type: ignore[attr-defined]
+        return np.zeros((people, *width), dtype=np.intp if self.settings.hypotheses == "cells" else np.int32)
 
     @cached_property
     def digest(self) -> bytes:
@@ -112,7 +116,7 @@ class Model:
     def deploy(self, state: Any) -> Deployed:
         """The policy of a learner's state, numbered and hashed."""
         version = int(state.rounds)
-        policy = self.learner.act(state, Key(self.settings.seed, Role.LEARNER, version + 1))
+        policy = self.learner.act(state, Key(SEED, Role.LEARNER, version + 1))
         weights = np.ascontiguousarray(policy.weights, dtype="<f8")
         return Deployed(version, policy.weights, hashlib.sha256(self.digest + weights.tobytes()).hexdigest())
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import cast
 
+from likewise.service.stream.answers import PersonRound, RoundRecord
 from likewise.service.stream.events import AuditCorrected, Learned, RoundClosed
 from likewise.service.stream.events.event import RoundEvent
 from likewise.service.stream.state import OpenRound, State
@@ -20,25 +21,32 @@ def past_round(events: Sequence[RoundEvent], state: State) -> OpenRound:
     return round_
 
 
-def round_view(events: Sequence[RoundEvent]) -> dict[str, Any]:
+def round_view(events: Sequence[RoundEvent]) -> RoundRecord:
     """Everything that is known of a round; people who were erased stand there without id and features."""
-    view: dict[str, Any] = {}
+    view = cast(RoundRecord, {})  # the first event, which opens the round, fills it in
     for event in events:
         event.tell(view)
     return view
 
 
-def person_view(events: Sequence[RoundEvent], id: str) -> dict[str, Any] | None:
+def person_view(events: Sequence[RoundEvent], id: str) -> PersonRound | None:
     """What a round was for one of its people: their probability, decision and label, and whether they were reported.
 
     None if they are not in it: they may have been erased a moment ago.
     """
     view = round_view(events)
-    person = next((person for person in view["people"] if person["id"] == id), None)
-    if person is None:
+    decided = next((person for person in view["people"] if person["id"] == id), None)
+    if decided is None:
         return None
     audit = view["audit"]
-    about = {name: view[name] for name in ("round", "opened_at", "status", "policy_version", "policy")}
-    reported = bool(audit) and id in audit["pair"]
-    place = ("favoured", "disfavoured")[audit["pair"].index(id)] if reported else None
-    return {**about, **person, "audit": audit["verdict"] if audit else None, "reported_as": place}
+    pair = audit["pair"] if audit else []
+    return {
+        **decided,
+        "t": view["t"],
+        "opened_at": view["opened_at"],
+        "status": view["status"],
+        "version": view["version"],
+        "policy": view["policy"],
+        "audit": audit["verdict"] if audit else None,
+        "reported_as": None if id not in pair else "favoured" if pair[0] == id else "disfavoured",
+    }

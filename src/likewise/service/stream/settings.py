@@ -1,235 +1,254 @@
-"""The settings of a stream: what people look like, what may be learned, and how long anybody waits.
+"""The settings of a stream: what people look like, what may be learned, and how long rounds wait.
 
-Everything is fixed when the stream is created, except the waits, which an event may change. Settings are plain values:
-they stand in the log, and ``likewise.service.stream.learner`` builds the class and the learner from them.
+Each setting is declared here once. Its type, limits, default, title and sentence are those of the API, of the page of
+settings and of docs/service.md. All are fixed when the stream is created, except the waits, which an event may change.
+Settings are plain values: they are part of the log, and ``likewise.service.stream.learner`` builds the class and the
+learner from them.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from numbers import Integral
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StrictBool, ValidationError, ValidationInfo, field_validator
 
 from likewise.errors import require, require_number, require_whole
+from likewise.service.stream.declared import LARGEST, Checked, Declared, Finite, Text, number, refusal, short, whole
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
-TEXT_LIMIT = 200
-"""The longest name of a feature, level or person."""
-ENDS = ("learn", "discard")
-LEARNERS = ("adahedge", "hedge")
-MOST = 1e12
-"""The largest cost, penalty and horizon; with larger ones, sums over rounds would leave what a float can hold."""
-LONGEST = 1e9
+MOST = 10**12
+"""The largest cost, penalty and number of rounds; sums of larger ones would leave what a float can hold."""
+LONGEST = 10**9
 """Seconds of the longest wait, some thirty years; a calendar has an end, and the log writes dates."""
-CLASSES = ("thresholds", "cells")
+CUTS = 16
+"""Taken from a sample for each number, unless somebody asks for more or fewer."""
+
+Seconds = Annotated[float, number(0, LONGEST)]
+End = Literal["learn", "discard"]
+Cuts = dict[Text, tuple[Finite, ...] | None]
 
 
-@dataclass(frozen=True)
-class Feature:
-    """One thing known of every person.
+def _stream_name(value: Any, name: str) -> str:
+    named = isinstance(value, str) and NAME.fullmatch(value) is not None
+    require(named, name, "be up to 63 small letters, digits, '-' or '_'", short(value))
+    return str(value)
 
-    Parameters
-    ----------
-    name
-        Its name.
-    kind
-        "number" or "category".
-    levels
-        The values that a category can take.
-    shown
-        Whether auditors see it, unless it is sensitive.
-    sensitive
-        Whether it must not justify a difference: auditors never see it, and a class uses it only if its cuts are given
-        by name.
-    compare
-        Whether auditors should compare people by it: they see it before the others.
-    """
 
-    name: str
-    kind: str = "number"
-    levels: tuple[str, ...] = ()
-    shown: bool = True
-    sensitive: bool = False
-    compare: bool = False
+def _penalty(value: Any, name: str) -> Any:
+    if value is None:
+        return None
+    weights = value if isinstance(value, Mapping) else {"": value}
+    for weight in weights.values():
+        require_number(weight, name, 0, MOST)
+    return {str(part): float(weight) for part, weight in weights.items()} if weights is value else float(value)
 
-    def __post_init__(self) -> None:
-        plain_text(self.name, "features.name")
-        require(self.kind in ("number", "category"), "kind", "be 'number' or 'category'", self.kind)
-        object.__setattr__(self, "levels", tuple(self.levels))
-        for level in self.levels:
-            plain_text(level, "levels")
-        several = len(self.levels) == len(set(self.levels)) >= 1
-        fits = several if self.kind == "category" else not self.levels
-        require(fits, "levels", "be different texts for a category, and none for a number", list(self.levels))
-        for name in ("shown", "sensitive", "compare"):
-            require(isinstance(getattr(self, name), bool), name, "be true or false", getattr(self, name))
+
+_WEIGHT = {"type": "number", "minimum": 0, "maximum": MOST}
+Penalty = Annotated[
+    float | dict[str, float] | None,
+    Checked(_penalty, {"anyOf": [_WEIGHT, {"type": "object", "additionalProperties": _WEIGHT}, {"type": "null"}]}),
+]
+StreamName = Annotated[str, Checked(_stream_name, {"type": "string", "pattern": f"^{NAME.pattern}$"})]
+
+
+class Feature(Declared):
+    """One thing that is known about every person."""
+
+    name: Text = Field(title="Feature", description="Its name.")
+    kind: Literal["number", "category"] = Field(
+        default="number", title="Kind", description="A number, or a category with a fixed list of levels."
+    )
+    levels: tuple[Text, ...] = Field(
+        default=(), validate_default=True, title="Levels", description="The values that a category can have."
+    )
+    shown: StrictBool = Field(
+        default=True, title="Shown", description="Whether reviewers see it. They never see a sensitive feature."
+    )
+    sensitive: StrictBool = Field(
+        default=False,
+        title="Sensitive",
+        description="Whether it must not justify a difference. Reviewers never see it, and policies use it only if its "
+        "cuts are given.",
+    )
+    compare: StrictBool = Field(
+        default=False, title="Compared", description="Whether reviewers should compare people by it. They see it first."
+    )
+
+    @field_validator("levels")
+    @classmethod
+    def _fit_the_kind(cls, levels: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        several = len(levels) == len(set(levels)) >= 1
+        fits = several if info.data.get("kind") == "category" else not levels
+        require(fits, "levels", "be different texts for a category, and none for a number", short(list(levels)))
+        return levels
 
     @property
     def visible(self) -> bool:
-        """Whether auditors see it: shown, and not sensitive.
+        """Whether reviewers see it: shown, and not sensitive.
 
         Examples
         --------
-        >>> Feature("score").visible, Feature("sex", shown=True, sensitive=True).visible
+        >>> Feature(name="score").visible, Feature(name="sex", sensitive=True).visible
         (True, False)
         """
         return self.shown and not self.sensitive
 
-    def value(self, given: Any) -> float | str:
-        """A value of this feature, checked."""
+    @cached_property
+    def value(self) -> Callable[[Any], float | str]:
+        """From a value that was given for this feature to the checked one."""
+        # Made once: reading the fields of a model again for each person of each round would take longer than the check.
         if self.kind == "category":
-            if not (isinstance(given, str) and given in self.levels):
-                require(False, self.name, f"be one of {list(self.levels)}", _short(given))
-            return str(given)
-        number = isinstance(given, (int, float)) and not isinstance(given, bool)
-        # A huge integer has no float, and comparing it with infinity would raise instead of refusing.
-        if number and isinstance(given, int):
-            number = abs(given) <= 2**1023
-        if not (number and math.isfinite(given)):
-            require(False, self.name, "be a finite number", _short(given))
-        if float(given) != given:
-            require(False, self.name, "be a number that a 64-bit float holds exactly", _short(given))
-        return float(given)
+            return partial(_level, self.name, {level: level for level in self.levels})
+        return partial(_number, self.name)
 
 
-@dataclass(frozen=True)
-class Waits:
-    """How long a round waits, and what happens then.
+def _level(name: str, levels: Mapping[str, str], given: Any) -> str:
+    if type(given) is not str or given not in levels:
+        require(False, name, f"be one of {list(levels)}", short(given))
+    return levels[given]
 
-    Parameters
-    ----------
-    audit, label
-        Seconds from the opening of a round until its audit, or the labels still missing, count as expired; None waits
-        for ever.
-    audit_end, label_end
-        What becomes of a round whose wait ended: "learn" from what there is (an expired audit is *not* a cleared one),
-        or "discard" the round, which then counts as not reviewed for ever.
-    grace
-        Seconds after a verdict before the round may close, so that a slip can be taken back.
-    """
 
-    audit: float | None = None
-    label: float | None = None
-    audit_end: str = "learn"
-    label_end: str = "learn"
-    grace: float = 10.0
+def _number(name: str, given: Any) -> float:
+    if type(given) is float:
+        if not math.isfinite(given):
+            require(False, name, "be a finite number", given)
+        return given
+    real = isinstance(given, (int, float)) and not isinstance(given, bool)
+    # A huge integer has no float, and comparing it with infinity would raise instead of refusing.
+    if not (real and abs(given) <= LARGEST):
+        require(False, name, "be a finite number", short(given))
+    if float(given) != given:
+        require(False, name, "be a number that a 64-bit float holds exactly", short(given))
+    return float(given)
 
-    def __post_init__(self) -> None:
-        for name in ("audit", "label"):
-            if getattr(self, name) is not None:
-                require_number(getattr(self, name), name, 0, LONGEST)
-        require_number(self.grace, "grace", 0, LONGEST)
-        for name in ("audit_end", "label_end"):
-            require(getattr(self, name) in ENDS, name, f"be one of {list(ENDS)}", getattr(self, name))
+
+class Waits(Declared):
+    """How long a round waits, and what happens then. Only these settings can change later."""
+
+    audit: Seconds | None = Field(
+        default=None,
+        title="Wait for a review (seconds)",
+        description="Seconds after which a round counts as not reviewed. If empty, it waits for ever.",
+    )
+    label: Seconds | None = Field(
+        default=None,
+        title="Wait for labels (seconds)",
+        description="Seconds after which labels count as missing. If empty, the round waits for ever.",
+    )
+    grace: Seconds = Field(
+        default=10.0,
+        title="Time to take a verdict back (seconds)",
+        description="Seconds in which a verdict can be taken back. Only then does the learner learn from the round.",
+    )
+    audit_end: End = Field(
+        default="learn",
+        title="If no review comes",
+        description="What happens then: learn from the round without a verdict, or discard it.",
+    )
+    label_end: End = Field(
+        default="learn",
+        title="If labels are missing",
+        description="What happens then: learn from the labels that came, or discard the round.",
+    )
 
     def changed(self, changes: Mapping[str, Any]) -> Waits:
         """These waits with some of them changed."""
-        known = [one.name for one in dataclasses.fields(self)]
-        unknown = sorted(set(changes) - set(known))
-        require(not unknown, "changes", f"name some of {known}", unknown)
-        return dataclasses.replace(self, **changes)
+        return Waits(**self.model_dump() | dict(changes))
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Everything that is fixed about a stream, and its waits.
+class Choices(Declared):
+    """Everything that is chosen for a stream except its cuts, which may also be taken from a sample of people."""
 
-    Parameters
-    ----------
-    name
-        The name of the stream, as in its address: small letters, digits, "-" and "_".
-    features
-        What is known of every person.
-    kind
-        The class of hypotheses: "thresholds" or "cells".
-    cuts
-        For each feature that the class uses, ascending numbers; for a category None, which gives every level its own
-        hypothesis or cell. ``with_sample`` finds cuts from a sample of people.
-    learner
-        "adahedge" or "hedge".
-    penalty
-        What a report weighs: a number; {"first": …, "growth": …} (scheduled); {"c": …, "floor": …} (tilted); None
-        for the learner's default.
-    horizon
-        How many rounds there will be, where that is known; neither learner needs it.
-    alpha, margin
-        Violations count beyond ``alpha``; pairs are reported beyond ``alpha - margin``.
-    costs
-        What a false positive and a false negative cost.
-    largest_batch
-        k, the most people in a round.
-    waits
-        How long a round waits.
-    seed
-        Names every random number of the learner.
+    name: StreamName = Field(
+        title="Name", description="The stream's name in addresses: up to 63 small letters, digits, - and _."
+    )
+    features: tuple[Feature, ...] = Field(
+        min_length=1, title="Features", description="What is known about every person."
+    )
+    alpha: Annotated[float, number(0, 1, open_at="low")] = Field(
+        title="Largest difference allowed (α)",
+        description="The largest difference in probability that two equal people may have.",
+    )
+    margin: Annotated[float, number(0, 1, open_at="high")] = Field(
+        default=0.0,
+        title="Margin",
+        description="Reviewers can report a pair if its difference is larger than alpha minus this margin. Violations "
+        "are counted above alpha.",
+    )
+    hypotheses: Literal["thresholds", "cells"] = Field(
+        default="thresholds",
+        title="Class of hypotheses",
+        description="What policies are mixed from: thresholds on single features, or the cells of a grid.",
+    )
+    learner: Literal["adahedge", "hedge"] = Field(
+        default="adahedge",
+        title="Learner",
+        description="What learns the policy: adahedge finds its learning rate by itself, hedge computes it in advance.",
+    )
+    penalty: Penalty = Field(
+        default=None,
+        title="Penalty of a report",
+        description="How much a report weighs against errors: a number; {first, growth} if it grows with every report; "
+        "{c, floor} if it rises while the learning rate falls. Without a value the learner chooses, which hedge can do "
+        "only if T is given.",
+    )
+    T: Annotated[int, whole(1, MOST)] | None = Field(
+        default=None, title="Planned rounds (T)", description="How many rounds there will be, if that is known."
+    )
+    costs: tuple[Annotated[float, number(0, MOST)], Annotated[float, number(0, MOST)]] = Field(
+        default=(1.0, 1.0), title="Costs of errors", description="What a wrong yes costs, and what a wrong no costs."
+    )
+    k: Annotated[int, whole(1)] = Field(
+        default=32, title="Largest batch (k)", description="The largest number of people in one round."
+    )
+    waits: Waits = Field(default=Waits(), title="Waits", description="How long a round waits, and what happens then.")
 
-    Examples
-    --------
-    >>> loans = Settings("loans", features=(Feature("score"),), cuts={"score": (0.3, 0.6)}, alpha=0.2)
-    >>> Settings.from_dict(loans.to_dict()) == loans
-    True
-    """
+    @field_validator("features")
+    @classmethod
+    def _have_different_names(cls, features: tuple[Feature, ...]) -> tuple[Feature, ...]:
+        names = [feature.name for feature in features]
+        require(len(names) == len(set(names)), "features", "have different names", short(names))
+        return features
 
-    name: str
-    features: tuple[Feature, ...]
-    cuts: Mapping[str, tuple[float, ...] | None]
-    alpha: float
-    kind: str = "thresholds"
-    learner: str = "adahedge"
-    penalty: float | Mapping[str, float] | None = None
-    horizon: int | None = None
-    margin: float = 0.0
-    costs: tuple[float, float] = (1.0, 1.0)
-    largest_batch: int = 32
-    waits: Waits = field(default_factory=Waits)
-    seed: int = 0
+    @field_validator("margin")
+    @classmethod
+    def _stays_below_alpha(cls, margin: float, info: ValidationInfo) -> float:
+        require_number(margin, "margin", 0, info.data.get("alpha", 1.0), open_at="high")
+        return margin
 
-    def __post_init__(self) -> None:
-        named = isinstance(self.name, str) and NAME.fullmatch(self.name) is not None
-        require(named, "name", "be up to 63 small letters, digits, '-' or '_'", _short(self.name))
-        names = [feature.name for feature in self.features]
-        require(len(names) == len(set(names)) >= 1, "features", "have different names, at least one", names)
-        require(self.kind in CLASSES, "kind", f"be one of {list(CLASSES)}", self.kind)
-        require(self.learner in LEARNERS, "learner", f"be one of {list(LEARNERS)}", self.learner)
-        require_number(self.alpha, "alpha", 0, 1, open_at="low")
-        require_number(self.margin, "margin", 0, self.alpha, open_at="high")
-        require_whole(self.largest_batch, "largest_batch")
-        self._check_sizes()
-        seeded = isinstance(self.seed, Integral) and not isinstance(self.seed, bool) and 0 <= self.seed < 2**63
-        require(seeded, "seed", "be a whole number in [0, 2^63)", _short(self.seed))
-        self._check_cuts()
+    @field_validator("costs")
+    @classmethod
+    def _are_not_both_tiny(cls, costs: tuple[float, float]) -> tuple[float, float]:
+        require(max(costs) >= 1 / MOST, "costs", f"not both be below {1 / MOST:g}", costs)
+        return costs
 
-    def _check_sizes(self) -> None:
-        """Numbers that are summed over rounds are neither too large nor all too small for a float."""
-        if self.horizon is not None:
-            require_whole(self.horizon, "horizon")
-            require_number(self.horizon, "horizon", 1, MOST)
-        for cost in self.costs:
-            require_number(cost, "costs", 0, MOST)
-        require(max(self.costs) >= 1 / MOST, "costs", f"not both be below {1 / MOST:g}", self.costs)
-        weighed = self.penalty.values() if isinstance(self.penalty, Mapping) else (self.penalty,)
-        for weight in weighed:
-            if weight is not None:
-                require_number(weight, "penalty", 0, MOST)
 
-    def _check_cuts(self) -> None:
-        unknown = sorted(set(self.cuts) - set(self.by_name))
-        require(not unknown, "cuts", f"be for features of the stream {sorted(self.by_name)}", unknown)
-        require(len(self.cuts) > 0, "cuts", "be there for at least one feature", dict(self.cuts))
-        for name, column in self.cuts.items():
-            fits = (column is None) == (self.by_name[name].kind == "category")
-            require(fits, "cuts", "be numbers for a number and null for a category", {name: column})
-            if column is not None:
-                listed = isinstance(column, tuple) and len(column) > 0
-                numbers = listed and all(isinstance(c, float) and math.isfinite(c) for c in column)
-                rising = numbers and all(a < b for a, b in itertools.pairwise(column))
-                require(rising, "cuts", "be finite and strictly ascending", {name: column})
+class Settings(Choices):
+    """Everything that is fixed about a stream, and its waits."""
+
+    cuts: Cuts = Field(
+        title="Cuts",
+        description="For each feature that policies use: the numbers at which it is cut, in ascending order; null for "
+        "a category, whose levels are told apart.",
+    )
+
+    @field_validator("cuts")
+    @classmethod
+    def _fit_the_features(cls, cuts: Cuts, info: ValidationInfo) -> Cuts:
+        require(len(cuts) > 0, "cuts", "be there for at least one feature", cuts)
+        kinds = {feature.name: feature.kind for feature in info.data.get("features", ())}
+        for name, column in cuts.items() if kinds else ():
+            require(name in kinds, "cuts", f"be for features of the stream {sorted(kinds)}", short(name))
+            fits = (column is None) == (kinds[name] == "category")
+            require(fits, "cuts", "be numbers for a number and null for a category", short({name: column}))
+            rising = column is None or (column and all(a < b for a, b in itertools.pairwise(column)))
+            require(bool(rising), "cuts", "be strictly ascending, at least one", short({name: column}))
+        return cuts
 
     @cached_property
     def by_name(self) -> dict[str, Feature]:
@@ -241,111 +260,81 @@ class Settings:
         """α − margin: a gap up to this can't be a violation."""
         return self.alpha - self.margin
 
+    @cached_property
+    def _checks(self) -> tuple[tuple[str, Callable[[Any], float | str]], ...]:
+        return tuple((feature.name, feature.value) for feature in self.features)
+
     def person(self, features: Any) -> dict[str, float | str]:
         """The features of one person, checked: all of them, no others, each of its kind."""
-        require(isinstance(features, Mapping), "features", "map names to values", type(features).__name__)
-        if features.keys() != self.by_name.keys():
-            missing, extra = self.by_name.keys() - features.keys(), features.keys() - self.by_name.keys()
-            require(not missing, "features", f"hold all of {list(self.by_name)}", _short(sorted(map(str, features))))
-            require(not extra, "features", f"hold only {list(self.by_name)}", _short(sorted(map(str, extra))))
-        return {feature.name: feature.value(features[feature.name]) for feature in self.features}
+        names = self.by_name
+        if type(features) is not dict:
+            require(isinstance(features, Mapping), "features", "map names to values", type(features).__name__)
+        if features.keys() != names.keys():
+            missing, extra = names.keys() - features.keys(), features.keys() - names.keys()
+            require(not missing, "features", f"hold all of {list(names)}", short(sorted(map(str, features))))
+            require(not extra, "features", f"hold only {list(names)}", short(sorted(map(str, extra))))
+        return {name: check(features[name]) for name, check in self._checks}
 
     def with_waits(self, changes: Mapping[str, Any]) -> Settings:
         """The same stream with some waits changed."""
-        return dataclasses.replace(self, waits=self.waits.changed(changes))
+        return self.model_copy(update={"waits": self.waits.changed(changes)})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
-        data = dataclasses.asdict(self)
-        data["features"] = [f | {"levels": list(f["levels"])} for f in data["features"]]
-        data["cuts"] = {name: None if column is None else list(column) for name, column in self.cuts.items()}
-        penalty = dict(self.penalty) if isinstance(self.penalty, Mapping) else self.penalty
-        return data | {"costs": list(self.costs), "penalty": penalty}
+        return self.model_dump(mode="json")
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Settings:
-        """Settings from plain JSON values; an unknown name is refused."""
-        fields = known_fields(cls, data, "settings")
-        features = fields.get("features", ())
-        require(_listed(features), "features", "be a list of features", type(features).__name__)
-        fields["features"] = tuple(Feature(**known_fields(Feature, one, "features")) for one in features)
-        if "waits" in fields:
-            fields["waits"] = Waits(**known_fields(Waits, fields["waits"], "waits"))
-        cuts = fields.get("cuts", {})
-        require(isinstance(cuts, Mapping), "cuts", "map features to ascending numbers", type(cuts).__name__)
-        fields["cuts"] = {name: _column(column) for name, column in cuts.items()}
-        if "costs" in fields:
-            costs = fields["costs"]
-            require(_listed(costs) and len(costs) == 2, "costs", "be two numbers", costs)
-            fields["costs"] = (costs[0], costs[1])
-        return cls(**fields)
+    def from_dict(cls, data: Any) -> Settings:
+        """Settings from plain JSON values; an unknown name is refused.
+
+        Examples
+        --------
+        >>> plain = {"name": "loans", "features": [{"name": "score"}], "cuts": {"score": [0.3, 0.6]}, "alpha": 0.2}
+        >>> loans = Settings.from_dict(plain)
+        >>> Settings.from_dict(loans.to_dict()) == loans
+        True
+        """
+        try:
+            return cls.model_validate(data)
+        except ValidationError as error:
+            raise refusal(error) from None
 
 
-def with_sample(data: Mapping[str, Any], sample: Sequence[Mapping[str, Any]], cuts: int = 16) -> Settings:
-    """Settings whose cuts are quantiles of a sample of people; the sample itself is not kept.
+def sampled_cuts(
+    features: Sequence[Feature],
+    asked: Mapping[str, Sequence[float] | int | None] | None,
+    sample: Sequence[Mapping[str, Any]],
+    count: int = CUTS,
+) -> dict[str, Any]:
+    """Cuts in which every count is replaced by so many quantiles of a sample of people.
 
-    ``data["cuts"]`` may be missing (every feature that isn't sensitive gets ``cuts``), or hold for a feature a whole
-    number in place of its cuts.
+    Without ``asked``, every feature that isn't sensitive gets ``count`` cuts, or one for each level.
 
     Examples
     --------
     >>> people = [{"score": 0.0}, {"score": 1.0}, {"score": 2.0}, {"score": 3.0}]
-    >>> with_sample({"name": "loans", "features": [{"name": "score"}], "alpha": 0.1}, people, cuts=3).cuts
-    {'score': (1.0, 2.0, 3.0)}
+    >>> sampled_cuts([Feature(name="score")], None, people, 3)
+    {'score': [1.0, 2.0, 3.0]}
     """
+    everything = {
+        feature.name: count if feature.kind == "number" else None for feature in features if not feature.sensitive
+    }
+    by_name = {feature.name: feature for feature in features}
+    return {
+        name: _quantiles(by_name[name], column, sample) if isinstance(column, int) and name in by_name else column
+        for name, column in (asked or everything).items()
+    }
+
+
+def _quantiles(feature: Feature, count: int, sample: Sequence[Mapping[str, Any]]) -> list[float]:
     import numpy as np
 
     from likewise.hypotheses.base import quantile_cuts
 
-    features = [Feature(**known_fields(Feature, one, "features")) for one in data.get("features", ())]
-    usable = {one.name: cuts if one.kind == "number" else None for one in features if not one.sensitive}
-    wanted: dict[str, Any] = dict(data.get("cuts") or usable)
-    for feature in features:
-        count = wanted.get(feature.name)
-        if feature.kind == "number" and isinstance(count, Integral) and not isinstance(count, bool):
-            require_whole(count, "cuts")
-            require(len(sample) > 0, "sample", "hold at least one person, as cuts are taken from it", len(sample))
-            column = [feature.value(person.get(feature.name)) for person in sample]
-            wanted[feature.name] = quantile_cuts(np.array(column, dtype=float), int(count)).tolist()
-            found = len(wanted[feature.name])
-            require(found > 0, "sample", f"have more than one value of {feature.name!r}", found)
-    return Settings.from_dict(dict(data) | {"cuts": wanted})
-
-
-def plain_text(value: Any, name: str) -> str:
-    """A short text without control characters or halves of characters, which some database would refuse."""
-    if not (isinstance(value, str) and 0 < len(value) <= TEXT_LIMIT and value.isprintable()):
-        require(False, name, f"be 1 to {TEXT_LIMIT} printable characters", _short(value))
-    return str(value)
-
-
-def known_fields(kind: Any, data: Any, name: str) -> dict[str, Any]:
-    """The fields of a dataclass in ``data``; anything else is refused by name."""
-    require(isinstance(data, Mapping), name, "map names to values", type(data).__name__)
-    known = [one.name for one in dataclasses.fields(kind)]
-    unknown = sorted(str(key) for key in set(data) - set(known))
-    require(not unknown, name, f"hold only {known}", _short(unknown))
-    missing = [
-        one.name
-        for one in dataclasses.fields(kind)
-        if one.default is dataclasses.MISSING and one.default_factory is dataclasses.MISSING and one.name not in data
-    ]
-    require(not missing, name, f"hold {missing}", sorted(str(key) for key in data))
-    return dict(data)
-
-
-def _column(column: Any) -> Any:
-    if not _listed(column):
-        return column
-    numbers = all(isinstance(c, (int, float)) and not isinstance(c, bool) and abs(c) <= 2**1023 for c in column)
-    return tuple(float(c) for c in column) if numbers else tuple(column)
-
-
-def _listed(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
-
-
-def _short(value: Any) -> Any:
-    """A value that fits into a sentence."""
-    text = repr(value)
-    return value if len(text) <= 80 else text[:77] + "…"
+    require(feature.kind == "number", "cuts", "be null for a category", {feature.name: count})
+    require_whole(count, "cuts")
+    require(len(sample) > 0, "sample", "hold at least one person, as cuts are taken from it", len(sample))
+    values = [feature.value(person.get(feature.name)) for person in sample]
+    cuts: list[float] = quantile_cuts(np.array(values, dtype=float), count).tolist()
+    require(len(cuts) > 0, "sample", f"have more than one value of {feature.name!r}", len(cuts))
+    return cuts

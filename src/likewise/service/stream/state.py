@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from likewise.protocol import Batch, Floats, Report, Round, Rows
+from likewise.service.stream.answers import Labelled, Outcome
 from likewise.service.stream.learner import Deployed, Model
 from likewise.service.stream.settings import Settings, Waits
 
@@ -37,7 +38,7 @@ class Pair:
 class Verdict(NamedTuple):
     """What became of the audit of a round: reported, cleared, skipped or expired."""
 
-    outcome: str
+    outcome: Outcome
     at: float
     by: str
     pairs: tuple[Pair, ...] = ()
@@ -118,7 +119,7 @@ class OpenRound:
         return any(position in self.erased for pair in pairs for position in pair.positions)
 
     @property
-    def labelled(self) -> str | None:
+    def labelled(self) -> Labelled | None:
         """complete, partial or expired once it is settled, None before."""
         if self.missing == 0:
             return "complete"

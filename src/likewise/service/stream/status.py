@@ -14,13 +14,14 @@ so it is what it is under any delay. Of the bounds:
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import cast
 
 from likewise import theory
+from likewise.service.stream.answers import Delay, Promise, Regret, StreamStanding
 from likewise.service.stream.state import State
 
 
-def standing(state: State) -> dict[str, Any]:
+def standing(state: State) -> StreamStanding:
     """Settings, counts, delay, and what can be said of the regret; no weights."""
     settings, totals = state.stream.settings, state.totals
     return {
@@ -44,36 +45,42 @@ def standing(state: State) -> dict[str, Any]:
     }
 
 
-def delay(state: State) -> dict[str, Any]:
+def delay(state: State) -> Delay:
     """The largest and the mean delay of the rounds learned."""
     totals = state.totals
     return {"largest": totals.delay_max, "mean": totals.delay_sum / totals.learned if totals.learned else 0.0}
 
 
-def regret(state: State) -> dict[str, Any]:
+def regret(state: State) -> Regret:
     """The observed Lagrangian regret and the bounds that still hold, in numbers and in a sentence.
 
     ``promised`` is the learner's theorem for the rounds learned, ``proved`` its observed bound; each is None where it
     doesn't hold.
     """
     learner, totals = state.stream.learner, state.totals
-    found: dict[str, Any] = {"observed": observed_regret(state), "promised": None, "proved": None, "said": ""}
-    if totals.learned == 0:
-        return found | {"said": "No round was learned yet."}
     late = totals.delay_max > 0
-    if not late or learner.bound_survives_delay:
-        found["proved"] = learner.observed_bound(state.learner)
-    if late:
-        found["said"] = (
-            f"Rounds were learned up to {totals.delay_max} rounds late, and {state.outstanding} are outstanding: what "
-            "the learner promises before the first round assumes that each policy knows all rounds before it, so it "
-            "doesn't hold here. The observed regret stands in its place"
-            + (", and so does the limit proved from it." if found["proved"] is not None else ".")
-        )
-        return found
-    found["promised"] = _promised(state)
-    found["said"] = f"Every round was learned before the next was opened; {state.outstanding} are outstanding."
-    return found
+    proves = totals.learned > 0 and (not late or learner.bound_survives_delay)
+    proved = learner.observed_bound(state.learner) if proves else None
+    return {
+        "observed": observed_regret(state),
+        "promised": None if late or totals.learned == 0 else _promised(state),
+        "proved": proved,
+        "sentence": _in_words(state, proved),
+    }
+
+
+def _in_words(state: State, proved: float | None) -> str:
+    totals = state.totals
+    if totals.learned == 0:
+        return "No round was learned yet."
+    if totals.delay_max == 0:
+        return f"Every round was learned before the next was opened; {state.outstanding} are outstanding."
+    return (
+        f"Rounds were learned up to {totals.delay_max} rounds late, and {state.outstanding} are outstanding. What the "
+        "learner promises before the first round assumes that each policy knows all rounds before it, so it doesn't "
+        "hold here. The observed regret stands in its place"
+        + (", and so does the limit proved from it." if proved is not None else ".")
+    )
 
 
 def violations_limit(state: State) -> float | None:
@@ -87,8 +94,8 @@ def violations_limit(state: State) -> float | None:
     labels = label_counts(state)
     if totals.learned == 0 or settings.level <= 0 or weight <= 0 or labels is None:
         return None
-    said = regret(state)
-    most = said["observed"] if said["proved"] is None else said["proved"]
+    limits = regret(state)
+    most = limits["observed"] if limits["proved"] is None else limits["proved"]
     constant = theory.constant_error(*labels, settings.costs, constants=(0, 1))
     return float(theory.violations_limit(most, constant, totals.errors, settings.level, weight))
 
@@ -109,16 +116,16 @@ def observed_regret(state: State) -> float:
     return state.totals.charged - state.stream.hypotheses.geometry.minimum(state.learner.losses)
 
 
-def _promised(state: State) -> dict[str, Any] | None:
-    """The theorem's numbers at the rounds learned, or at the horizon where the learner is tuned for one.
+def _promised(state: State) -> Promise | None:
+    """The theorem's numbers at the rounds learned, or at T where the learner is tuned for it.
 
     None for a number of which the theorem says nothing, as for a penalty that grows faster than it allows.
     """
     settings, learner, rounds = state.stream.settings, state.stream.learner, state.totals.learned
-    if settings.horizon is not None and rounds > settings.horizon:
+    if settings.T is not None and rounds > settings.T:
         return None
-    bound = learner.bound(settings.level, settings.horizon or rounds)
+    bound = learner.bound(settings.level, settings.T or rounds)
     if bound is None:
         return None
-    said = {name: None if value == math.inf else value for name, value in bound._asdict().items()}
-    return {"rounds": settings.horizon or rounds} | said
+    numbers = {name: None if value == math.inf else value for name, value in bound._asdict().items()}
+    return cast(Promise, {"rounds": settings.T or rounds} | numbers)

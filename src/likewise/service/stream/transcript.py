@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -20,19 +20,21 @@ from likewise.facts import AuditorFacts, EnvironmentFacts, PlayFacts
 from likewise.game import Recorder, Transcript, learner_facts
 from likewise.policies import AveragePolicy
 from likewise.protocol import Batch, Round
+from likewise.service.stream.answers import StreamCertificate
 from likewise.service.stream.events import Event, Learned, LearnerCheckpointed, RoundClosed, RoundOpened, StreamCreated
+from likewise.service.stream.learner import SEED
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
 from likewise.service.stream.status import delay, regret
 
 
-def certificate(transcript: Transcript, state: State, delta: float = 0.05) -> dict[str, Any]:
+def certificate(transcript: Transcript, state: State, delta: float = 0.05) -> StreamCertificate:
     """The certificate of a stream that has ``state``, as plain JSON values.
 
     With its letter, its delay and what stands of its bounds.
     """
     claims = certify(transcript, delta=delta)
-    return claims.to_dict() | {
+    facts = {
         "stream": state.stream.settings.name,
         "outstanding": state.outstanding,
         "discarded": state.totals.discarded,
@@ -42,12 +44,13 @@ def certificate(transcript: Transcript, state: State, delta: float = 0.05) -> di
         "lagrangian_regret": regret(state),
         "letter": letter(claims, state),
     }
+    return cast(StreamCertificate, claims.to_dict() | facts)
 
 
 def letter(claims: Certificate, state: State) -> str:
     """The certificate's letter, and what is particular about a live stream."""
     totals = state.totals
-    facts = [f"Delay and bounds. {regret(state)['said']}"]
+    facts = [f"Delay and bounds. {regret(state)['sentence']}"]
     facts += [
         f"{what}: {count}."
         for count, what in (
@@ -67,7 +70,7 @@ def transcript(events: Iterable[Event], state: State) -> Transcript:
     require(state.opened > 0, "stream", "have opened a round", state.opened)
     people, reviewers = EnvironmentFacts("live stream"), AuditorFacts("people")
     alpha, margin = float(settings.alpha), float(settings.margin)
-    facts = PlayFacts(learner_facts(model.learner), people, reviewers, alpha, margin, settings.seed)
+    facts = PlayFacts(learner_facts(model.learner), people, reviewers, alpha, margin, SEED)
     record = Recorder(model.hypotheses, facts)
     for round_, penalty in zip(*_rounds(events, state), strict=True):
         record.add(round_, penalty)

@@ -25,7 +25,7 @@
   const keep = () => (queue.length ? localStorage.setItem(shelf, JSON.stringify(queue)) : localStorage.removeItem(shelf));
 
   const number = (article) => Number(article.dataset.round);
-  const chance = (row) => Number(row.dataset.probability);
+  const probability = (row) => Number(row.dataset.probability);
   const rows = () => (current ? [...current.querySelectorAll("tbody tr")] : []);
   const say = (text) => { status.textContent = text; };
   const several = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
@@ -87,17 +87,17 @@
     try { said = await answer.json(); } catch { /* a proxy's page, not ours */ }
     if (!answer.ok) {
       if (last && last.id === item.id) last = null;
-      if (status.textContent === sendingOf(item.body.round)) say("");
-      complain(`Round ${item.body.round} ${said.needless ? "has a verdict already; yours was not needed."
+      if (status.textContent === sendingOf(item.body.t)) say("");
+      complain(`Round ${item.body.t} ${said.needless ? "has a verdict already; yours was not needed."
         : `was not recorded: ${said.detail || "the service refused it."}`}`);
     } else {
       complain("");
       if (item.path === "/verdict") {
-        say(`Round ${said.round}: ${item.told ? `${item.told}; ` : ""}recorded as #${said.event}.`);
+        say(`Round ${said.t}: ${item.told ? `${item.told}; ` : ""}recorded as #${said.event}.`);
         count("today", 1); count("waiting", -1);
         if (last && last.id === item.id) { last.until = Date.now() + grace; offerInWords(); }
       } else {
-        say(`Round ${said.round}: taken back, as #${said.event}.`);
+        say(`Round ${said.t}: taken back, as #${said.event}.`);
         count("today", -1); count("waiting", 1);
         if (item.article) again(item.article);
       }
@@ -105,7 +105,7 @@
     offer();
   }
 
-  const sendingOf = (round) => `Round ${round}: sending …`;
+  const sendingOf = (t) => `Round ${t}: sending …`;
 
   // Said apart, so that it can go when the time is over without the rest being read out again.
   function offerInWords() {
@@ -138,7 +138,7 @@
     if (fetching || ahead.length) return;
     fetching = true;
     try {
-      const beside = [current, ...ahead].filter(Boolean).map(number).concat(queue.map((item) => item.body.round));
+      const beside = [current, ...ahead].filter(Boolean).map(number).concat(queue.map((item) => item.body.t));
       await claimed(await post("/claim", { beside }));
     } catch {
       fillLater(1000);
@@ -214,7 +214,7 @@
     paint();
   }
 
-  const gap = () => Math.abs(chance(chosen[0]) - chance(chosen[1]));
+  const gap = () => Math.abs(probability(chosen[0]) - probability(chosen[1]));
   const reportable = () => chosen.length === 2 && gap() > level;
   const selected = () => [...chosen].sort((x, y) => Number(x.dataset.number) - Number(y.dataset.number));
   // One digit more where two wouldn't tell the gap from what is allowed.
@@ -223,7 +223,7 @@
   function paint() {
     for (const row of rows()) {
       const mine = chosen.includes(row);
-      const near = !mine && chosen.length === 1 && Math.abs(chance(row) - chance(chosen[0])) <= level;
+      const near = !mine && chosen.length === 1 && Math.abs(probability(row) - probability(chosen[0])) <= level;
       row.classList.toggle("chosen", mine);
       row.classList.toggle("near", near);
       row.querySelector("button").setAttribute("aria-pressed", mine);
@@ -242,7 +242,7 @@
     const box = current && current.querySelector(".band");
     if (!box) return;
     if (!chosen.length) { box.setAttribute("width", 0); return; }
-    const middle = chance(chosen[0]), low = Math.max(0, middle - level), high = Math.min(1, middle + level);
+    const middle = probability(chosen[0]), low = Math.max(0, middle - level), high = Math.min(1, middle + level);
     box.setAttribute("x", `${4 + 92 * low}%`);
     box.setAttribute("width", `${92 * (high - low)}%`);
   }
@@ -286,7 +286,7 @@
   function give(verdict) {
     if (!current || (verdict === "pair" && !reportable())) return;
     const now = written();
-    const body = { round: number(current), verdict, reason: now.reason, note: now.note };
+    const body = { t: number(current), verdict, reason: now.reason, note: now.note };
     let told = verdict === "none" ? "no violation" : "skipped";
     if (reportable()) {
       const pair = selected().map((row) => row.dataset.number).join(" and ");
@@ -296,7 +296,7 @@
     if (verdict === "pair") body.pair = chosen.map((row) => row.dataset.id);
     const article = current;
     left.set(article, now);
-    say(sendingOf(body.round));
+    say(sendingOf(body.t));
     const id = enqueue("/verdict", body, { told });
     last = { id, article, until: Infinity };
     show(ahead.shift() || null);
@@ -321,7 +321,7 @@
       say(`Round ${number(article)}: taken back before it was sent.`);
       again(article);
     } else {
-      enqueue("/retract", { round: number(article) }, { article });
+      enqueue("/retract", { t: number(article) }, { article });
     }
     offer();
   }
@@ -416,7 +416,7 @@
 
   // A round stays with who is working on it, and goes back when the page is left or nobody has touched it for long.
   async function renew(article) {
-    const answer = await post("/renew", { round: number(article) });
+    const answer = await post("/renew", { t: number(article) });
     if (answer.ok) article.dataset.until = (await answer.json()).until;
     if (answer.status !== 409) return;
     ahead = ahead.filter((one) => one !== article);

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from likewise.protocol import Floats
+from likewise.service.stream.answers import GivenVerdict, Outcome, RoundRecord
 from likewise.service.stream.events.event import CLOCK, Promise, RoundEvent, each, kind
 from likewise.service.stream.events.rounds import SLACK
 from likewise.service.stream.memory import Memory
@@ -13,7 +14,7 @@ from likewise.service.stream.state import Pair, State, Verdict
 
 OUTCOMES = ("reported", "cleared", "skipped")
 """What an auditor's answer is called in the log: a pair, none, skip."""
-EXPIRED = "expired"
+EXPIRED: Final = "expired"
 """What an audit is called that nobody made in time."""
 REMARK = {"read": lambda value: None if value is None else Promise(**value)}
 
@@ -32,7 +33,7 @@ class _Answer(RoundEvent):
         A promise of the auditor's reason and note, if there is one.
     """
 
-    verdict: str
+    verdict: Outcome
     reports: tuple[Pair, ...] = field(metadata=each(Pair))
     remark: Promise | None = field(metadata=REMARK)
     by: str
@@ -42,7 +43,7 @@ class _Answer(RoundEvent):
         """The reference of the remark."""
         return [] if self.remark is None else [self.remark.ref]
 
-    def told(self, view: dict[str, Any]) -> dict[str, Any]:
+    def told(self, view: RoundRecord) -> GivenVerdict:
         """The answer in plain values, with the auditor's words where they are still there."""
         words: dict[str, Any] = self.asides[0].content if self.asides else {}
         people = view["people"]
@@ -85,7 +86,7 @@ class Audited(_Answer):
         verdict = Verdict(self.verdict, self.time, self.by, self.reports)
         return state.with_round(replace(self.round(state), verdict=verdict))
 
-    def tell(self, view: dict[str, Any]) -> None:
+    def tell(self, view: RoundRecord) -> None:
         """The verdict."""
         view["audit"] = self.told(view)
 
@@ -112,7 +113,7 @@ class AuditRetracted(RoundEvent):
         """The round waits for a verdict again."""
         return state.with_round(replace(self.round(state), verdict=None, retracted_at=self.time))
 
-    def tell(self, view: dict[str, Any]) -> None:
+    def tell(self, view: RoundRecord) -> None:
         """That there is no verdict any more."""
         view["audit"] = None
         view["retracted"] += 1
@@ -134,7 +135,7 @@ class AuditCorrected(_Answer):
         """It is counted."""
         return state.counted(corrected=1)
 
-    def tell(self, view: dict[str, Any]) -> None:
+    def tell(self, view: RoundRecord) -> None:
         """One more correction."""
         view["corrections"].append(self.told(view))
 

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, TypeVar
 
 from likewise.errors import InvalidParameter
 from likewise.service.canonical import commitment
+from likewise.service.stream.answers import RoundRecord
 from likewise.service.stream.memory import Memory
 from likewise.service.stream.state import OpenRound, State
 
@@ -163,7 +164,7 @@ class RoundEvent(Event):
         return state.rounds[self.t]
 
     @abstractmethod
-    def tell(self, view: dict[str, Any]) -> None:
+    def tell(self, view: RoundRecord) -> None:
         """Add what it says to the view of its round."""
 
 

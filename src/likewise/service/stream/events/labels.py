@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from likewise.protocol import Floats
+from likewise.service.stream.answers import Labelled, RoundRecord
 from likewise.service.stream.events.event import RoundEvent, kind
 from likewise.service.stream.events.rounds import SLACK
 from likewise.service.stream.memory import Memory
@@ -35,7 +36,7 @@ class LabelsReceived(RoundEvent):
             labels[position] = label
         return state.with_round(replace(round_, labels=labels))
 
-    def tell(self, view: dict[str, Any]) -> None:
+    def tell(self, view: RoundRecord) -> None:
         """The labels of its people."""
         for position, label in self.labels:
             view["people"][position]["label"] = label
@@ -56,14 +57,14 @@ class LabelsExpired(RoundEvent):
     """The wait for labels ended: some came ("partial") or none ("expired"), and how many are missing."""
 
     kind: ClassVar[str] = "labels_expired"
-    outcome: str
+    outcome: Labelled
     missing: int
 
     def evolve(self, state: State) -> State:
         """The round waits for labels no longer."""
         return state.with_round(replace(self.round(state), labels_expired=True))
 
-    def tell(self, view: dict[str, Any]) -> None:
+    def tell(self, view: RoundRecord) -> None:
         """How the labels were settled."""
         view["labels"] = self.outcome
 
@@ -93,7 +94,7 @@ class LabelsLate(RoundEvent):
             state = state.with_round(replace(round_, late=round_.late + self.labels))
         return state.counted(late=len(self.labels))
 
-    def tell(self, view: dict[str, Any]) -> None:
+    def tell(self, view: RoundRecord) -> None:
         """The late labels of its people."""
         for position, label in self.labels:
             view["people"][position]["late_label"] = label

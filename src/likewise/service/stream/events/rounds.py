@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from likewise.protocol import Round, Rows
 from likewise.reduction import error, signed_weights
+from likewise.service.stream.answers import Labelled, Outcome, PersonDecided, RoundRecord
 from likewise.service.stream.events.event import IN_MEMORY, NUMBER, RoundEvent, each, kind
 from likewise.service.stream.memory import Memory, PastRound
 from likewise.service.stream.state import OpenRound, State, Totals
@@ -89,10 +90,10 @@ class RoundOpened(RoundEvent):
             rows[known] = state.stream.encode([features[self.people[i].ref] for i in known])
         return rows
 
-    def tell(self, view: dict[str, Any]) -> None:
+    def tell(self, view: RoundRecord) -> None:
         """Everything that is known of a round when it is opened."""
         shown = {aside.ref: aside.content for aside in self.asides}
-        people = [
+        people: list[PersonDecided] = [
             {
                 "id": shown.get(person.ref, {}).get("id"),
                 "features": shown.get(person.ref, {}).get("features"),
@@ -103,12 +104,12 @@ class RoundOpened(RoundEvent):
             }
             for person in self.people
         ]
-        view |= {
-            "round": self.t,
+        opened: RoundRecord = {
+            "t": self.t,
             "status": "open",
             "opened_at": self.at,
             "by": self.by,
-            "policy_version": self.version,
+            "version": self.version,
             "policy": self.policy,
             "outstanding": self.outstanding,
             "people": people,
@@ -118,6 +119,7 @@ class RoundOpened(RoundEvent):
             "corrections": [],
             "learned": None,
         }
+        view.update(opened)
 
     def objection(self, state: State, memory: Memory) -> str:
         """Rounds are numbered, deploy the current policy, and give everybody what that policy gives them."""
@@ -129,7 +131,7 @@ class RoundOpened(RoundEvent):
             return f"should deploy policy {state.totals.learned}, not {self.version}"
         if memory.policies.setdefault(self.version, self.policy) != self.policy:
             return f"deploys a policy {self.version} that is not the one deployed before"
-        if not 1 <= len(self.people) <= state.stream.settings.largest_batch:
+        if not 1 <= len(self.people) <= state.stream.settings.k:
             return f"opens a round of {len(self.people)} people"
         ids = {aside.ref: aside.person for aside in self.asides}
         for person in self.people:
@@ -169,8 +171,8 @@ class RoundClosed(RoundEvent):
     """Audit and labels of a round were settled: what became of them, and whether the learner learns from it."""
 
     kind: ClassVar[str] = "round_closed"
-    audit: str
-    labels: str
+    audit: Outcome
+    labels: Labelled
     learns: bool
 
     @property
@@ -184,7 +186,7 @@ class RoundClosed(RoundEvent):
             return state.with_round(replace(self.round(state), closed=True))
         return state.without_round(self.t).counted(discarded=1)
 
-    def tell(self, view: dict[str, Any]) -> None:
+    def tell(self, view: RoundRecord) -> None:
         """How it was closed."""
         view["status"] = "closed" if self.learns else "discarded"
         view["labels"] = self.labels
@@ -260,11 +262,18 @@ class Learned(RoundEvent):
             **{outcome: getattr(totals, outcome) + 1},
         )
 
-    def tell(self, view: dict[str, Any]) -> None:
+    def tell(self, view: RoundRecord) -> None:
         """When it was learned, and how."""
         view["status"] = "learned"
-        names = ("version", "penalty", "delay", "outstanding", "waited", "dropped")
-        view["learned"] = {name: getattr(self, name) for name in names} | {"at": self.at}
+        view["learned"] = {
+            "version": self.version,
+            "penalty": self.penalty,
+            "delay": self.delay,
+            "outstanding": self.outstanding,
+            "waited": self.waited,
+            "dropped": self.dropped,
+            "at": self.at,
+        }
 
     def objection(self, state: State, memory: Memory) -> str:
         """Every number follows from the state; the penalty from the learner, if that is known."""

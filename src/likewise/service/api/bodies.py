@@ -1,0 +1,119 @@
+"""The bodies of requests. They say what JSON must look like.
+
+What it must mean (which features there are, which pair can be a violation) is checked by the engine, whose sentences
+know the stream.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr
+
+from likewise.errors import require
+from likewise.service.configuration import Configuration
+from likewise.service.stream.declared import TEXT_LIMIT, Finite, Text, whole
+from likewise.service.stream.settings import Choices, Settings, Waits, sampled_cuts
+
+Value = Annotated[StrictFloat | StrictInt | StrictStr, Field(description="A number, or a level of a category.")]
+Id = Annotated[StrictStr, Field(min_length=1, max_length=TEXT_LIMIT)]
+Words = Annotated[StrictStr, Field(max_length=2000)]
+Count = Annotated[int, whole(1)]
+
+
+class Body(BaseModel):
+    """A request body: nothing that isn't named here."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class StreamBody(Choices):
+    """A new stream: its settings, whose cuts may be taken from a sample of people."""
+
+    cuts: dict[Text, tuple[Finite, ...] | Count | None] | None = Field(
+        default=None,
+        title="Cuts",
+        description="For each feature that policies use: ascending numbers, or how many cuts to take from the sample; "
+        "null for a category. Without this, all features that are not sensitive are cut by the sample.",
+    )
+    sample: tuple[dict[str, Value], ...] = Field(
+        default=(),
+        title="Sample",
+        description="People whose features show where to cut. The sample is not kept.",
+    )
+
+    def settings(self, limits: Configuration) -> Settings:
+        """The settings that are asked for, within the service's limits."""
+        counts = [count for count in (self.cuts or {}).values() if isinstance(count, int)]
+        for name, size, most in (
+            ("features", len(self.features), limits.max_features),
+            ("sample", len(self.sample), limits.max_sample),
+            ("k", self.k, limits.max_batch),
+            ("cuts", max(counts, default=0), limits.max_size),
+        ):
+            require(size <= most, name, f"be at most {most}", size)
+        chosen = {name: getattr(self, name) for name in Choices.model_fields}
+        settings = Settings(**chosen, cuts=sampled_cuts(self.features, self.cuts, self.sample))
+        most = limits.max_size
+        require(class_size(settings) <= most, "cuts", f"give at most {most} cuts or cells", class_size(settings))
+        return settings
+
+
+def class_size(settings: Settings) -> int:
+    """What memory and time grow with: the cuts and levels of thresholds, the cells of a grid.
+
+    Examples
+    --------
+    >>> plain = {"name": "loans", "features": [{"name": "score"}, {"name": "age"}], "alpha": 0.2}
+    >>> plain["cuts"] = {"score": [0.3, 0.6], "age": [30]}
+    >>> [class_size(Settings.from_dict(plain | {"hypotheses": name})) for name in ("thresholds", "cells")]
+    [3, 6]
+    """
+    counts = [
+        len(settings.by_name[name].levels) - 1 if column is None else len(column)
+        for name, column in settings.cuts.items()
+    ]
+    return math.prod(count + 1 for count in counts) if settings.hypotheses == "cells" else sum(counts)
+
+
+class StreamChange(Body):
+    """Waits that are different from now on; those that are not named stay. Nothing else can change."""
+
+    waits: Waits
+
+
+class PersonBody(Body):
+    """A person to decide about."""
+
+    id: Id
+    features: dict[str, Value]
+
+
+class RoundBody(Body):
+    """A batch of people to decide about."""
+
+    people: list[PersonBody] = Field(min_length=1)
+
+
+class LabelsBody(Body):
+    """Labels by the ids of people: 1 if it turned out well, 0 if not."""
+
+    labels: dict[str, StrictInt] = Field(min_length=1)
+
+
+class VerdictBody(Body):
+    """An auditor's verdict on a round."""
+
+    verdict: Literal["pair", "none", "skip"] = Field(
+        description="pair: these two should have been treated more alike. none: no such pair. skip: not looked at."
+    )
+    pair: list[Id] = Field(default=[], description="The ids of the two, in any order, if the verdict is pair.")
+    reason: Words = ""
+    note: Words = ""
+
+
+class StopBody(Body):
+    """Why a stream is stopped."""
+
+    reason: Words = Field(default="", description="Whoever asks for a decision is shown it.")

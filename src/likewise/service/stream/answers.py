@@ -1,0 +1,352 @@
+"""What the service answers: each answer is declared here once.
+
+The engine returns these values, mypy checks that it does, and the OpenAPI document shows them. Nothing is checked again
+while a request waits.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema
+from typing_extensions import TypedDict
+
+from likewise.service.stream.settings import Settings, Waits
+
+
+class Like:
+    """Metadata of plain JSON values that are a declared model, written down; the document shows the model."""
+
+    def __init__(self, model: type) -> None:
+        self._model = model
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """That of the model."""
+        return handler.generate_schema(self._model)
+
+
+RoundNumber = Annotated[int, Field(description="The number of the round.", ge=1)]
+Version = Annotated[int, Field(description="The policy's number: how many rounds were learned before it.", ge=0)]
+Hash = Annotated[str, Field(description="A hash of the policy: its weights and its class of hypotheses.")]
+Probability = Annotated[float, Field(description="The probability of a yes.", ge=0, le=1)]
+Drawn = Annotated[int, Field(description="1 for yes, 0 for no. A person who is asked about again keeps the same lot.")]
+Time = Annotated[str, Field(description="UTC, as ISO 8601 writes it.")]
+Gap = Annotated[
+    float | None, Field(description="The difference between the pair's probabilities; null without a pair.")
+]
+Plain = dict[str, Any]
+
+
+class Receipt(TypedDict):
+    """A signed checkpoint: the service confirms that the log had this event with this hash at this place."""
+
+    stream: str
+    seq: Annotated[int, Field(description="The number of the event.")]
+    hash: str
+    at: Time
+    key: Annotated[str, Field(description="The public key that checks the signature.")]
+    signature: str
+
+
+class Answer(TypedDict):
+    """What every change answers."""
+
+    receipt: Annotated[
+        Receipt | None, Field(description="For the event that was recorded; null if there was nothing new to record.")
+    ]
+
+
+class StreamCreated(Answer):
+    """The new stream, with every setting as it was resolved."""
+
+    stream: str
+    settings: Annotated[Plain, Like(Settings)]
+
+
+class Decision(TypedDict):
+    """The decision about one person."""
+
+    id: str
+    probability: Probability
+    decision: Drawn
+
+
+class RoundOpened(Answer):
+    """The decisions of a new round."""
+
+    t: RoundNumber
+    version: Version
+    decisions: Annotated[list[Decision], Field(description="In the order in which people were sent.")]
+
+
+Disposition = Literal["joined", "pending", "late", "duplicate"]
+
+
+class LabelsTaken(Answer):
+    """What became of labels."""
+
+    t: RoundNumber
+    disposition: Annotated[
+        Disposition,
+        Field(
+            description="joined: the round now has all its labels. pending: others are still missing. duplicate: all "
+            "of them were known. late: the round was settled without them; they are recorded and not learned."
+        ),
+    ]
+
+
+class PersonShown(TypedDict):
+    """A person as an auditor sees them."""
+
+    id: str
+    features: Annotated[Plain, Field(description="Those that auditors see.")]
+    probability: Probability
+
+
+class RoundShown(TypedDict):
+    """A round as an auditor sees it: no labels, no decisions, no verdicts of others."""
+
+    t: RoundNumber
+    opened_at: Time
+    level: Annotated[float, Field(description="A pair can be reported if its gap is larger than this.")]
+    people: list[PersonShown]
+
+
+class RoundClaimed(RoundShown):
+    """A round that is this auditor's alone until the lease ends."""
+
+    until: Time
+
+
+class Lease(TypedDict):
+    """How long a round stays with its auditor."""
+
+    t: RoundNumber
+    until: Time
+
+
+Outcome = Literal["reported", "cleared", "skipped", "expired"]
+
+
+class VerdictTaken(Answer):
+    """A verdict as it was recorded."""
+
+    t: RoundNumber
+    verdict: Outcome
+    pair: Annotated[list[str], Field(description="The ids of the pair, the favoured person first.")]
+    gap: Gap
+    final_at: Annotated[Time, Field(description="Until then the verdict can be retracted.")]
+
+
+class VerdictRetracted(Answer):
+    """The round whose verdict was retracted."""
+
+    t: RoundNumber
+
+
+class VerdictCorrected(Answer):
+    """A later correction. It is recorded; nothing is unlearned."""
+
+    t: RoundNumber
+    verdict: Outcome
+
+
+class WaitsChanged(Answer):
+    """All waits, as they are from now on."""
+
+    stream: str
+    waits: Annotated[Plain, Like(Waits)]
+
+
+class StreamStopped(Answer):
+    """Whether a stream is stopped, and why."""
+
+    stream: str
+    stopped: Annotated[str | None, Field(description="The reason; null if the stream decides.")]
+
+
+class PersonErased(Answer):
+    """The rounds in which somebody was erased."""
+
+    stream: str
+    rounds: list[int]
+
+
+class StreamPage(TypedDict):
+    """Names of streams, in order."""
+
+    streams: list[str]
+    next: Annotated[str | None, Field(description="What to send as `after` for the next page; null on the last.")]
+
+
+class LoggedEvent(TypedDict):
+    """An event as an export has it, without what is kept beside the log."""
+
+    stream: str
+    seq: int
+    prev: Annotated[str, Field(description="The hash of the event before.")]
+    hash: str
+    kind: str
+    version: Annotated[int, Field(description="Of the layout of events.")]
+    at: Time
+    data: Plain
+
+
+class EventPage(TypedDict):
+    """Events, in order."""
+
+    events: list[LoggedEvent]
+    next: Annotated[int | None, Field(description="What to send as `after` for the next page; null on the last.")]
+
+
+class Delay(TypedDict):
+    """Of the rounds learned: how many others were learned between a round's opening and its own learning."""
+
+    largest: int
+    mean: float
+
+
+class Promise(TypedDict):
+    """A theorem's upper limits before the first round; null where it says nothing."""
+
+    rounds: Annotated[int, Field(description="How many rounds they are about.")]
+    lagrangian_regret: float | None
+    violations: float | None
+    error_regret: float | None
+    epsilon: float | None
+    theorem: str
+
+
+class Regret(TypedDict):
+    """The observed Lagrangian regret, and the bounds that hold for it."""
+
+    observed: float
+    promised: Annotated[Promise | None, Field(description="Proved before the first round; null where delay voids it.")]
+    proved: Annotated[float | None, Field(description="A limit proved from what happened; null if there is none.")]
+    sentence: Annotated[str, Field(description="The same in words.")]
+
+
+class StreamSummary(TypedDict):
+    """What everybody who works with a stream may know of it."""
+
+    stream: str
+    settings: Annotated[Plain, Like(Settings)]
+    stopped: Annotated[str | None, Field(description="The reason, while it is stopped.")]
+    rounds: Annotated[int, Field(description="Rounds opened so far.")]
+    outstanding: Annotated[int, Field(description="Rounds opened and not yet learned or discarded.")]
+
+
+class StreamStanding(StreamSummary):
+    """A stream with everything that is counted. Auditors don't see this: some counts reveal labels and verdicts."""
+
+    learned: int
+    discarded: int
+    delay: Delay
+    audits: Annotated[dict[str, int], Field(description="Rounds learned, by the outcome of their audits.")]
+    people: int
+    labels_missing: int
+    labels_late: int
+    corrected: int
+    erased: int
+    errors: float
+    penalties: float
+    regret: Regret
+
+
+class GivenVerdict(TypedDict):
+    """A verdict, and who gave it."""
+
+    verdict: Outcome
+    by: str | None
+    at: Time
+    pair: Annotated[list[str | None], Field(description="The favoured person first; null for a person who was erased.")]
+    gap: Gap
+    reason: str
+    note: str
+
+
+class PersonDecided(TypedDict):
+    """A person in a round; without id and features once they are erased."""
+
+    id: str | None
+    features: Plain | None
+    probability: Probability
+    decision: Drawn
+    label: int | None
+    late_label: Annotated[int | None, Field(description="A label that came too late to be learned.")]
+
+
+class Learned(TypedDict):
+    """How a round was learned."""
+
+    version: Annotated[int, Field(description="Of the policy after it.")]
+    penalty: Annotated[float, Field(description="What a report weighed.")]
+    delay: Annotated[int, Field(description="Rounds learned between its opening and its own learning.")]
+    outstanding: Annotated[int, Field(description="Rounds that were still outstanding.")]
+    waited: Annotated[float, Field(description="Seconds since it was opened.")]
+    dropped: Annotated[bool, Field(description="Whether a report was lost because a person was erased.")]
+    at: Time
+
+
+Status = Literal["open", "closed", "learned", "discarded"]
+Labelled = Literal["complete", "partial", "expired"]
+
+
+class RoundRecord(TypedDict):
+    """Everything that is known of a round."""
+
+    t: RoundNumber
+    status: Status
+    opened_at: Time
+    by: str
+    version: Version
+    policy: Hash
+    outstanding: Annotated[int, Field(description="Rounds that were outstanding when it was opened.")]
+    people: list[PersonDecided]
+    labels: Annotated[Labelled | None, Field(description="null while some are missing.")]
+    audit: GivenVerdict | None
+    retracted: Annotated[int, Field(description="Verdicts that were retracted.")]
+    corrections: list[GivenVerdict]
+    learned: Learned | None
+
+
+class PersonRound(PersonDecided):
+    """A round as it was for one person."""
+
+    t: RoundNumber
+    opened_at: Time
+    status: Status
+    version: Version
+    policy: Hash
+    audit: Outcome | None
+    reported_as: Annotated[
+        Literal["favoured", "disfavoured"] | None, Field(description="null if they were not in a reported pair.")
+    ]
+
+
+class PersonRecord(TypedDict):
+    """All decisions about one person."""
+
+    id: str
+    rounds: list[PersonRound]
+
+
+class StreamCertificate(TypedDict):
+    """What is proved of the rounds so far, with its assumptions; beside it, all fields of a certificate."""
+
+    stream: str
+    letter: Annotated[str, Field(description="The certificate in sentences.")]
+    delay: Delay
+    lagrangian_regret: Regret
+    assumptions: list[dict[str, Any]]
+    outstanding: int
+    discarded: int
+    corrected: int
+    erased: int
+
+
+class Health(TypedDict):
+    """How the service is."""
+
+    status: str
