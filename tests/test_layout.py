@@ -12,19 +12,12 @@ FILES = {path.stem.removeprefix("test_") for path in TESTS.rglob("test_*.py")}
 TOO_WIDE = {"service", "experiments"}
 """Folders that are too large for a file of tests of their own."""
 ELSEWHERE = {
-    "service/accounts/access": "roles",
-    "service/accounts/sessions": "pages",
-    "service/api": "http",
-    "service/canonical": "chain",
+    "service/asides": "engine",
     "service/configuration": "serve",
     "service/live": "replay",
     "service/log": "store",
-    "service/projections": "pictures",
-    "service/proof/standalone": "tampering",
-    "service/redaction": "discretion",
-    "service/run/app": "http",
-    "service/running": "http",
-    "service/stream": "rounds",
+    "service/run/app": "api",
+    "service/stream": "decide",
 }
 """Modules and folders whose tests are named after what they promise; keep it short."""
 

@@ -30,7 +30,8 @@ def test_the_streams_of_a_key_are_apart_and_the_first_one_is_its_generator():
 
 def test_the_gap_of_a_round_is_that_of_its_report():
     batch = Batch(np.zeros((3, 1)), np.zeros(3), np.zeros((3, 1)))
-    seen = Round(batch, np.array([0.2, 0.9, 0.4]), lw.Report(favoured=1, disfavoured=0))
+    seen = Round(batch, np.array([0.2, 0.9, 0.4]), (lw.Report(favoured=1, disfavoured=0),))
     assert seen.gap == pytest.approx(0.7)
-    assert seen._replace(report=None).gap == 0
+    assert seen._replace(reports=(*seen.reports, lw.Report(2, 0))).gap == pytest.approx(0.45), "their mean"
+    assert seen._replace(reports=()).gap == 0
     assert seen.reviewed

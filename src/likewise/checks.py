@@ -442,7 +442,7 @@ def _check_answer(auditor: Auditor, batch: Batch, p: Any, t: int) -> bool:
         people = batch.view.iloc[order] if hasattr(batch.view, "iloc") else batch.view[order]
         again = auditor.audit(batch._replace(view=people), p[order], key)
         _expect((again is None) == (answer is None), "whether a pair is reported doesn't depend on the order of people")
-    return isinstance(answer, Report)
+    return bool(reports_of(answer))
 
 
 # Environments -----------------------------------------------------------------------------------------------

@@ -120,11 +120,9 @@ class Office:
         return page
 
     def audits(self, stream="loans", since=0):
-        """Verdicts by round that stand in the log, in order: (round, verdict, by)."""
-        found = (e for e in self.engine.events(stream, limit=100_000) if e["kind"] == "audited")
-        return [
-            (e["data"]["round"], e["data"]["verdict"], e["data"]["by"]) for e in found if e["data"]["round"] > since
-        ]
+        """Verdicts by round that stand in the log, in order: (t, verdict, by)."""
+        audits = (line["data"] for line in self.engine.events(stream, limit=100_000) if line["kind"] == "audited")
+        return [(audit["t"], audit["verdict"], audit["by"]) for audit in audits if audit["t"] > since]
 
     def close(self):
         """Close the browsers; whatever went wrong on a page is told."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from fastapi import HTTPException, Request
@@ -43,7 +44,9 @@ def gate(store):
 
 
 def enter(gate, path, **asked):
-    return asyncio.run(gate.by_token(request(path, **asked), path))
+    """In a thread of its own, as a browser's tests leave a running loop in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, gate.by_token(request(path, **asked), path)).result()
 
 
 def refused(call):

@@ -14,8 +14,8 @@ PLAYED = {
     "adahedge": {},
     "tilted, where Δ begins at k": {"penalty": {"c": 0.1}},
     "hedge without a horizon": {"learner": "hedge", "penalty": 6.0},
-    "hedge": {"learner": "hedge", "horizon": 100},
-    "cells": {"kind": "cells"},
+    "hedge": {"learner": "hedge", "T": 100},
+    "cells": {"hypotheses": "cells"},
 }
 
 
@@ -27,9 +27,10 @@ def states(model, rounds=40):
     for t in range(rounds):
         rows = model.encode([{"score": score} for score in rng.random(4)])
         shown = model.probabilities(model.deploy(state), rows)
-        report = Report(int(shown.argmax()), int(shown.argmin())) if t % 3 == 0 and np.ptp(shown) > 0.2 else None
+        pair = Report(int(shown.argmax()), int(shown.argmin()))
+        reports = (pair,) if t % 3 == 0 and np.ptp(shown) > 0.2 else ()
         labels = rng.integers(0, 2, 4).astype(float)
-        state = model.learner.update(state, Round(Batch(rows, labels, None), shown, report))
+        state = model.learner.update(state, Round(Batch(rows, labels, None), shown, reports))
         yield state
 
 

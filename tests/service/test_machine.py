@@ -275,7 +275,7 @@ class Machine(RuleBasedStateMachine):
             assert labels == one.labels, t
             assert [person["id"] for person in view["people"]] == one.ids
         lines = list(first.export("loans"))
-        assert [line["data"]["round"] for line in lines if line.get("kind") == "learned"] == self.learned
+        assert [line["data"]["t"] for line in lines if line.get("kind") == "learned"] == self.learned
         open_rounds = [t for t, one in self.rounds.items() if one.status == "open"]
         third = self.start()
         states = [engine.streams.get("loans").current() for engine in (first, second, third)]

@@ -11,7 +11,7 @@ from likewise.service.refusals import ServiceProblem, status_of
 WANTED = {
     "Unknown": (404, "Not found"),
     "Conflict": (409, "Conflict"),
-    "Stopped": (503, "Stopped"),
+    "StreamStopped": (503, "Stopped"),
     "KeyReused": (422, "Idempotency key reused"),
     "BrokenLog": (500, "Broken log"),
     "Unavailable": (503, "Unavailable"),
