@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -52,3 +53,26 @@ def test_the_table_names_only_modules_without_a_file_of_their_own_and_files_that
     assert covered, "there is no such module"
     assert any(not FILES & set(names(one)) for one in covered), "it has a file of its own, so it need not be listed"
     assert len(list(TESTS.rglob(f"test_{ELSEWHERE[name]}.py"))) == 1, "there is no such file of tests"
+
+
+PURE = {"numpy", "pydantic", "pydantic_core", "typing_extensions", "likewise"}
+PLAIN = {
+    "__future__", "abc", "bisect", "collections", "dataclasses", "datetime", "difflib", "functools", "hashlib",
+    "itertools", "math", "numbers", "re", "textwrap", "typing",
+}  # fmt: skip
+"""Of the standard library: nothing that knows a clock, a disk, a network or a thread."""
+
+
+def test_what_a_round_is_needs_no_clock_disk_network_or_threads():
+    """``service/stream`` is pure; ``datetime`` only spells times that it is given."""
+    imported = {}
+    for path in sorted((SOURCE / "service" / "stream").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            imported |= dict.fromkeys(names, path.name)
+    tops = {name.partition(".")[0]: file for name, file in imported.items()}
+    assert len(tops) > 5
+    assert {name: file for name, file in tops.items() if name not in PURE | PLAIN} == {}
+    ours = [name for name in imported if name.startswith("likewise.service.")]
+    assert all(name.split(".")[2] in ("stream", "canonical", "refusals") for name in ours)
