@@ -115,9 +115,9 @@ def event_hash(event: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical({name: value for name, value in event.items() if name != "hash"})).hexdigest()
 
 
-def commitment(salt: str, content: Mapping[str, Any]) -> str:
-    """SHA-256 of a secret salt and the content: binds to the content, and says nothing once the salt is gone."""
-    return hashlib.sha256(bytes.fromhex(salt) + canonical(content)).hexdigest()
+def commitment(salt: str, content: str) -> str:
+    """SHA-256 of a secret salt and canonical JSON: binds to the content, and says nothing once the salt is gone."""
+    return hashlib.sha256(bytes.fromhex(salt) + content.encode()).hexdigest()
 
 
 def signed_bytes(checkpoint: Mapping[str, Any]) -> bytes:

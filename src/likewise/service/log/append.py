@@ -13,7 +13,6 @@ from sqlalchemy import Connection, Dialect, Table, delete, update
 from sqlalchemy.exc import IntegrityError
 
 from likewise.errors import LikewiseError
-from likewise.service.canonical import dumps
 from likewise.service.log import tables
 from likewise.service.log.chain import Sealed
 from likewise.service.refusals import SequenceConflict
@@ -144,8 +143,7 @@ def _erase(connection: Connection, append: Append) -> None:
 
 
 def _row(sealed: Sealed) -> dict[str, Any]:
-    line = sealed.to_dict()
-    return line | {"data": dumps(line["data"]), "round": sealed.event.about}
+    return sealed.line() | {"data": sealed.event.text, "round": sealed.event.about}
 
 
 def _response_row(append: Append, key: Idempotency) -> dict[str, Any]:
@@ -163,7 +161,7 @@ def _aside_row(stream: str, aside: Aside) -> dict[str, Any]:
         "kind": aside.kind,
         "person": aside.person,
         "salt": aside.salt,
-        "content": dumps(aside.content),
+        "content": aside.text,
     }
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from likewise.service.canonical import event_hash
+from likewise.service.canonical import dumps
 from likewise.service.stream.events import Aside, Event, read_event
 from likewise.service.stream.events.event import VERSION
 
@@ -20,9 +21,13 @@ class Sealed(NamedTuple):
     hash: str
     event: Event
 
+    def line(self) -> dict[str, Any]:
+        """Its place, kind and time, and its hash: all but what it says."""
+        return _line(self.stream, self.seq, self.prev, self.event) | {"hash": self.hash}
+
     def to_dict(self) -> dict[str, Any]:
         """The event as it is hashed and exported."""
-        return _line(self.stream, self.seq, self.prev, self.event) | {"hash": self.hash}
+        return self.line() | {"data": self.event.data()}
 
     def beside(self, asides: Mapping[str, Aside]) -> Sealed:
         """The same with what it commits to, as far as that is still there."""
@@ -45,7 +50,7 @@ def seal(stream: str, seq: int, prev: str, events: Sequence[Event]) -> list[Seal
     chained = []
     for event in events:
         seq += 1
-        sealed = Sealed(stream, seq, prev, event_hash(_line(stream, seq, prev, event)), event)
+        sealed = Sealed(stream, seq, prev, _hash(_line(stream, seq, prev, event), event.text), event)
         chained.append(sealed)
         prev = sealed.hash
     return chained
@@ -65,5 +70,10 @@ def _line(stream: str, seq: int, prev: str, event: Event) -> dict[str, Any]:
         "kind": event.kind,
         "version": VERSION,
         "at": event.at,
-        "data": event.data(),
     }
+
+
+def _hash(line: dict[str, Any], data: str) -> str:
+    """``event_hash`` of a line with these data, which are spelt already: they come after ``at`` and before the rest."""
+    at, rest = dumps({"at": line.pop("at")}), dumps(line)
+    return hashlib.sha256(f'{at[:-1]},"data":{data},{rest[1:]}'.encode()).hexdigest()

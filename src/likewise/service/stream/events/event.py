@@ -16,10 +16,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 from likewise.errors import InvalidParameter
-from likewise.service.canonical import commitment
+from likewise.service.canonical import commitment, dumps
 from likewise.service.stream.answers import RoundRecord
 from likewise.service.stream.memory import Memory
 from likewise.service.stream.state import OpenRound, State
@@ -39,7 +40,7 @@ class Promise:
     commitment: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Aside:
     """What is kept beside the log, so that it can be erased.
 
@@ -63,10 +64,15 @@ class Aside:
     salt: str
     content: dict[str, Any]
 
+    @cached_property
+    def text(self) -> str:
+        """The content as canonical JSON."""
+        return dumps(self.content)
+
     @property
     def commitment(self) -> str:
         """What the log holds of it: binding, and silent once the salt is gone."""
-        return commitment(self.salt, self.content)
+        return commitment(self.salt, self.text)
 
     @property
     def person(self) -> str | None:
@@ -109,6 +115,7 @@ class Event(ABC):
     """Whether it may stand alone; otherwise another event must have announced it (``announces``)."""
     at: str = field(metadata=IN_MEMORY)
     asides: tuple[Aside, ...] = field(default=(), compare=False, metadata=IN_MEMORY)
+    _text: list[str] = field(default_factory=list, init=False, repr=False, compare=False, metadata=IN_MEMORY)
 
     @property
     def about(self) -> int | None:
@@ -146,6 +153,13 @@ class Event(ABC):
     def data(self) -> dict[str, Any]:
         """What stands in the log: plain JSON values."""
         return {name: _plain(getattr(self, name)) for name in _logged(type(self))}
+
+    @property
+    def text(self) -> str:
+        """The same as canonical JSON; spelt once, as an event is hashed and written."""
+        if not self._text:
+            self._text.append(dumps(self.data()))
+        return self._text[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,10 +222,11 @@ def _logged(cls: type[Event]) -> dict[str, Callable[[Any], Any] | None]:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
+    cls = type(value)
+    if cls is tuple:
         return [_plain(part) for part in value]
-    if dataclasses.is_dataclass(value):
-        return {part.name: _plain(getattr(value, part.name)) for part in dataclasses.fields(value)}
+    if dataclasses.is_dataclass(cls):  # a part of an event, which is flat
+        return {name: getattr(value, name) for name in cls.__dataclass_fields__}
     return value
 
 
