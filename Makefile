@@ -1,4 +1,4 @@
-# Short verbs, the same for a person and for CI. Each does all of its own set-up.
+# Short commands, the same for a person and for CI. Each does all of its own set-up.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,13 +11,13 @@ CODE := src tests benchmarks examples
 help:            ## This list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/make \1\t\2/' | expand -t 16
 
-demo: $(INSTALLED) ## Play three learners on real people; a table and a picture
+demo: $(INSTALLED) ## Three learners on data of real people: a table and a picture
 	@$(BIN)/likewise demo
 
-test: $(INSTALLED) browser ## The tests that run on every change; what they leave out is listed at the end
+test: $(INSTALLED) browser ## The tests that run on every change; those left out are listed at the end
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal -rfEs
 
-browser: ## Chromium and strace for the tests that need them, where they can be installed
+browser: ## Install Chromium and strace for the tests that need them, if possible
 	@command -v chromium >/dev/null && command -v strace >/dev/null || { \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 			echo "Installing Chromium and strace …"; \
@@ -27,7 +27,7 @@ browser: ## Chromium and strace for the tests that need them, where they can be 
 	@command -v chromium >/dev/null || echo "No Chromium: the tests of the pages in a browser are left out."
 	@command -v strace >/dev/null || echo "No strace: the test that sees the log synced before the answer is left out."
 
-test-all: $(INSTALLED) browser ## Also the slow ones
+test-all: $(INSTALLED) browser ## All tests, also the slow ones
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal -rfEs -m ''
 
 check: $(INSTALLED) ## Format, lint, types, direction of imports
@@ -37,7 +37,7 @@ check: $(INSTALLED) ## Format, lint, types, direction of imports
 	@$(BIN)/lint-imports --no-cache > $(VENV)/imports.txt || { cat $(VENV)/imports.txt; exit 1; }
 	@tail -n 1 $(VENV)/imports.txt
 
-bench: $(PEERS) ## Speed beside peers, about ten minutes; writes docs/benchmarks.md
+bench: $(PEERS) ## Measure speed beside other libraries, about ten minutes; writes docs/benchmarks.md
 	@$(BIN)/python benchmarks/run.py
 
 bench-quick: $(PEERS) ## The same table in about a minute, from smaller work
@@ -46,21 +46,21 @@ bench-quick: $(PEERS) ## The same table in about a minute, from smaller work
 docs: $(INSTALLED) ## Build the documentation into site/; a warning is an error
 	@$(BIN)/zensical build --clean --strict --config-file mkdocs.yml
 
-pictures: $(INSTALLED) ## Draw the pictures of the documentation anew
+pictures: $(INSTALLED) ## Draw the pictures of the documentation again
 	@$(BIN)/python docs/images/draw.py
 
-screenshots: $(INSTALLED) browser ## Pictures of the pages, made by the tests, into the documentation
+screenshots: $(INSTALLED) browser ## Take screenshots of the pages for the documentation
 	@$(BIN)/python -m pytest -q tests/browser/test_look.py
 	@cp tests/browser/artefacts/review-wide-light.png docs/images/review.png
 	@cp tests/browser/artefacts/overview-wide-light.png docs/images/overview.png
 
-lock: $(INSTALLED) ## Renew requirements.lock from pyproject.toml
+lock: $(INSTALLED) ## Update requirements.lock from pyproject.toml
 	@$(BIN)/uv pip compile pyproject.toml --universal --all-extras --group dev --generate-hashes \
 		--no-header --no-annotate --quiet -o requirements.lock
 	@$(BIN)/uv pip compile benchmarks/requirements.in -c requirements.lock --universal --generate-hashes \
 		--no-header --no-annotate --quiet -o benchmarks/requirements.lock
 
-clean:           ## Remove what the other verbs made
+clean:           ## Remove what the other commands made
 	rm -rf $(VENV) demo site .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(INSTALLED): requirements.lock pyproject.toml

@@ -1,6 +1,6 @@
-"""A first play: made-up people, cut-offs on their features, an auditor who knows a distance and only points.
+"""A first play: made-up people, cut-offs on their features, and an auditor who knows a distance but only reports pairs.
 
-The same people come twice: once to a learner who hears labels only, once to one who also hears the auditor.
+Two learners decide about the same people: one learns from labels only, the other from the auditor too.
 """
 
 import likewise as lw

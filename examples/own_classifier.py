@@ -1,14 +1,14 @@
 """Bring your own online classifier: scikit-learn's SGD behind the literal reduction R_C.
 
-Any classifier that learns round by round can listen to an auditor. ``literal`` turns a report into C copies of the
-favoured person with label 0 and C copies of the disfavoured one with label 1, and the classifier just learns from
+Any classifier that learns round by round can learn from an auditor. ``literal`` turns a report into C copies of the
+favoured person with label 0 and C copies of the disfavoured one with label 1, and the classifier simply learns from
 them. Its probabilities are the policy: π(x) = ``predict_proba``.
 
-No theorem covers this classifier. The paper asks for a learner with small regret on the reduced batches, and we
-know no proof of that for averaged SGD on the log loss. What this prints is a measurement, on made-up people.
+No theorem covers this classifier. The paper needs a learner with small regret on the reduced batches, and we know of no
+proof of that for averaged SGD on the log loss. What this prints is a measurement, on made-up people.
 
     python examples/own_classifier.py            1200 rounds
-    python examples/own_classifier.py 300        fewer, in a quarter of the time
+    python examples/own_classifier.py 300        fewer rounds, in a quarter of the time
 """
 
 import sys
@@ -26,7 +26,7 @@ auditor = lw.MetricAuditor(data.distance, alpha=0.1)
 
 
 def run(copies: int) -> tuple[np.ndarray, np.ndarray]:
-    """Error and violation of each round, when a report becomes so many copies; with 0 the auditor goes unheard."""
+    """Error and violation of each round if a report becomes this many copies; 0 ignores the auditor."""
     classifier = SGDClassifier(loss="log_loss", learning_rate="constant", eta0=0.05, average=True, random_state=SEED)
     errors, violations = np.zeros(ROUNDS), np.zeros(ROUNDS, dtype=bool)
     for t in range(1, ROUNDS + 1):

@@ -1,21 +1,21 @@
-"""Side by side with what people use today, on people whom nobody learned from.
+"""Side by side with what people use today, measured on people whom no method has seen.
 
-Every row learns from the same people and is judged on the same others:
+All methods learn from the same people and are measured on the same other people:
 
-    one answer for all            whatever label is the more common: fair to every pair, and of no use
+    one answer for all            the more common label: fair to every pair, and useless
     model, threshold              gradient boosting, which says yes from a probability of one half on
     model, probability            the same model, whose probability is the policy
-    fairlearn, group parity       ExponentiatedGradient over the same kind of model: equal shares of yes in two groups
-    linear program, every pair    told the distance itself: the least error of all mixtures of cut-offs that keep every
+    fairlearn, group parity       ExponentiatedGradient over the same type of model: equal rates of yes in two groups
+    linear program, every pair    knows the distance itself: the least error of all mixtures of cut-offs that keep any
                                   two of many people within distance + α
-    linear program, same rounds   the same, for every two people of a round of the next two
+    linear program, same rounds   the same, for any two people of a round that the next two methods play
     paper's weights               hears at most one reported pair a round, and never the distance
     AdaHedge                      our default, hears the same
 
 The last four choose among the same hypotheses: six models' scores × cut-offs.
 
     python examples/side_by_side.py                                                  made-up people, in seconds
-    python examples/side_by_side.py --small                                          few of them: only to see it run
+    python examples/side_by_side.py --small                                          only a few, to see that it runs
     python examples/side_by_side.py --data adult,compas --repeats 3 --write docs/side_by_side.md        in minutes
 """
 
@@ -49,15 +49,15 @@ class Size(NamedTuple):
     Attributes
     ----------
     train, judged
-        People to learn from, and others to be judged on.
+        People to learn from, and others to measure on.
     warm_up
-        Those of the first whom the six models are fitted on; the rest plays.
+        How many of the first are used to fit the six models; the rest are in the rounds.
     program
-        Those of the rest who are in the linear program over every pair.
+        How many of the rest are in the linear program over every pair.
     rounds
         Rounds of six people, for the learners.
     steps
-        The most steps of fairlearn.
+        The largest number of fairlearn's steps.
     """
 
     train: int
@@ -125,9 +125,9 @@ def methods(train: People, data: lw.datasets.Dataset, size: Size, seed: int) -> 
         fair = ExponentiatedGradient(booster(seed), DemographicParity(difference_bound=0.01), max_iter=size.steps)
         known = train[train.group >= 0]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of fairlearn's own use of pandas
+            warnings.simplefilter("ignore")  # fairlearn's use of pandas
             fair.fit(known.X, known.y, sensitive_features=known.group)
-        return lambda X: fair._pmf_predict(X)[:, 1]  # the chance of a yes; predict() draws with it
+        return lambda X: fair._pmf_predict(X)[:, 1]  # the probability of a yes; predict() draws from it
 
     warm, rest = train[: size.warm_up], train[size.warm_up :]
 
@@ -135,7 +135,7 @@ def methods(train: People, data: lw.datasets.Dataset, size: Size, seed: int) -> 
         return lw.Thresholds.scores([model.fit(warm.X, warm.y) for model in model_pool()], warm.X, cuts=CUTS)
 
     def program(rounds: lw.Stream | lw.IID, T: int) -> Policy:
-        """The best fair policy in hindsight of some rounds; who learns in them doesn't matter."""
+        """The best fair policy in hindsight for some rounds; which learner played them doesn't matter."""
         deaf = lw.Unconstrained(cut_offs(), k=rounds.k, T=T)
         t = lw.play(deaf, rounds, lw.MetricAuditor(data.metric, ALPHA), T, seed=seed)
         return lw.best_in_hindsight(t, data.metric, ALPHA).policy.probability
@@ -246,7 +246,7 @@ def said(name: str, size: Size, repeats: int) -> str:
     over = f"{repeats} random splits; means ± standard errors" if repeats > 1 else "one random split"
     return (
         f"{size.train:,} people to learn from ({size.warm_up:,} of them for the six models) and {size.judged:,} others "
-        f"to be judged on; {size.rounds:,} rounds of {K} people; {size.program:,} people in the program over every "
+        f"to measure on; {size.rounds:,} rounds of {K} people; {size.program:,} people in the program over every "
         f"pair; groups by {GROUP[name]}; {over}."
     )
 
@@ -256,17 +256,17 @@ BETWEEN = re.compile(r"(<!-- measured -->\n).*(<!-- end -->)", re.DOTALL)
 
 def main() -> None:
     """Measure, print, and write the page if asked."""
-    options = argparse.ArgumentParser(description="Six ways to decide, side by side.")
+    options = argparse.ArgumentParser(description="Eight ways to decide, side by side.")
     options.add_argument("--data", default="synthetic", help="adult,compas or synthetic")
     options.add_argument("--repeats", type=int, default=1, help="splits to average over")
     options.add_argument("--small", action="store_true", help="few people and rounds, only to see it run")
-    options.add_argument("--write", type=Path, help="a page whose measured part is written anew")
+    options.add_argument("--write", type=Path, help="a page whose measured part is replaced")
     asked = options.parse_args()
     page = []
     for name in asked.data.split(","):
         data = lw.datasets.synthetic(3000) if name == "synthetic" else lw.datasets.load(name)
         size = SMALL if asked.small else SIZES[data.name]
-        # One thread for everybody, and its own time only: a busy machine must not change the table.
+        # One thread for every method, and only its own time: a busy machine must not change the table.
         with threadpool_limits(1):
             table = measured(data, size, asked.repeats)
         page += [f"### {data.name}", "", said(data.name, size, asked.repeats), "", *written(table), "",
