@@ -252,7 +252,7 @@ def test_logging_out_everywhere_ends_the_other_browser_too(past):
 def test_a_page_that_waits_for_work_tells_how_far_it_is_and_shows_it_when_it_is_done(office, keep, monkeypatch):
     go_on, whole = threading.Event(), work.KINDS["certificate"]
     monkeypatch.setattr(jobs, "AT_ONCE", 0.0)
-    monkeypatch.setattr(jobs, "TOLD_EVERY", 0.0)
+    monkeypatch.setattr(jobs, "NOTE_EVERY", 0.0)
 
     def slowly(engine, stream, progress):
         progress(0.4)

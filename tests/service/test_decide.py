@@ -18,7 +18,7 @@ from likewise.service.stream.commands import Audit, ChangeWaits, CorrectAudit, E
 from likewise.service.stream.events import Aside, Learned, RoundOpened
 from likewise.service.stream.settings import Waits
 from likewise.service.stream.state import State
-from likewise.service.stream.status import observed_regret, regret, standing
+from likewise.service.stream.status import observed_regret, regret, status
 
 APART = np.array([[0.05, 0.5], [0.95, 0.5], [0.5, 0.05]])
 """Three people whom a stream that has learned treats differently."""
@@ -360,7 +360,7 @@ class TestOverlap:
         assert [event.outstanding for event in opened] == [0, 1, 2]
         assert [event.delay for event in learned] == [0, 1, 2]
         assert [event.outstanding for event in learned] == [2, 1, 0]
-        assert standing(fold.state)["delay"] == {"largest": 2, "mean": 1.0}
+        assert status(fold.state)["delay"] == {"largest": 2, "mean": 1.0}
 
     @pytest.mark.parametrize("learner", [{}, {"learner": "hedge", "penalty": 5.0}])
     @pytest.mark.parametrize("kind", ["thresholds", "cells"])

@@ -18,7 +18,7 @@ from likewise.service.accounts.access import ACCESS, PUBLIC_PAGES
 from likewise.service.accounts.rates import Rates
 from likewise.service.accounts.sessions import SESSION
 from likewise.service.pages.rendering import POLICY
-from likewise.service.pages.round_to_review import sight
+from likewise.service.pages.round_to_review import round_to_review
 from likewise.service.refusals import Conflict
 from likewise.service.stream.settings import Settings, Waits
 
@@ -316,7 +316,7 @@ def test_hints_are_reportable_pairs_and_the_most_alike_come_first():
     chances = {"a": 0.9, "b": 0.85, "c": 0.5, "d": 0.1}
     towns = {"a": "North", "b": "South", "c": "North", "d": "South"}
     people = [{"id": i, "features": {"score": 0.5, "town": towns[i]}, "probability": p} for i, p in chances.items()]
-    found = sight({"t": 1, "opened_at": "", "until": "", "level": 0.1, "people": people}, settings)
+    found = round_to_review({"t": 1, "opened_at": "", "until": "", "level": 0.1, "people": people}, settings)
     assert [person.id for person in found.people] == ["a", "b", "c", "d"]
     pairs = [(hint.first, hint.second, hint.why) for hint in found.hints]
     assert pairs[:2] == [(2, 4, "alike"), (1, 3, "alike")]  # same town, wider gap first

@@ -65,7 +65,7 @@ def export(
 
 
 def committed(data: Mapping[str, Any]) -> list[str]:
-    """The references that an event commits to, told from what stands in the log, whatever that may be."""
+    """The references that an event commits to, read from the log as it stands, whatever that may be."""
     promises = [*(data.get("people") or ()), *filter(None, [data.get("remark")])]
     return [promise["ref"] for promise in promises]
 

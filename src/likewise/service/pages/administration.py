@@ -145,7 +145,7 @@ def download(stream: str, name: str, visit: Visitor) -> Response:
 def check(stream: str, visit: Visitor, request: Request) -> Response:
     """Check the log as an outsider would, in the background; the page of exports says how far it is."""
     visit.service.engine.streams.get(stream)
-    begin(request.app.state.jobs, "verify", visit.service.apart, stream)
+    begin(request.app.state.jobs, "verify", visit.service.subprocesses, stream)
     return RedirectResponse(f"/streams/{stream}/export", 303)
 
 

@@ -13,10 +13,9 @@ from markupsafe import Markup
 
 from likewise.service.log import Store
 from likewise.service.pages.charts import Plot
-from likewise.service.projections import pairs
-from likewise.service.projections import rounds as summaries
+from likewise.service.projections import pairs, summaries
 from likewise.service.projections.pairs import LINES, Spread
-from likewise.service.projections.rounds import Bin
+from likewise.service.projections.summaries import Bin
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import State
 from likewise.wording import plural
@@ -223,15 +222,15 @@ def ranked(rows: Sequence[Any], settings: Settings) -> Figure:
     title = "The newest rounds"
     if not rows:
         return _nothing("ranked", title)
-    chances = {row.round: json.loads(row.chances) for row in rows}
+    probabilities = {row.round: json.loads(row.probabilities) for row in rows}
     plot = Plot((rows[0].round - 1, rows[-1].round + 1), (0, 1), "round", "probability", title, width=1300.0)
     joined = [
-        ((row.round, chances[row.round][row.favoured]), (row.round, chances[row.round][row.disfavoured]))
+        ((row.round, probabilities[row.round][row.favoured]), (row.round, probabilities[row.round][row.disfavoured]))
         for row in rows
         if row.verdict == "reported"
     ]
     plot.segments(joined, "joint")
-    plot.dots(((t, p) for t, ps in chances.items() for p in ps), "dots")
+    plot.dots(((t, p) for t, ps in probabilities.items() for p in ps), "dots")
     plot.dots((end for pair in joined for end in pair), "dots-joined")
     newest = "the newest round" if len(rows) == 1 else f"the newest {len(rows)} rounds"
     caption = (

@@ -17,11 +17,10 @@ from likewise.service.jobs.runner import Job
 from likewise.service.pages.figures import figures
 from likewise.service.pages.rendering import render, router
 from likewise.service.pages.visits import Visit, Visitor
-from likewise.service.projections import history
-from likewise.service.projections import rounds as summaries
+from likewise.service.projections import history, summaries
 from likewise.service.projections.follower import Follower
 from likewise.service.stream.state import State
-from likewise.service.stream.status import label_counts, standing
+from likewise.service.stream.status import label_counts, status
 from likewise.wording import plural
 
 pages = router()
@@ -51,7 +50,7 @@ def overview(stream: str, visit: Visitor, request: Request) -> Response:
         events=engine.store.head(stream)[0],
         now=engine.clock(),
         here="overview",
-        found=standing(state),
+        found=status(state),
         settings=settings,
         violations=sum(one.violations for one in bins),
         recent=summaries.recent_violations(engine.store, stream, state.opened, settings.alpha),
@@ -77,7 +76,7 @@ def constant_error(state: State) -> float | None:
 
 def in_words(state: State, bins: Sequence[summaries.Bin]) -> list[str]:
     """What can be said of a stream at any moment, without reading its log again."""
-    found = standing(state)
+    found = status(state)
     totals, regret = state.totals, found["regret"]
     if not totals.learned:
         return [regret["sentence"]]
@@ -104,7 +103,7 @@ def certificate(stream: str, visit: Visitor, request: Request) -> Response:
     require(engine.streams.get(stream).current().opened > 0, "stream", "have opened a round", 0)
     head, job = engine.store.head(stream)[0], jobs.find(stream, "certificate")
     if job.seq != head and not _fresh(job):
-        job = begin(jobs, "certificate", visit.service.apart, stream)
+        job = begin(jobs, "certificate", visit.service.subprocesses, stream)
     return render("certificate.html", visit, stream=stream, here="overview", job=job, events=head)
 
 
@@ -117,7 +116,7 @@ def _past(visit: Visit, request: Request, stream: str) -> Job | None:
     """What happened before the service first looked is worked out once; how far that is."""
     job: Job = request.app.state.jobs.find(stream, "history")
     if job.result is None and not job.runs and history.first_look(visit.service.store, stream) > 1:
-        job = begin(request.app.state.jobs, "history", visit.service.apart, stream)
+        job = begin(request.app.state.jobs, "history", visit.service.subprocesses, stream)
     return job if job.runs else None
 
 

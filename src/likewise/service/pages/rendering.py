@@ -183,7 +183,7 @@ class PageRoute(APIRoute):
         return handle
 
 
-def nowhere(app: FastAPI) -> None:
+def install_not_found(app: FastAPI) -> None:
     """Answer browsers that ask for an address where nothing is with a page; everybody else as before."""
     before: Any = app.exception_handlers[StarletteException]
 

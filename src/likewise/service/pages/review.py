@@ -17,7 +17,7 @@ from likewise.service.canonical import dumps
 from likewise.service.log import Idempotency
 from likewise.service.log.tables import events
 from likewise.service.pages.rendering import render, router
-from likewise.service.pages.round_to_review import sight
+from likewise.service.pages.round_to_review import round_to_review
 from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.refusals import Conflict
 from likewise.service.stream.answers import VerdictRetracted, VerdictTaken
@@ -64,7 +64,9 @@ def claim(stream: str, visit: Visitor) -> Response:
     if found is None:
         return Response(status_code=204, headers=_waiting(visit, stream))
     settings = engine.streams.get(stream).latest.state.stream.settings
-    page = render("round_to_review.html", visit, stream=stream, sight=sight(found, settings), level=settings.level)
+    page = render(
+        "round_to_review.html", visit, stream=stream, round=round_to_review(found, settings), level=settings.level
+    )
     page.headers.update(_waiting(visit, stream))
     return page
 

@@ -42,7 +42,7 @@ class Hint(NamedTuple):
     why: str
 
 
-class Sight(NamedTuple):
+class RoundToReview(NamedTuple):
     """Everything on the page about one round."""
 
     t: int
@@ -70,7 +70,7 @@ def place(probability: float) -> str:
     return f"{4 + 92 * probability:.4g}%"
 
 
-def sight(claimed: Mapping[str, Any], settings: Settings) -> Sight:
+def round_to_review(claimed: Mapping[str, Any], settings: Settings) -> RoundToReview:
     """The page's view of a round that the engine handed to an auditor."""
     columns = visible(settings)
     ranked = sorted(claimed["people"], key=lambda one: (-one["probability"], one["id"]))
@@ -80,7 +80,7 @@ def sight(claimed: Mapping[str, Any], settings: Settings) -> Sight:
         for i, (one, lane) in enumerate(zip(ranked, lanes, strict=True))
     ]
     far = people[0].probability - people[-1].probability if people else 0.0
-    return Sight(
+    return RoundToReview(
         t=claimed["t"],
         opened_at=claimed["opened_at"],
         until=claimed["until"],
