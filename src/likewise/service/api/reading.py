@@ -28,7 +28,7 @@ KEYED: dict[str, Any] = {
             "name": "Idempotency-Key",
             "in": "header",
             "required": False,
-            "description": "A text of your choice. A request that is sent again with the same key is carried out only once.",
+            "description": "A text of your choice. A request sent again with the same key is carried out only once.",
             "schema": {"type": "string", "pattern": f"^{KEY.pattern}$"},
         }
     ]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request
@@ -16,8 +15,8 @@ from likewise.service.accounts.tokens import ADMIN, AUDITOR
 from likewise.service.api import bodies
 from likewise.service.api.problems import DOCUMENTED, problem
 from likewise.service.api.reading import KEYED, Call, StrictRoute
-from likewise.service.canonical import dumps
 from likewise.service.engine import Engine
+from likewise.service.log.export import export_text
 from likewise.service.stream import answers
 from likewise.service.stream.declared import plain_text
 
@@ -195,18 +194,16 @@ async def get_certificate(stream: Stream, call: Call, delta: Annotated[float, Qu
     tags=["reading"],
 )
 def get_export(
-    stream: Stream, call: Call,
-    people: Annotated[bool, Query(description="Include people's features, which are needed to run the learner again.")] = True,
-) -> StreamingResponse:  # fmt: skip
+    stream: Stream,
+    call: Call,
+    people: Annotated[
+        bool, Query(description="Include people's features; without them the learner can't be run again.")
+    ] = True,
+) -> StreamingResponse:
     """Download the whole log with signed checkpoints, for `likewise verify`."""
     lines = call.service.engine.export(stream, people=people)
     name = f'attachment; filename="{stream}.jsonl"'
-    return StreamingResponse(_written(lines), media_type="application/jsonl", headers={"Content-Disposition": name})
-
-
-def _written(lines: Iterator[dict[str, Any]]) -> Iterator[str]:
-    for line in lines:
-        yield dumps(line) + "\n"  # canonical: the checker compares bytes
+    return StreamingResponse(export_text(lines), media_type="application/jsonl", headers={"Content-Disposition": name})
 
 
 @router.get(PERSON, response_model=answers.PersonRecord, tags=["people"])

@@ -159,7 +159,7 @@ class Store:
         kind: str | None = None,
         asides: bool = False,
     ) -> list[Sealed]:
-        """Up to ``limit`` events after number ``after``, or all of one round or kind; with their asides if query."""
+        """Up to ``limit`` events after number ``after``, or all of one round or kind; with asides if asked."""
         log = tables.events.c
         query = _after(stream, after)
         # A round is read whole: without its last events a label that is known would be taken for a new one.

@@ -121,8 +121,8 @@ class Past:
 
     def write(self, connection: Connection) -> None:
         """Add everything to what is kept, unless another process did."""
-        first = connection.scalar(select(func.min(samples.c.learned)).where(samples.c.stream == self._stream))
-        if first != self._first or self._first <= 1:
+        first_sample = connection.scalar(select(func.min(samples.c.learned)).where(samples.c.stream == self._stream))
+        if first_sample != self._first or self._first <= 1:
             return
         pairs.add(connection, self._stream, self._counts)
         for table, rows in ((samples, self._samples), (gaps, self._lines)):

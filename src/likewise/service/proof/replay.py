@@ -89,7 +89,7 @@ class Verification:
 
 
 def sentences(verification: Verification) -> list[str]:
-    """What was verification, in words; the last sentence is the verdict."""
+    """What was found, in words; the last sentence is the verdict."""
     plain, replay = verification.findings, verification.replay
     lines = [str(plain), *plain.notes]
     if replay is None:
@@ -107,15 +107,13 @@ def sentences(verification: Verification) -> list[str]:
 
 
 def _verdict(verification: Verification) -> str:
-    """What is wrong, or that nothing was verification, and of how much nothing could be verification."""
+    """What is wrong, or that nothing was found; and how many rounds could not be replayed."""
     if verification.first is not None:
         return f"The first event that differs: {verification.first[1]}"
     lost = len(verification.replay.lost) if verification.replay is not None else 0
     if verification.replay is None or not lost:
-        return "Nothing wrong was verification."
-    return (
-        f"Nothing wrong was verification; {lost} of {verification.replay.rounds + lost} rounds could not be replayed."
-    )
+        return "Nothing wrong was found."
+    return f"Nothing wrong was found; {lost} of {verification.replay.rounds + lost} rounds could not be replayed."
 
 
 def ranges(numbers: Iterable[int]) -> str:

@@ -432,7 +432,7 @@ def verify_signature(key: bytes, signature: bytes, message: bytes) -> bool:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print what was findings; 0 if that is nothing wrong, 1 otherwise."""
+    """Print what was found; 0 if that is nothing wrong, 1 otherwise."""
     parser = argparse.ArgumentParser(description="Check the log of a Likewise stream.")
     parser.add_argument("export", help="the export, one JSON object per line")
     parser.add_argument("--key", help="the service's public key, 64 hexadecimal digits")
@@ -446,7 +446,7 @@ def main(arguments: list[str] | None = None) -> int:
     write = sys.stdout.write
     for sentence in [str(findings), *findings.notes, *(sentence for _, sentence in sorted(findings.problems))]:
         write(sentence + "\n")
-    write("Something is wrong.\n" if findings.problems else "Nothing wrong was findings.\n")
+    write("Something is wrong.\n" if findings.problems else "Nothing wrong was found.\n")
     return 1 if findings.problems else 0
 
 
