@@ -111,7 +111,7 @@ def test_stopping_ends_what_runs(store, monkeypatch):
     made.begin("loans", "verify", 3, endless)
     assert begun.wait(300)
     made.stop()
-    assert made.find("loans", "verify").failed == "The service was stopped before this was done; ask again."
+    assert made.find("loans", "verify").failed == "The service was stopped before this was done; try again."
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])

@@ -74,7 +74,7 @@ def test_a_failure_in_the_middle_of_an_answer_ends_it_and_names_nobody(service, 
 
 def test_the_clock_names_nobody_either(service, monkeypatch, caplog):
     monkeypatch.setattr(Engine, "tick", stumble)
-    until(lambda: "Looking at what is due failed" in caplog.text)
+    until(lambda: "Checking for what is due failed" in caplog.text)
     monkeypatch.undo()
     assert SECRET not in caplog.text
 

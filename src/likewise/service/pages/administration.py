@@ -203,7 +203,7 @@ def link(visit: Visitor, request: Request) -> Response:
 
 @pages.post("/users/revoke")
 def revoke(visit: Visitor) -> Response:
-    """Revoke a token; its sessions end. For their own, a visitor must confirm; for the last administrator's, it is refused."""
+    """Revoke a token; its sessions end. Your own needs a second step; the last administrator's is refused."""
     tokens, token = visit.service.tokens, str(visit.sent.get("token", ""))
     own = any(row["token"] == token and row["name"] == visit.identity.name for row in tokens.list())
     if own and visit.sent.get("sure") != "yes":
@@ -213,7 +213,8 @@ def revoke(visit: Visitor) -> Response:
         ]
         return render(
             "confirm.html", visit, stream=_stream(visit), tab="users", title="Revoke your own token?",
-            sentences=sentences, action="/users/revoke", fields={"token": token, "stream": _stream(visit) or ""}, button="Revoke it",
+            sentences=sentences, action="/users/revoke",
+            fields={"token": token, "stream": _stream(visit) or ""}, button="Revoke it",
             back=_back(visit),
         )  # fmt: skip
     try:

@@ -105,8 +105,8 @@ def erase(stream: str, visit: Visitor) -> Response:
     sentences = [
         f"This deletes the id and the features of {id} in {plural(len(rounds), 'round')}, and every remark about "
         f"{'that round' if len(rounds) == 1 else 'those rounds'}. It can't be undone.",
-        "What was learned stays learned, and the log can still be verified. But the rounds from this person's first one "
-        "up to now can no longer be replayed.",
+        "What was learned stays learned, and the log can still be verified. But the rounds from this person's first "
+        "one up to now can no longer be replayed.",
         "Older backups and exports still hold this person.",
     ]
     return render(

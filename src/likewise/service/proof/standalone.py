@@ -337,7 +337,8 @@ class Checker:
         """Up to where the log can't have been rewritten by somebody who has the service's key."""
         if kept is None:
             self.findings.notes.append(
-                "No checkpoint kept elsewhere was given: whoever has the service's key could have rewritten the whole log."
+                "No checkpoint kept elsewhere was given: "
+                "whoever has the service's key could have rewritten the whole log."
             )
         elif not kept:
             self._wrong(0, f"None of the checkpoints kept elsewhere belongs to the stream {self.findings.stream!r}.")

@@ -77,8 +77,8 @@ def _in_words(state: State, proved: float | None) -> str:
         return f"Every round was learned before the next was opened. Rounds still outstanding: {state.outstanding}."
     return (
         f"Rounds were learned up to {totals.delay_max} rounds late. Rounds still outstanding: {state.outstanding}. The "
-        "bound promised before the first round assumes that each policy knows all rounds before it, so it does not hold "
-        "here. Look at the observed regret instead"
+        "bound promised before the first round assumes that each policy knows all rounds before it, so it does not "
+        "hold here. Look at the observed regret instead"
         + (", and at the limit proved from it." if proved is not None else ".")
     )
 
