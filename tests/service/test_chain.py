@@ -143,7 +143,7 @@ def test_the_stand_alone_file_says_of_what_is_no_export_that_it_is_none(tmp_path
     assert "announces" not in said
     with pytest.raises(SystemExit, match="2"):
         main([str(tmp_path / "none")])
-    assert f"There is no file {tmp_path / 'none'} here." in capsys.readouterr().err
+    assert f"There is no file {tmp_path / 'none'}." in capsys.readouterr().err
 
 
 def test_checkpoints_are_added_to_their_file_and_read_again(tmp_path):

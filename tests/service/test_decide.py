@@ -173,7 +173,7 @@ class TestAudits:
         fold = Fold()
         t, _ = fold.open(APART)
         fold.audit(t)
-        with pytest.raises(Conflict, match="cleared by ann; one verdict per round"):
+        with pytest.raises(Conflict, match="already has a verdict: cleared by ann"):
             fold.audit(t, by="bob")
 
     def test_a_round_that_nobody_looked_at_is_not_a_round_without_violation(self):
