@@ -202,7 +202,7 @@ def test_printed_figures_can_be_read_and_have_a_date(past, paper):
             return Math.hypot(a, b) * parseFloat(getComputedStyle(text).fontSize); })"""
     )
     assert min(sizes) > 8
-    assert paper.get_by_text("As the log stands on").is_visible()
+    assert paper.get_by_text("As of ").is_visible()
 
 
 def test_a_printed_certificate_begins_on_the_page_of_its_heading(past, paper):
@@ -217,7 +217,7 @@ def test_printed_settings_show_their_values_and_a_printed_record_whom_to_ask(pas
     assert paper.get_by_label("Time to take a verdict back").is_visible()
     assert not paper.get_by_role("button", name="Change").is_visible()
     paper.goto(pages(past)["person"])
-    ask = paper.get_by_text("For another look at a decision, ask:")
+    ask = paper.get_by_text("To have a decision looked at again, ask:")
     assert ask.is_visible()
     paper.emulate_media(media="screen")
     assert not ask.is_visible()
@@ -252,7 +252,7 @@ def test_logging_out_everywhere_ends_the_other_browser_too(past):
 def test_a_page_that_waits_for_work_tells_how_far_it_is_and_shows_it_when_it_is_done(office, keep, monkeypatch):
     go_on, whole = threading.Event(), work.KINDS["certificate"]
     monkeypatch.setattr(jobs, "AT_ONCE", 0.0)
-    monkeypatch.setattr(jobs, "TOLD_EVERY", 0.0)
+    monkeypatch.setattr(jobs, "NOTE_EVERY", 0.0)
 
     def slowly(engine, stream, progress):
         progress(0.4)

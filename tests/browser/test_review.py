@@ -44,7 +44,7 @@ def test_many_rounds_by_keyboard_alone(office, keep, count):
     chances = {p["id"]: p["probability"] for p in whole["people"]}
     assert whole["audit"]["reason"] == "same qualifications"
     assert whole["audit"]["pair"] == [max(chances, key=chances.get), min(chances, key=chances.get)]
-    page.locator("#round").get_by_text("Nothing waits for a review").wait_for()
+    page.locator("#round").get_by_text("No round is waiting for review").wait_for()
     keep(page, "nothing-waits")
 
 
@@ -471,7 +471,7 @@ def test_new_rounds_appear_by_themselves(office):
     office.stream()
     page = office.page()
     page.goto(f"{office.url}/streams/loans/review")
-    page.get_by_text("Nothing waits for a review").wait_for()
+    page.get_by_text("No round is waiting for review").wait_for()
     t = office.open(1)[0]
     page.wait_for_selector("article.round")
     assert current(page) == t

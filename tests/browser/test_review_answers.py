@@ -104,7 +104,7 @@ def test_the_last_verdict_can_be_taken_back_with_a_button_as_long_as_the_grace_t
     page = office.review(**options)
     page.locator("#skip").click()
     recorded(page)
-    page.get_by_text("Nothing waits for a review").wait_for()
+    page.get_by_text("No round is waiting for review").wait_for()
     assert in_sight(page, "#undo")
     assert not page.locator("#none").is_visible()
     page.locator("#undo").click()
@@ -225,8 +225,7 @@ def test_a_possible_violation_has_its_report_as_the_primary_button_and_a_caption
     page = office.review()
     assert page.locator("#verdict button.primary").get_attribute("id") == "report"
     assert page.inner_text("figcaption") == (
-        "Probability of a yes. Select somebody: whoever is within 0.1 of them is shaded, "
-        "and can't make a pair with them."
+        "Probability of a yes. Select somebody: people within 0.1 of them are shaded, and can't be reported with them."
     )
 
 

@@ -70,7 +70,7 @@ def test_every_answer_to_a_reader_is_what_is_declared(engine):
     rng = np.random.default_rng(1)
     features = (Feature(name="score"), Feature(name="age"))
     engine.create(loans(features=features), "root")
-    assert fits(engine.stream("loans"), answers.StreamStanding)
+    assert fits(engine.stream("loans"), answers.StreamStatus)
     for t in range(1, 6):
         opened = open_round(engine, rng)
         people = [person["id"] for person in opened["decisions"]]
@@ -84,7 +84,7 @@ def test_every_answer_to_a_reader_is_what_is_declared(engine):
     for t in range(1, 7):
         assert fits(engine.round("loans", t), answers.RoundRecord)
     assert fits(engine.person("loans", "0"), answers.PersonRecord)
-    assert fits(engine.stream("loans"), answers.StreamStanding)
+    assert fits(engine.stream("loans"), answers.StreamStatus)
     for event in engine.events("loans"):
         assert fits(event, answers.LoggedEvent)
     whole = engine.certificate("loans")
@@ -93,4 +93,4 @@ def test_every_answer_to_a_reader_is_what_is_declared(engine):
 
 
 def test_what_auditors_see_of_a_stream_is_a_part_of_what_others_see():
-    assert set(get_type_hints(answers.StreamSummary)) < set(get_type_hints(answers.StreamStanding))
+    assert set(get_type_hints(answers.StreamSummary)) < set(get_type_hints(answers.StreamStatus))

@@ -108,7 +108,7 @@ def test_no_round_is_in_front_of_two_auditors(service):
     service.decider.post(ROUNDS, json={"people": people(1)})
     assert service.auditor.post(f"{LOANS}/audits/claim").json()["t"] == 1
     assert other.post(f"{LOANS}/audits/claim").status_code == 204
-    assert "another auditor" in other.post(f"{ROUNDS}/1/audit/renew").json()["detail"]
+    assert "Somebody else is auditing" in other.post(f"{ROUNDS}/1/audit/renew").json()["detail"]
     assert service.auditor.post(f"{ROUNDS}/1/audit/renew").status_code == 200
     assert service.auditor.post(f"{ROUNDS}/1/audit/release").status_code == 204
     assert other.post(f"{LOANS}/audits/claim").json()["t"] == 1

@@ -69,7 +69,7 @@ def test_neither_a_file_nor_a_stream_is_ever_overwritten(serve, tmp_path):
     service = begun(serve(tmp_path / "log.db"))
     here = service.service.configuration
     backup(here, tmp_path / "backup")
-    with pytest.raises(InvalidParameter, match="isn't there yet"):
+    with pytest.raises(InvalidParameter, match="does not exist yet"):
         backup(here, tmp_path / "backup")
     with pytest.raises(InvalidParameter, match="without streams"):
         restore(here, tmp_path / "backup")

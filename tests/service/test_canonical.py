@@ -125,7 +125,7 @@ def test_what_has_no_spelling_is_refused(spell, value):
 
 
 def test_a_whole_number_without_an_exact_double_is_refused_in_one_sentence():
-    with pytest.raises(InvalidParameter, match=r"^`value` must hold no whole number beyond .*9007199254740993"):
+    with pytest.raises(InvalidParameter, match=r"^`value` must hold whole numbers beyond .*9007199254740993"):
         dumps({"seed": 2**53 + 1})
 
 

@@ -139,11 +139,11 @@ def test_the_stand_alone_file_says_of_what_is_no_export_that_it_is_none(tmp_path
     (tmp_path / "other").write_bytes(content)
     assert main([str(tmp_path / "other")]) == 1
     said = capsys.readouterr().out
-    assert "There is no header: this is no export" in said
-    assert "should hold" not in said
+    assert "There is no header: this is not an export" in said
+    assert "announces" not in said
     with pytest.raises(SystemExit, match="2"):
         main([str(tmp_path / "none")])
-    assert f"There is no file {tmp_path / 'none'} here." in capsys.readouterr().err
+    assert f"There is no file {tmp_path / 'none'}." in capsys.readouterr().err
 
 
 def test_checkpoints_are_added_to_their_file_and_read_again(tmp_path):
@@ -162,7 +162,7 @@ def test_an_export_of_another_format_is_refused_in_one_sentence_that_names_it(tm
     event = b'{"at":"1970","data":{"gap":1.0},"hash":"x","kind":"audited","line":"event","prev":"0","seq":1}\n'
     (tmp_path / "old.jsonl").write_bytes(header + event)
     sentence = (
-        "The export has format 1, and only format 2 can be read: check it with the release of Likewise that wrote it."
+        "The export has format 1, but only format 2 can be read. Check it with the release of Likewise that wrote it."
     )
     assert main([str(tmp_path / "old.jsonl")]) == 1
     lines = capsys.readouterr().out.splitlines()

@@ -18,7 +18,7 @@ from likewise.service.stream.commands import Audit, ChangeWaits, CorrectAudit, E
 from likewise.service.stream.events import Aside, Learned, RoundOpened
 from likewise.service.stream.settings import Waits
 from likewise.service.stream.state import State
-from likewise.service.stream.status import observed_regret, regret, standing
+from likewise.service.stream.status import observed_regret, regret, status
 
 APART = np.array([[0.05, 0.5], [0.95, 0.5], [0.5, 0.05]])
 """Three people whom a stream that has learned treats differently."""
@@ -60,7 +60,7 @@ class TestLife:
         fold = Fold()
         t, _ = fold.open(APART)
         fold.label(t, [1, np.nan, np.nan])
-        with pytest.raises(Conflict, match="known to be 1 and can't become 0"):
+        with pytest.raises(Conflict, match="already 1 and can't be changed to 0"):
             fold.label(t, [0, np.nan, np.nan])
 
     @pytest.mark.parametrize("label", [2, -1, 0.5, True, None, "1"])
@@ -103,7 +103,7 @@ class TestLife:
             with pytest.raises(InvalidParameter, match="`people` must be 1 to 4, got"):
                 fold.open(X)
         asides = [Aside(ref, "person", 1, "00", {"id": "same", "features": {}}) for ref in ("a", "b")]
-        with pytest.raises(InvalidParameter, match="nobody more than once"):
+        with pytest.raises(InvalidParameter, match="each person only once"):
             fold.do(commands.RequestDecisions(asides, np.zeros(2), "d"))
 
     def test_a_stopped_stream_decides_nothing_but_still_hears_labels_and_audits(self):
@@ -173,7 +173,7 @@ class TestAudits:
         fold = Fold()
         t, _ = fold.open(APART)
         fold.audit(t)
-        with pytest.raises(Conflict, match="cleared by ann; one verdict per round"):
+        with pytest.raises(Conflict, match="already has a verdict: cleared by ann"):
             fold.audit(t, by="bob")
 
     def test_a_round_that_nobody_looked_at_is_not_a_round_without_violation(self):
@@ -360,7 +360,7 @@ class TestOverlap:
         assert [event.outstanding for event in opened] == [0, 1, 2]
         assert [event.delay for event in learned] == [0, 1, 2]
         assert [event.outstanding for event in learned] == [2, 1, 0]
-        assert standing(fold.state)["delay"] == {"largest": 2, "mean": 1.0}
+        assert status(fold.state)["delay"] == {"largest": 2, "mean": 1.0}
 
     @pytest.mark.parametrize("learner", [{}, {"learner": "hedge", "penalty": 5.0}])
     @pytest.mark.parametrize("kind", ["thresholds", "cells"])
@@ -391,11 +391,11 @@ class TestOverlap:
 
     def test_delay_voids_what_is_promised_and_the_observed_regret_stands_in_its_place(self):
         early, late = self.play(loans(), ()), self.play(loans(), (1, 2, 3))
-        assert regret(early.state)["sentence"] == "No round was learned yet."
+        assert regret(early.state)["sentence"] == "No round has been learned yet."
         found = regret(late.state)
         assert found["promised"] is None
         assert "up to 2 rounds late" in found["sentence"]
-        assert "observed regret stands in its place" in found["sentence"]
+        assert "Look at the observed regret instead" in found["sentence"]
         on_time = regret(learned_stream().state)
         assert on_time["promised"]["lagrangian_regret"] >= on_time["proved"] >= on_time["observed"]
         hedge = self.play(loans(learner="hedge", penalty=5.0), (1, 2, 3))

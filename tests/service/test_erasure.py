@@ -208,7 +208,7 @@ def scrubbed(engine):
 
     def done():
         engine.tick()
-        return not engine.forgetting.unscrubbed
+        return not engine.erasure_cleanup.unscrubbed
 
     until(done)
 
@@ -253,7 +253,7 @@ def test_nobody_is_scrubbed_away_under_a_reader_and_writers_do_not_wait_for_it(z
         engine.erase("loans", "zebulon1-1", "root")
         for _ in range(3):
             engine.tick()
-            assert engine.forgetting.unscrubbed
+            assert engine.erasure_cleanup.unscrubbed
             engine.decide("loans", people(X), "decider")
         assert connection.scalar(text("SELECT count(*) FROM asides WHERE person = 'zebulon1-1'")) == 10
     reading.dispose()

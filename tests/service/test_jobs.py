@@ -1,4 +1,4 @@
-"""Work in the background: one of a kind at a time, progress that is told, and an end that is clean."""
+"""Work in the background: one of a kind at a time, progress that is noted, and an end that is clean."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from serving import people, running
 from visitors import Browser
 
 from likewise.errors import InvalidParameter
-from likewise.service.jobs import process as apart
+from likewise.service.jobs import process
 from likewise.service.jobs import runner as jobs
 from likewise.service.jobs.runner import Jobs
 from likewise.service.stream.settings import Settings
@@ -51,7 +51,7 @@ def test_a_job_that_is_quick_is_done_when_it_was_begun(made):
 
 def test_a_long_one_tells_how_far_it_is_and_another_of_its_kind_has_to_wait(made, store, monkeypatch):
     monkeypatch.setattr(jobs, "AT_ONCE", 0.0)
-    monkeypatch.setattr(jobs, "TOLD_EVERY", 0.0)
+    monkeypatch.setattr(jobs, "NOTE_EVERY", 0.0)
     go_on = threading.Event()
 
     def slowly(progress):
@@ -111,14 +111,14 @@ def test_stopping_ends_what_runs(store, monkeypatch):
     made.begin("loans", "verify", 3, endless)
     assert begun.wait(300)
     made.stop()
-    assert made.find("loans", "verify").failed == "The service was stopped before this was done; ask again."
+    assert made.find("loans", "verify").failed == "The service was stopped before this was done; try again."
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_a_long_log_is_worked_on_in_another_process_and_pages_say_how_far_it_is(
     kind, new_database, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(apart, "SHORT", 0)
+    monkeypatch.setattr(process, "SHORT", 0)
     beside = {"key": tmp_path / "service.key", "checkpoints": tmp_path / "service.checkpoints"}
     with running(database=new_database(kind), **beside) as service:
         service.engine.create(Settings.from_dict(LOANS), "root")
@@ -142,10 +142,10 @@ def test_a_long_log_is_worked_on_in_another_process_and_pages_say_how_far_it_is(
 
 
 def test_a_service_that_is_stopped_ends_the_process_that_works_for_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(apart, "SHORT", 0)
+    monkeypatch.setattr(process, "SHORT", 0)
     children = []
-    popen = apart.subprocess.Popen
-    monkeypatch.setattr(apart.subprocess, "Popen", lambda *a, **k: children.append(popen(*a, **k)) or children[-1])
+    popen = process.subprocess.Popen
+    monkeypatch.setattr(process.subprocess, "Popen", lambda *a, **k: children.append(popen(*a, **k)) or children[-1])
     with running(database=str(tmp_path / "log.db")) as service:
         service.engine.create(Settings.from_dict(LOANS), "root")
         service.engine.decide("loans", people(1), "decider")
@@ -164,7 +164,7 @@ def test_the_certificate_over_http_is_the_same_from_another_process_and_so_is_a_
         service.engine.decide("loans", people(1), "decider")
         service.engine.label("loans", 1, {p["id"]: 1 for p in people(1)}, "decider")
         here = service.viewer.get(asked)
-        monkeypatch.setattr(apart, "SHORT", 0)
+        monkeypatch.setattr(process, "SHORT", 0)
         elsewhere = service.viewer.get(asked)
         assert (here.status_code, elsewhere.status_code) == (200, 200)
         assert elsewhere.json() == here.json()

@@ -18,7 +18,7 @@ from likewise.service.accounts.access import ACCESS, PUBLIC_PAGES
 from likewise.service.accounts.rates import Rates
 from likewise.service.accounts.sessions import SESSION
 from likewise.service.pages.rendering import POLICY
-from likewise.service.pages.round_to_review import sight
+from likewise.service.pages.round_to_review import round_to_review
 from likewise.service.refusals import Conflict
 from likewise.service.stream.settings import Settings, Waits
 
@@ -277,7 +277,7 @@ def test_a_verdict_is_numbered_by_its_event_and_sent_twice_counts_once(service, 
     assert [e["kind"] for e in service.engine.events("loans")].count("audited") == 1
     refused = auditor.ask("/streams/loans/review/verdict", "l" * 16, **body)
     assert refused.status_code == 409
-    assert "one verdict per round" in refused.json()["detail"]
+    assert "already has a verdict" in refused.json()["detail"]
     assert '<strong id="today">1</strong>' in auditor.get("/streams/loans/review").text
 
 
@@ -316,7 +316,7 @@ def test_hints_are_reportable_pairs_and_the_most_alike_come_first():
     chances = {"a": 0.9, "b": 0.85, "c": 0.5, "d": 0.1}
     towns = {"a": "North", "b": "South", "c": "North", "d": "South"}
     people = [{"id": i, "features": {"score": 0.5, "town": towns[i]}, "probability": p} for i, p in chances.items()]
-    found = sight({"t": 1, "opened_at": "", "until": "", "level": 0.1, "people": people}, settings)
+    found = round_to_review({"t": 1, "opened_at": "", "until": "", "level": 0.1, "people": people}, settings)
     assert [person.id for person in found.people] == ["a", "b", "c", "d"]
     pairs = [(hint.first, hint.second, hint.why) for hint in found.hints]
     assert pairs[:2] == [(2, 4, "alike"), (1, 3, "alike")]  # same town, wider gap first
@@ -327,7 +327,7 @@ def test_hints_are_reportable_pairs_and_the_most_alike_come_first():
 def test_a_round_without_a_possible_pair_says_so(service, enter):
     service.engine.decide("loans", [somebody(1, 0), somebody(1, 0, hidden=3.0) | {"id": "twin"}], "decider")
     text = enter("auditor").ask("/streams/loans/review/claim", beside=[]).text
-    assert "no pair here can be a violation" in text
+    assert "no pair can be a violation" in text
     assert 'class="hints"' not in text
 
 
@@ -467,7 +467,7 @@ def test_a_person_s_record_says_what_the_policy_used_how_it_was_drawn_and_how_it
     assert re.findall("<dt>([^<]*)</dt>", kept) == ["town", "group", "hidden"]
     whole = service.engine.round("loans", 1)
     p = whole["people"][0]["probability"]
-    assert f"with {p:.2f}, about {100 * p:.0f} of 100 such people get a yes" in text
+    assert f"at a probability of {p:.2f}, about {100 * p:.0f} of 100 such people get a yes" in text
     assert "<dd>no (0)</dd>" in text
     assert kept.count(whole["policy"]) == text.count(whole["policy"]) == 1  # at the end
 
@@ -486,7 +486,7 @@ def test_a_person_is_erased_in_two_steps_and_only_by_an_administrator(service, e
     assert 'name="sure"' in asked
     assert service.service.store.head("loans") == before
     assert enter("decider").post("/streams/loans/people/erase", id="1-0", sure="yes").status_code == 403
-    assert "1-0 is erased, from 1 round." in admin.post("/streams/loans/people/erase", id="1-0", sure="yes").text
+    assert "1-0 was erased from 1 round." in admin.post("/streams/loans/people/erase", id="1-0", sure="yes").text
     assert [one["id"] for one in service.engine.round("loans", 1)["people"]] == [None, "1-1", "1-2", "1-3"]
     erased = [one for one in service.engine.events("loans") if one["kind"] == "person_erased"]
     assert [one["data"]["by"] for one in erased] == ["the admin"]
@@ -531,7 +531,7 @@ def test_a_round_s_page_says_whether_the_report_helped(service, enter):
     features = {p["id"]: p["features"] for p in engine.round("loans", t)["people"]}
     rows = state.stream.encode([features[first], features[last]])
     now = state.stream.probabilities(state.policy, rows)
-    assert f"{abs(now[0] - now[1]):.2f} apart under the policy of now" in text
+    assert f"Their gap under the current policy is {abs(now[0] - now[1]):.2f}" in text
 
 
 @on_both
@@ -594,14 +594,14 @@ def test_waits_are_changed_and_bad_ones_are_refused_in_a_sentence(service, enter
 def test_the_settings_say_whether_something_was_changed_and_their_labels_are_words(service, enter):
     admin = enter("admin")
     fields = {"audit": "60", "label": "", "grace": "5", "audit_end": "discard", "label_end": "learn"}
-    said = "Changed; recorded in the log."
+    said = "Saved, and recorded in the log."
     page = html.unescape(admin.get("/streams/loans/settings").text)
     assert said not in page
     for label in ("Wait for a review (seconds)", "Wait for labels (seconds)", "If labels are missing"):
         assert f">{label}</label>" in page
     assert said in admin.get(admin.post("/streams/loans/settings", **fields).headers["location"]).text
     again = admin.get(admin.post("/streams/loans/settings", **fields).headers["location"]).text
-    assert "Nothing was changed" in again
+    assert "Nothing changed" in again
     assert said not in again
     assert [one["kind"] for one in service.engine.events("loans")].count("settings_changed") == 1
 
@@ -614,7 +614,7 @@ def test_users_are_added_linked_and_revoked(service, enter):
     assert token not in admin.get("/users").text
     start = next(one["token"] for one in service.service.tokens.list() if one["name"] == "cleo")
     page = admin.post("/users/link", token=start).text
-    assert "A link that lets cleo in once" in page
+    assert "A link that logs cleo in, once" in page
     code = re.search(r"/login/([\w-]+)", page)[1]
     assert service.app.state.service.sessions.known(code) == "cleo"
     assert "cleo is logged out everywhere." in admin.post("/users/logout", name="cleo").text
@@ -662,7 +662,7 @@ def test_the_last_administrator_can_t_be_revoked(service, enter):
     tokens.add("gone", "admin", days=1e-9)  # has expired: no administrator any more
     refused = admin.post("/users/revoke", token=start, sure="yes")
     assert refused.status_code == 422
-    assert "This is the last administrator; add another first." in refused.text
+    assert "This is the last administrator. Add another one first." in refused.text
     for who in (start, "the admin"):
         with pytest.raises(Conflict, match="last administrator"):
             tokens.revoke(who)

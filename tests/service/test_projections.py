@@ -19,11 +19,10 @@ from likewise.service.engine import Engine
 from likewise.service.jobs import runner as jobs
 from likewise.service.log import tables
 from likewise.service.pages import figures, overview
-from likewise.service.projections import history, pairs
-from likewise.service.projections import rounds as summaries
+from likewise.service.projections import history, pairs, summaries
 from likewise.service.projections.follower import Follower
 from likewise.service.run import demo
-from likewise.service.stream import status as standing
+from likewise.service.stream import status
 from likewise.service.stream.settings import Settings
 
 ON_SCORES = {
@@ -60,7 +59,7 @@ class Play:
                 self._close(t, asked, chances)
                 self.policies[self.state.totals.learned] = self.state.policy
                 self.follower.follow("loans")
-                self.limits.append((self.state.totals, standing.violations_limit(self.state)))
+                self.limits.append((self.state.totals, status.violations_limit(self.state)))
         return self
 
     def _open(self):
@@ -194,7 +193,7 @@ def test_violations_stay_under_the_limit_that_follows_from_the_regret(start, tmp
         assert totals.reported <= limit + 1e-9
     constant = _best_constant(play)
     state = play.state
-    said = standing.regret(state)
+    said = status.regret(state)
     regret = said["observed"] if said["proved"] is None else said["proved"]
     weight = 0.1 * state.totals.penalties / state.totals.reported
     assert play.limits[-1][1] == pytest.approx((regret + constant - state.totals.errors) / weight)
@@ -235,7 +234,7 @@ def test_with_delay_the_promise_is_void_and_the_observed_regret_stands_in_its_pl
     assert heights(drawn["regret"].svg, "limit")[-1] < heights(drawn["regret"].svg, "main")[-1]
     said = " ".join(overview.in_words(play.state, play.bins()))
     for text in (said, " ".join(letter.split())):
-        assert "doesn't hold here. The observed regret stands in its place" in text
+        assert "does not hold here. Look at the observed regret instead" in text
 
 
 def test_with_delay_and_a_learner_whose_limits_all_fall_only_the_observed_regret_is_drawn(engine):
@@ -451,14 +450,15 @@ def test_the_overview_tells_counts_and_draws_seven_pictures_with_captions(past):
     assert text.count("<figcaption>") == 7
     assert "There is nothing to draw yet" not in text
     state = past.engine.streams.get(past.stream).current()
-    assert f"a reviewer looked at {state.totals.reported + state.totals.cleared:,}" in text
+    assert f"A reviewer looked at {state.totals.reported + state.totals.cleared:,}" in text
 
 
 def many(store, rounds, people=8):
     """A summary of very many rounds, as the log of a large stream would leave it."""
-    chances = json.dumps([round(i / people, 6) for i in range(people)])
+    probabilities = json.dumps([round(i / people, 6) for i in range(people)])
     plain = {
-        "stream": "big", "opened_at": 0.0, "people": people, "chances": chances, "labels": json.dumps([1] * people),
+        "stream": "big", "opened_at": 0.0, "people": people,
+        "probabilities": probabilities, "labels": json.dumps([1] * people),
         "status": "learned", "labelled": people, "error": 2.0, "delay": 3, "waited": 60.0, "favoured": people - 1,
         "disfavoured": 0,
     }  # fmt: skip

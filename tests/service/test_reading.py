@@ -13,15 +13,15 @@ from likewise.service.run import app  # noqa: F401  (the routes and the service 
 from likewise.service.api.reading import strict_json  # isort: skip
 
 REFUSED = {
-    b'{"a": 1, "a": 2}': "the name 'a' is there twice",
-    b'[{"b": {"a": 1, "\\u0061": 2}}]': "the name 'a' is there twice",
+    b'{"a": 1, "a": 2}': "the name 'a' appears twice",
+    b'[{"b": {"a": 1, "\\u0061": 2}}]': "the name 'a' appears twice",
     b"NaN": "NaN is not a number in JSON",
     b"[-Infinity]": "-Infinity is not a number in JSON",
     b'{"a": 1e999}': "1e999 is too large a number",
     b"-1" + b"0" * 400 + b".5": "is too large a number",
     b"1" * 401: "a number has 401 digits",
-    b'"\\ud800"': "half a surrogate pair",
-    b'{"\\udc00x": 1}': "half a surrogate pair",
+    b'"\\ud800"': "half of a surrogate pair",
+    b'{"\\udc00x": 1}': "half of a surrogate pair",
     b"{} x": "Extra data",
     b"[1,]": "Expecting value",
     b"01": "Extra data",

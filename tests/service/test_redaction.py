@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 from likewise.service.engine import Engine
 from likewise.service.log import Store
 from likewise.service.log.export import export
-from likewise.service.redaction import told
+from likewise.service.redaction import redacted
 from likewise.service.refusals import Unavailable
 
 LOANS = "/v1/streams/loans"
@@ -74,7 +74,7 @@ def test_a_failure_in_the_middle_of_an_answer_ends_it_and_names_nobody(service, 
 
 def test_the_clock_names_nobody_either(service, monkeypatch, caplog):
     monkeypatch.setattr(Engine, "tick", stumble)
-    until(lambda: "Looking at what is due failed" in caplog.text)
+    until(lambda: "Checking for what is due failed" in caplog.text)
     monkeypatch.undo()
     assert SECRET not in caplog.text
 
@@ -86,7 +86,7 @@ def test_no_error_of_a_database_quotes_what_was_written(database):
         wrong = text("INSERT INTO asides (ref, content) VALUES (:ref, :content)")
         with pytest.raises(IntegrityError) as refused:
             store.write(lambda connection: connection.execute(wrong, row) and None)
-        assert SECRET not in told(refused.value)
+        assert SECRET not in redacted(refused.value)
         with pytest.raises(DBAPIError) as missing, store.read() as connection:
             connection.execute(text("SELECT :content FROM nowhere"), row)
         assert SECRET not in str(missing.value)

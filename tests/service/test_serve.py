@@ -143,7 +143,7 @@ def test_a_database_in_no_folder_is_one_sentence(refused, demo):
 def test_a_server_that_is_away_is_one_sentence_without_the_password(refused, words):
     where = f"127.0.0.1:{free_port()}/none"
     said = refused(*words, "--database", f"postgresql://me:hush@{where}?password=hush")
-    assert said == f"No PostgreSQL answers at postgresql://me:***@{where}; start it or correct --database."
+    assert said == f"PostgreSQL does not answer at postgresql://me:***@{where}; start it, or correct --database."
     said = refused(*words, "--database", "postgresql://me:hush@localhost:port/none")
     assert "an address like postgresql://localhost/loans" in said
     assert "hush" not in said
@@ -357,7 +357,7 @@ def test_the_command_comes_before_the_environment_before_the_file(tmp_path, monk
 @pytest.mark.parametrize("value", ["inf", "nan", "1e300", "0"])
 def test_a_number_that_no_clock_can_work_with_is_refused_by_name(tmp_path, name, value):
     (tmp_path / "likewise.toml").write_text(f"{name} = {value}\n")
-    with pytest.raises(InvalidParameter, match=f"`{name}` is not right"):
+    with pytest.raises(InvalidParameter, match=f"`{name}` is not valid"):
         configured(tmp_path / "likewise.toml")
 
 

@@ -63,7 +63,7 @@ class TestHonest:
         assert found.first is None
         assert found.replay is None
         assert any("without people" in note for note in found.findings.notes)
-        assert any("give the one that you know" in note for note in found.findings.notes)
+        assert any("give the key that you know" in note for note in found.findings.notes)
 
 
 class TestTampering:
@@ -107,7 +107,7 @@ class TestTampering:
             found = check(lines[:i] + lines[i + 1 :], replay=False)
             assert found.first == (
                 lines[i]["seq"],
-                f"Event {lines[i]['seq']} is missing: event {lines[i]['seq'] + 1} stands in its place.",
+                f"Event {lines[i]['seq']} is missing: event {lines[i]['seq'] + 1} is in its place.",
             )
 
     def test_two_events_that_were_swapped_are_named(self, exported, check):
@@ -248,7 +248,7 @@ class TestErasure:
         assert found.replay.lost[0] == 5  # and those after it, which rest on what was learned there
         learned = sum(line.get("kind") == "learned" for line in lines)
         assert found.replay.rounds + len(found.replay.lost) == learned
-        assert any("can't be, since people were erased: " in sentence for sentence in sentences(found))
+        assert any("can't be learned again, because people were erased: " in sentence for sentence in sentences(found))
         lost = f"{len(found.replay.lost)} of {learned} rounds could not be replayed"
         assert sentences(found)[-1] == f"Nothing wrong was found; {lost}."
 

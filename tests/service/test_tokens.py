@@ -48,4 +48,4 @@ def test_of_two_administrators_who_revoke_each_other_at_once_one_stays(new_datab
                 looking.rollback()
     thread.join()
     engine.dispose()
-    assert said == ["This is the last administrator; add another first."]
+    assert said == ["This is the last administrator. Add another one first."]

@@ -32,7 +32,7 @@ def free_text(text: Any, name: str) -> str:
     short = isinstance(text, str) and len(text) <= NOTE_LIMIT
     require(short, name, f"be a text of at most {NOTE_LIMIT} characters", type(text).__name__)
     half = any("\ud800" <= letter <= "\udfff" for letter in text)
-    require("\0" not in text and not half, name, "hold no NUL and no half characters", text[:40])
+    require("\0" not in text and not half, name, "hold no NUL and no half of a surrogate pair", text[:40])
     return str(text).strip()
 
 
@@ -44,5 +44,5 @@ def _id(sent: Mapping[str, Any]) -> str:
     name = plain_text(sent.get("id"), "id")
     # Whoever sends an address takes these for steps up the path: such a person could be neither read nor erased.
     if name in (".", ".."):
-        require(False, "id", "be something that an address can hold", name)
+        require(False, "id", "be something other than . and .., which no address can hold", name)
     return name

@@ -47,7 +47,7 @@ def canonical(value: Any) -> bytes:
     try:
         return rfc8785.dumps(value)
     except rfc8785.IntegerDomainError as error:
-        raise InvalidParameter(f"`value` must hold no whole number beyond 2^53 - 1 but as a float: {error}.") from None
+        raise InvalidParameter(f"`value` must hold whole numbers beyond 2^53 - 1 only as floats: {error}.") from None
 
 
 class _Uncommon(Exception):

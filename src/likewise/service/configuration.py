@@ -35,51 +35,57 @@ class Configuration(BaseSettings):
         default="likewise.db", description="A file for SQLite, or postgresql://… for several workers."
     )
     key: Path | None = Field(
-        default=None, description="The file of the key that signs checkpoints; beside the database."
+        default=None, description="The file with the key that signs checkpoints. By default it is beside the database."
     )
-    checkpoints: Path | None = Field(default=None, description="The file that checkpoints go to; beside the database.")
+    checkpoints: Path | None = Field(
+        default=None, description="The file that checkpoints are written to. By default it is beside the database."
+    )
     erasures: Path | None = Field(
-        default=None, description="The file that lists the references of what was erased; beside the database."
+        default=None,
+        description="The file that lists what was erased, by reference. By default it is beside the database.",
     )
-    host: str = Field(default="127.0.0.1", description="The address to listen at.")
-    port: int = Field(default=8321, ge=0, le=65535, description="The port to listen at; 0 takes a free one.")
-    workers: int = Field(default=1, ge=1, description="Processes; more than one needs PostgreSQL.")
-    tls_certificate: Path | None = Field(default=None, description="A certificate, for TLS of our own.")
+    host: str = Field(default="127.0.0.1", description="The address to listen on.")
+    port: int = Field(default=8321, ge=0, le=65535, description="The port to listen on; 0 picks a free one.")
+    workers: int = Field(default=1, ge=1, description="How many processes to run. More than one needs PostgreSQL.")
+    tls_certificate: Path | None = Field(default=None, description="A certificate, if the service itself does TLS.")
     tls_key: Path | None = Field(default=None, description="The certificate's private key.")
-    behind_proxy: bool = Field(default=False, description="Something in front does TLS.")
-    proxies: str = Field(default="127.0.0.1", description="Whose word to take for a caller's address, behind a proxy.")
-    max_body: int = Field(default=2_000_000, ge=1024, description="Bytes in a request.")
-    max_seconds: float = Field(
-        default=30, gt=0, le=DAY, description="Seconds in which the body of a request must be here."
+    behind_proxy: bool = Field(default=False, description="Whether a proxy in front of the service does TLS.")
+    proxies: str = Field(
+        default="127.0.0.1",
+        description="Behind a proxy: the addresses of the proxies that are trusted to name the caller's address.",
     )
-    max_batch: int = Field(default=256, ge=1, description="People in a round.")
-    max_features: int = Field(default=200, ge=1, description="Features of a stream.")
-    max_sample: int = Field(default=5000, ge=1, description="People in the sample from which cuts are taken.")
-    max_size: int = Field(default=100_000, ge=1, description="Cuts of a stream, or cells.")
-    max_page: int = Field(default=1000, ge=1, description="Events on a page.")
-    max_rate: float = Field(default=30_000, gt=0, le=1e9, description="Requests a minute for each user.")
+    max_body: int = Field(default=2_000_000, ge=1024, description="The most bytes in a request.")
+    max_seconds: float = Field(
+        default=30, gt=0, le=DAY, description="Seconds within which the body of a request must arrive."
+    )
+    max_batch: int = Field(default=256, ge=1, description="The most people in a round.")
+    max_features: int = Field(default=200, ge=1, description="The most features of a stream.")
+    max_sample: int = Field(default=5000, ge=1, description="The most people in the sample that cuts are taken from.")
+    max_size: int = Field(default=100_000, ge=1, description="The most cuts, or cells, of a stream.")
+    max_page: int = Field(default=1000, ge=1, description="The most events on a page.")
+    max_rate: float = Field(default=30_000, gt=0, le=1e9, description="The most requests per minute for each user.")
     max_anonymous_rate: float = Field(
-        default=120, gt=0, le=1e9, description="Requests a minute without a token, from each address."
+        default=120, gt=0, le=1e9, description="The most requests per minute without a token, for each address."
     )
     lease: float = Field(
-        default=600, gt=0, le=365 * DAY, description="Seconds for which a claimed round stays with its auditor."
+        default=600, gt=0, le=365 * DAY, description="Seconds for which a claimed round is reserved for its auditor."
     )
-    tick: float = Field(default=0.5, gt=0, le=DAY, description="Seconds between two looks at what time has made due.")
-    threads: int = Field(default=40, ge=1, description="Requests that are worked on at once.")
+    tick: float = Field(default=0.5, gt=0, le=DAY, description="Seconds between two checks for rounds that are due.")
+    threads: int = Field(default=40, ge=1, description="The most requests worked on at the same time.")
 
     @property
     def key_file(self) -> Path:
-        """Where the signing key is: as said, else beside the database, else here."""
+        """Where the signing key is: as configured, else beside the database, else in the current folder."""
         return self.key or self._beside(".key")
 
     @property
     def checkpoint_file(self) -> Path:
-        """Where signed checkpoints go: as said, else beside the database, else here."""
+        """Where signed checkpoints go: as configured, else beside the database, else in the current folder."""
         return self.checkpoints or self._beside(".checkpoints")
 
     @property
     def erasure_file(self) -> Path:
-        """Where erasures are listed: as said, else beside the database, else here."""
+        """Where erasures are listed: as configured, else beside the database, else in the current folder."""
         return self.erasures or self._beside(".erasures")
 
     def environment(self) -> dict[str, str]:
@@ -96,8 +102,8 @@ class Configuration(BaseSettings):
         from likewise.service.log.connections import address
 
         url = address(self.database)
-        here = url.database if url.get_backend_name() == "sqlite" else None
-        return Path(here or "likewise.db").with_suffix(suffix)
+        file = url.database if url.get_backend_name() == "sqlite" else None
+        return Path(file or "likewise.db").with_suffix(suffix)
 
     @classmethod
     def settings_customise_sources(
@@ -116,22 +122,22 @@ def configured(file: str | Path | None = None, **given: Any) -> Configuration:
     >>> configured(port=None, max_batch=64).max_batch
     64
     """
-    kind: Any = Configuration
+    model: Any = Configuration
     if file is not None:
         if not Path(file).is_file():
-            raise InvalidParameter(f"`config` must be a TOML file, got {str(file)!r}, which isn't there.")
+            raise InvalidParameter(f"`config` must be a TOML file, got {str(file)!r}, which does not exist.")
         settings = SettingsConfigDict(**{**Configuration.model_config, "toml_file": file})
-        kind = type("Configuration", (Configuration,), {"model_config": settings})
+        model = type("Configuration", (Configuration,), {"model_config": settings})
     try:
-        found: Configuration = kind(**{name: value for name, value in given.items() if value is not None})
+        configuration: Configuration = model(**{name: value for name, value in given.items() if value is not None})
     except (TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidParameter(f"`config` must be a TOML file, got {str(file)!r}, which is none: {error}.") from None
+        raise InvalidParameter(f"`config` must be a TOML file, got {str(file)!r}, which is not one: {error}.") from None
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
         if first["type"] == "extra_forbidden":
             close = get_close_matches(name, Configuration.model_fields, 1)
-            nearest = f"the nearest is `{close[0]}`" if close else "docs/service.md lists those there are"
+            nearest = f"the nearest is `{close[0]}`" if close else "docs/service.md lists them all"
             raise InvalidParameter(f"There is no setting `{name}`; {nearest}.") from None
-        raise InvalidParameter(f"`{name}` is not right: {first['msg']}, got {first.get('input')!r}.") from None
-    return found
+        raise InvalidParameter(f"`{name}` is not valid: {first['msg']}, got {first.get('input')!r}.") from None
+    return configuration

@@ -25,7 +25,7 @@ from likewise.service.live.stream import LiveStream, Outcome, Task
 from likewise.service.live.streams import Streams
 from likewise.service.log import Idempotency, Store
 from likewise.service.log.checkpoints import CheckpointFile
-from likewise.service.log.erasure import ErasureFile, Forgetting
+from likewise.service.log.erasure import ErasureCleanup, ErasureFile
 from likewise.service.log.export import export
 from likewise.service.log.leases import Leases
 from likewise.service.log.signing import Signer
@@ -46,7 +46,7 @@ from likewise.service.stream.events.event import RoundEvent
 from likewise.service.stream.readers import past_round, person_view, round_view
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
-from likewise.service.stream.status import standing
+from likewise.service.stream.status import status
 from likewise.service.stream.transcript import certificate, transcript
 
 SMALL_BATCH = 50
@@ -93,14 +93,14 @@ class Engine:
         self._heads = Heads(store, signer, checkpoints)
         self.streams = Streams(store, self._heads.require_signed)
         self.leases = Leases(store)
-        self.forgetting = Forgetting(store, erasures, clock)
+        self.erasure_cleanup = ErasureCleanup(store, erasures, clock)
         self._secrets: dict[str, bytes] = {}
 
     def start(self) -> None:
         """Read every log up to its head; refuse one that is not what was signed."""
         for name in self.streams.names():
             self.streams.get(name)
-        self.forgetting.begin(self.streams.names())
+        self.erasure_cleanup.begin(self.streams.names())
         self.ready = True
 
     def close(self) -> None:
@@ -217,8 +217,8 @@ class Engine:
             raise Conflict(f"Round {t} is closed.")
         if not self.leases.renew(stream, t, auditor, now + seconds):
             if t in self.leases.current(stream, now):
-                raise Conflict(f"Round {t} is in front of another auditor.")
-            raise Conflict(f"Round {t} is not in front of you; claim one first.")
+                raise Conflict(f"Somebody else is auditing round {t}.")
+            raise Conflict(f"You have not claimed round {t}; claim a round first.")
         return {"t": t, "until": stamp(now + seconds)}
 
     def audit_view(self, stream: str, round_: OpenRound) -> answers.RoundShown:
@@ -253,7 +253,7 @@ class Engine:
         live, now = self.streams.get(stream), self.clock()
         lease = self.leases.current(stream, now).get(t)
         if lease is not None and lease.holder != by:
-            raise Conflict(f"Round {t} is in front of another auditor.")
+            raise Conflict(f"Somebody else is auditing round {t}.")
         remark = remark_aside(t, reason, note)
 
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.VerdictTaken:
@@ -363,14 +363,14 @@ class Engine:
             return {"stream": stream, "rounds": list(outcome.sealed[-1].event.touches), "receipt": receipt}
 
         erased = self._do(live, command, reply, key)
-        self.forgetting.erased(stream)
+        self.erasure_cleanup.erased(stream)
         return erased
 
     # What anybody with the right to may read ----------------------------------------------------------------------
 
-    def stream(self, stream: str) -> answers.StreamStanding:
+    def stream(self, stream: str) -> answers.StreamStatus:
         """Settings, counts, delay, and what can be said of regret."""
-        return standing(self.streams.get(stream).current())
+        return status(self.streams.get(stream).current())
 
     def round(self, stream: str, t: int) -> answers.RoundRecord:
         """Everything that is known of a round, open or closed."""
@@ -421,7 +421,7 @@ class Engine:
     def tick(self) -> int:
         """Do what time has made due in every stream, take snapshots, sign heads, tidy up; how many rounds it moved."""
         now, moved = self.clock(), 0
-        self.forgetting.look()
+        self.erasure_cleanup.retry()
         for name in self.streams.names():
             live = self.streams.get(name)
             moved += live.advance(now)

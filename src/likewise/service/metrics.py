@@ -1,7 +1,7 @@
 """What operators watch, in Prometheus' format. Counts and times only: no stream, no person.
 
 Several workers answer at one address, and each scrape reaches one of them. They share their counts through files in the
-folder that the variable ``PROMETHEUS_MULTIPROC_DIR`` names, so every one of them tells the counts of all.
+folder that the variable ``PROMETHEUS_MULTIPROC_DIR`` names, so each of them gives the counts of all.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ class Metrics:
         self.seconds = Histogram("likewise_request_seconds", f"Seconds to an answer, by {whose}.", names[:2],
                                  registry=self._registry,
                                  buckets=(0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5))  # fmt: skip
-        self.clock_failures = Counter("likewise_clock_failures", f"Failed looks at what is due, by {whose}.",
+        self.clock_failures = Counter("likewise_clock_failures", f"Failed checks for what is due, by {whose}.",
                                       registry=self._registry)  # fmt: skip
-        self.streams = self._gauge("likewise_streams", "Streams there are, of the whole service.")
+        self.streams = self._gauge("likewise_streams", "Streams of the whole service.")
         self.outstanding = self._gauge(
-            "likewise_outstanding_rounds", "Rounds opened and not learned, of the whole service."
+            "likewise_outstanding_rounds", "Rounds opened and not yet learned, of the whole service."
         )
         self.ready = self._gauge("likewise_ready", "Whether the worker that answers has read every log to its head.")
 
-    def _gauge(self, name: str, said: str) -> Gauge:
+    def _gauge(self, name: str, description: str) -> Gauge:
         # Set by whoever answers, at that moment: of several workers the newest word is their own.
-        return Gauge(name, said, registry=self._registry, multiprocess_mode="mostrecent")
+        return Gauge(name, description, registry=self._registry, multiprocess_mode="mostrecent")
 
     def text(self) -> bytes:
         """All of them, as Prometheus reads them."""
         if SHARED not in os.environ:
             return generate_latest(self._registry)
-        together = CollectorRegistry()
-        MultiProcessCollector(together)  # type: ignore[no-untyped-call]  # of prometheus_client, untyped there
-        return generate_latest(together)
+        shared = CollectorRegistry()
+        MultiProcessCollector(shared)  # type: ignore[no-untyped-call]  # of prometheus_client, untyped there
+        return generate_latest(shared)
 
 
 class Measured:

@@ -1,7 +1,7 @@
-"""What the service's own log may say of an error: where it happened and what kind it is, never about whom.
+"""What the service's own log may say about an error: its kind and where it happened, never whom it is about.
 
-The words of an error may hold what it stumbled over: an id, a feature, the row that a database refused, a token. So
-they are left out, except where they are known to be ours or to be about the database alone.
+The message of an error may quote an id, a feature, the row that a database refused, or a token. So messages are left
+out, except those that we wrote ourselves or that are about the database alone.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ def begin_log() -> None:
     logging.getLogger("alembic").setLevel(logging.WARNING)
 
 
-def told(error: BaseException) -> str:
+def redacted(error: BaseException) -> str:
     """An error and those behind it, the first cause first, each with its kind and where it was raised.
 
     Examples
     --------
-    >>> told(ValueError("ann is 41"))
+    >>> redacted(ValueError("ann is 41"))
     'ValueError'
     """
-    return "\nThen: ".join(_one(one) for one in reversed(list(_chain(error))))
+    return "\nThen: ".join(_with_frames(part) for part in reversed(list(_chain(error))))
 
 
-def kind(error: BaseException) -> str:
-    """The kind of an error, with its words only where they name nobody.
+def error_kind(error: BaseException) -> str:
+    """The kind of an error, with its message only where that names nobody.
 
     Examples
     --------
-    >>> kind(BrokenLog("The log of 'loans' is broken before event 7."))
+    >>> error_kind(BrokenLog("The log of 'loans' is broken before event 7."))
     "BrokenLog: The log of 'loans' is broken before event 7."
     """
     name = type(error).__name__
@@ -53,14 +53,14 @@ def kind(error: BaseException) -> str:
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
     seen: set[int] = set()
-    one: BaseException | None = error
-    while one is not None and id(one) not in seen:
-        seen.add(id(one))
-        yield one
-        one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
 
 
-def _one(error: BaseException) -> str:
+def _with_frames(error: BaseException) -> str:
     # Frames show our own lines of code, which hold names of variables and not what is in them.
     frames = "".join(traceback.format_tb(error.__traceback__)).rstrip()
-    return f"{kind(error)}\n{frames}" if frames else kind(error)
+    return f"{error_kind(error)}\n{frames}" if frames else error_kind(error)

@@ -58,7 +58,7 @@ class BrokenLog(ServiceProblem):
 
 
 class Unavailable(ServiceProblem):
-    """The database did not take the write; nothing was done."""
+    """The database did not accept the write; nothing was done."""
 
     status = 503
     title = "Unavailable"

@@ -14,19 +14,19 @@ from likewise.service.accounts.sessions import Sessions
 from likewise.service.accounts.tokens import Tokens
 from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
-from likewise.service.jobs.process import Apart
+from likewise.service.jobs.process import Subprocesses
 from likewise.service.log import Store
 from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.erasure import ErasureFile
 from likewise.service.log.signing import Signer
 from likewise.service.metrics import Metrics
-from likewise.service.redaction import told
+from likewise.service.redaction import redacted
 
 log = logging.getLogger(__name__)
 SWEEP_EVERY = 600.0
 """Seconds between two sweeps of old leases and idempotency keys."""
-LONG = 2
-"""Requests that read whole long logs at once; others wait for them."""
+LONG_REQUESTS = 2
+"""Requests that may read a whole long log at the same time; others wait for them."""
 
 
 class Service:
@@ -48,16 +48,16 @@ class Service:
             CheckpointFile(configuration.checkpoint_file),
             erasures=ErasureFile(configuration.erasure_file),
         )
-        self.apart = Apart(self.engine, configuration)
-        self.patient = CapacityLimiter(LONG)
-        """What limits requests that take long, in place of the threads of all others."""
+        self.subprocesses = Subprocesses(self.engine, configuration)
+        self.long_requests = CapacityLimiter(LONG_REQUESTS)
+        """Limits requests that take long, so that they don't use up the threads of all others."""
         self.tokens = Tokens(self.store)
         self.sessions = Sessions(self.store, self.engine.signer)
         self.gate = Gate(self.tokens, self.sessions, configuration.max_rate, configuration.max_anonymous_rate)
         self.metrics = Metrics()
         self.each_tick: list[Callable[[], None]] = []
         """What else is done every time the clock looks."""
-        self.before_stop: list[Callable[[], None]] = [self.apart.stop]
+        self.before_stop: list[Callable[[], None]] = [self.subprocesses.stop]
         """What else is ended before the database is let go of."""
         self._clock = ClockThread(self.engine, configuration.tick, self.each_tick, self.metrics.clock_failures.inc)
 
@@ -122,7 +122,7 @@ class ClockThread:
             except Exception as error:
                 # The clock must go on: a database that is away for a minute may come back.
                 self._failed()
-                log.error("Looking at what is due failed; trying again: %s", told(error))
+                log.error("Checking for what is due failed; trying again: %s", redacted(error))
             self._stopping.wait(self._seconds)
 
     def _look(self) -> None:

@@ -163,7 +163,7 @@ class Gate:
         wait = self.rates.wait(who, a_minute)
         if wait > 0:
             seconds = int(wait) + 1
-            detail = f"Too many requests; come back in {seconds} seconds."
+            detail = f"Too many requests; try again in {seconds} seconds."
             raise HTTPException(429, detail, headers={"Retry-After": str(seconds)})
 
 

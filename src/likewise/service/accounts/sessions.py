@@ -63,10 +63,10 @@ class Sessions:
     def link(self, who: str, seconds: float = LINK) -> str:
         """A code that logs its bearer in, once, as the newest valid token of a name, or of a digest's start."""
         now = self._clock()
-        mine = (tokens.c.name == who) | (tokens.c.digest.startswith(who, autoescape=True) if len(who) >= 12 else False)
-        wanted = select(tokens).where(mine, tokens.c.revoked_at.is_(None)).order_by(tokens.c.created_at.desc())
+        match = (tokens.c.name == who) | (tokens.c.digest.startswith(who, autoescape=True) if len(who) >= 12 else False)
+        query = select(tokens).where(match, tokens.c.revoked_at.is_(None)).order_by(tokens.c.created_at.desc())
         with self._store.read() as connection:
-            valid = [row.digest for row in connection.execute(wanted) if _runs(row, now)]
+            valid = [row.digest for row in connection.execute(query) if _runs(row, now)]
         if not valid:
             raise InvalidParameter(f"`who` must be the name of somebody with a valid token, got {who!r}.")
         code = secrets.token_urlsafe(32)
@@ -81,19 +81,19 @@ class Sessions:
 
     def known(self, code: str) -> str | None:
         """The name that a code would log in; None if it can't be used (any more)."""
-        wanted = select(tokens.c.name).join_from(logins, tokens, logins.c.token == tokens.c.digest)
+        query = select(tokens.c.name).join_from(logins, tokens, logins.c.token == tokens.c.digest)
         usable = (logins.c.digest == _digest(code), logins.c.used_at.is_(None), logins.c.expires_at > self._clock())
         with self._store.read() as connection:
-            return connection.scalar(wanted.where(*usable, tokens.c.revoked_at.is_(None)))
+            return connection.scalar(query.where(*usable, tokens.c.revoked_at.is_(None)))
 
     def redeem(self, code: str) -> str | None:
         """Use a code up: the cookie of the session it begins, or None."""
         now = self._clock()
-        mine = (logins.c.digest == _digest(code), logins.c.used_at.is_(None), logins.c.expires_at > now)
+        usable = (logins.c.digest == _digest(code), logins.c.used_at.is_(None), logins.c.expires_at > now)
 
         def write(connection: Connection) -> str | None:
             # The update decides: of two that come at once, one finds the code used.
-            if connection.execute(update(logins).where(*mine).values(used_at=now)).rowcount != 1:
+            if connection.execute(update(logins).where(*usable).values(used_at=now)).rowcount != 1:
                 return None
             return connection.scalar(select(logins.c.token).where(logins.c.digest == _digest(code)))
 
@@ -120,8 +120,8 @@ class Sessions:
         """Log somebody out everywhere."""
 
         def write(connection: Connection) -> None:
-            here = sessions.c.name == name
-            if connection.execute(update(sessions).where(here).values(version=sessions.c.version + 1)).rowcount == 0:
+            own_row = sessions.c.name == name
+            if connection.execute(update(sessions).where(own_row).values(version=sessions.c.version + 1)).rowcount == 0:
                 connection.execute(insert(sessions), [{"name": name, "version": 1}])
 
         self._store.write(write)

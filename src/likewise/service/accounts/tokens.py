@@ -55,7 +55,7 @@ class Tokens:
         for stream in streams or ():
             require(NAME.fullmatch(stream) is not None, "streams", "be names of streams", stream)
         if role == ADMIN and streams is not None:
-            raise InvalidParameter("`streams` must be left out for an admin, who is one for the whole service.")
+            raise InvalidParameter("`streams` must be left out for an admin, whose role covers the whole service.")
         if days is not None:
             require_number(days, "days", 0, MOST_DAYS, open_at="low")
         token, now = PREFIX + secrets.token_hex(32), time.time()
@@ -85,9 +85,9 @@ class Tokens:
 
     def find(self, token: str, now: float) -> Identity | None:
         """Whose token it is; None if it is nobody's, was revoked or has expired."""
-        wanted = select(tokens).where(tokens.c.digest == _digest(token))
+        query = select(tokens).where(tokens.c.digest == _digest(token))
         with self._store.read() as connection:
-            row = connection.execute(wanted).first()
+            row = connection.execute(query).first()
         if row is None or row.revoked_at is not None or (row.expires_at is not None and row.expires_at <= now):
             return None
         return Identity(row.name, row.role, None if row.streams is None else tuple(json.loads(row.streams)))
@@ -115,18 +115,18 @@ class Tokens:
         The last administrator's is refused: nobody could add another from afar.
         """
         now = time.time()
-        mine = (tokens.c.name == who) | (tokens.c.digest.startswith(who, autoescape=True) if _starts(who) else False)
+        match = (tokens.c.name == who) | (tokens.c.digest.startswith(who, autoescape=True) if _starts(who) else False)
         valid = tokens.c.revoked_at.is_(None), (tokens.c.expires_at.is_(None) | (tokens.c.expires_at > now))
         # Locked, so that of two who revoke each other at the same time one waits, and then sees that they are the last.
         admins = select(tokens.c.digest).where(tokens.c.role == ADMIN, *valid)
         admins = admins.order_by(tokens.c.digest).with_for_update()
-        change = update(tokens).where(mine, tokens.c.revoked_at.is_(None)).values(revoked_at=now)
+        change = update(tokens).where(match, tokens.c.revoked_at.is_(None)).values(revoked_at=now)
 
         def write(connection: Connection) -> int:
             before = connection.execute(admins).all()
             count = connection.execute(change).rowcount
             if before and not connection.execute(admins).all():
-                raise Conflict("This is the last administrator; add another first.")
+                raise Conflict("This is the last administrator. Add another one first.")
             return int(count)
 
         return self._store.write(write)

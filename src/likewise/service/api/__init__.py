@@ -1,1 +1,1 @@
-"""HTTP for programs: routes, bodies, answers, strict reading, and problems in one shape."""
+"""How do programs ask? Routes over HTTP, bodies, strict reading, and problems in one shape."""

@@ -116,4 +116,4 @@ class VerdictBody(Body):
 class StopBody(Body):
     """Why a stream is stopped."""
 
-    reason: Words = Field(default="", description="Whoever asks for a decision is shown it.")
+    reason: Words = Field(default="", description="Shown to everybody who asks for a decision.")

@@ -20,7 +20,7 @@ from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from likewise.errors import LikewiseError
-from likewise.service.redaction import kind, told
+from likewise.service.redaction import error_kind, redacted
 from likewise.service.refusals import Unavailable, status_of
 from likewise.service.stream.declared import sentence
 
@@ -40,12 +40,14 @@ class Wrong(BaseModel):
 class Problem(BaseModel):
     """Why a request was refused; nothing of it was done."""
 
-    type: str = Field(default="about:blank", description="Always about:blank: the status says the kind.")
+    type: str = Field(
+        default="about:blank", description="Always about:blank; the status says what kind of problem it is."
+    )
     title: str
     status: int
     detail: str = Field(description="What to fix, in a sentence.")
-    instance: str = Field(description="The address that was asked.")
-    errors: list[Wrong] = Field(default=[], description="Where the request itself is not as it must be.")
+    instance: str = Field(description="The address that was requested.")
+    errors: list[Wrong] = Field(default=[], description="What is wrong with the request, and where.")
 
 
 def problem(
@@ -99,8 +101,8 @@ async def _known(request: Request, error: Exception) -> Response:
 
 def _allowed(request: Request) -> list[str]:
     """Every method that an address takes; Starlette names those of the first of its routes alone."""
-    here = [one for one in request.app.router.routes if one.matches(request.scope)[0] is not Match.NONE]
-    return sorted({method for one in here for method in getattr(one, "methods", None) or ()})
+    routes = [route for route in request.app.router.routes if route.matches(request.scope)[0] is not Match.NONE]
+    return sorted({method for route in routes for method in getattr(route, "methods", None) or ()})
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
@@ -112,7 +114,7 @@ async def _invalid(request: Request, error: Exception) -> Response:
 
 async def _away(request: Request, error: Exception) -> Response:
     """The database can't be read at the moment."""
-    log.error("%s failed: %s", asked(request.scope), kind(error))
+    log.error("%s failed: %s", asked(request.scope), error_kind(error))
     return await _refused(request, Unavailable("The database does not answer; try again."))
 
 
@@ -123,8 +125,8 @@ def asked(scope: Scope) -> str:
 
 def failed(scope: Scope, error: Exception) -> Response:
     """Our own fault; the service's log says where."""
-    log.error("%s failed: %s", asked(scope), told(error))
-    detail = "The service failed, and its log says how. With the same Idempotency-Key it is safe to ask again."
+    log.error("%s failed: %s", asked(scope), redacted(error))
+    detail = "The service failed; its log says how. You can safely send this again with the same Idempotency-Key."
     return problem(scope, 500, detail)
 
 
@@ -158,9 +160,9 @@ class Caught:
 
 def _sentence(error: HTTPException) -> str:
     if error.status_code == HTTPStatus.NOT_FOUND and error.detail == HTTPStatus.NOT_FOUND.phrase:
-        return "There is nothing at this address; /openapi.json lists what there is."
+        return "There is nothing at this address; /openapi.json lists all addresses."
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        return "This address doesn't take that method; the header Allow names those it takes."
+        return "This address does not accept that method; the Allow header lists those that it accepts."
     return str(error.detail)
 
 
@@ -178,28 +180,28 @@ def _located(wrong: Mapping[str, Any], body: Any) -> dict[str, str]:
 
 def _within(value: Any, parts: Sequence[Any]) -> list[Any]:
     """The parts of a place that are in the body; between them stand names of types that were tried there."""
-    found = []
+    path = []
     for part in parts:
         inside = isinstance(value, dict) or (isinstance(value, list) and isinstance(part, int))
         if inside and (part in value if isinstance(value, dict) else part < len(value)):
-            found.append(part)
+            path.append(part)
             value = value[part]
-    return found
+    return path
 
 
 DOCUMENTED: dict[int | str, dict[str, Any]] = {
-    status: {"description": said, "content": {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
-    for status, said in {
+    status: {"description": text, "content": {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+    for status, text in {
         400: "The request can't be read.",
         401: "There is no token, or it is unknown, revoked or expired.",
         403: "The token's role or streams don't allow this.",
         404: "There is no such stream, round or person.",
         408: "The body took too long to arrive.",
-        409: "It contradicts something that is already recorded.",
+        409: "The request contradicts something that is already recorded.",
         413: "The request is too long.",
         415: "The body must be JSON.",
         422: "The request was understood but is not valid; the detail says what to fix.",
-        429: "Too many requests; Retry-After says when to come back.",
+        429: "Too many requests; Retry-After says when to try again.",
         500: "The service failed; its log says how.",
         503: "The stream is stopped, or the service isn't ready.",
     }.items()

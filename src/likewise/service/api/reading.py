@@ -28,7 +28,7 @@ KEYED: dict[str, Any] = {
             "name": "Idempotency-Key",
             "in": "header",
             "required": False,
-            "description": "A text of your choice. A request that is sent again with the same key is done only once.",
+            "description": "A text of your choice. A request sent again with the same key is carried out only once.",
             "schema": {"type": "string", "pattern": f"^{KEY.pattern}$"},
         }
     ]
@@ -48,17 +48,17 @@ def strict_json(text: bytes) -> Any:
     >>> strict_json(b'{"a": 1, "a": 2}')
     Traceback (most recent call last):
       ...
-    ValueError: the name 'a' is there twice
+    ValueError: the name 'a' appears twice
     """
-    found = json.loads(
+    value = json.loads(
         text.decode(), parse_constant=_constant, parse_float=_float, parse_int=_integer, object_pairs_hook=_object
     )
     if b"\\u" in text:  # only an escape can hold half a character
         try:
-            json.dumps(found, ensure_ascii=False).encode()
+            json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            raise ValueError("a text has half a surrogate pair") from None
-    return found
+            raise ValueError("a text holds half of a surrogate pair") from None
+    return value
 
 
 def _constant(name: str) -> Any:
@@ -79,11 +79,11 @@ def _integer(digits: str) -> int:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
-        raise ValueError(f"the name {twice[:60]!r} is there twice")
-    return found
+        raise ValueError(f"the name {twice[:60]!r} appears twice")
+    return members
 
 
 class Call(Request):
@@ -165,15 +165,15 @@ class Limits:
         self._app = app
         self._max_body, self._max_seconds = max_body, max_seconds
         self._sentence = f"The body must have at most {max_body:,} bytes."
-        self._late = f"The body must be here within {max_seconds:g} seconds."
+        self._late = f"The body must arrive within {max_seconds:g} seconds."
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on while it is short enough, and comes soon enough."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        said = Headers(scope=scope).get("content-length", "0")
-        if said.isdecimal() and (len(said) > 18 or int(said) > self._max_body):
+        length = Headers(scope=scope).get("content-length", "0")
+        if length.isdecimal() and (len(length) > 18 or int(length) > self._max_body):
             await problem(scope, 413, self._sentence)(scope, receive, send)
             return
         seen, whole = 0, False

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request
@@ -16,8 +15,8 @@ from likewise.service.accounts.tokens import ADMIN, AUDITOR
 from likewise.service.api import bodies
 from likewise.service.api.problems import DOCUMENTED, problem
 from likewise.service.api.reading import KEYED, Call, StrictRoute
-from likewise.service.canonical import dumps
 from likewise.service.engine import Engine
+from likewise.service.log.export import export_text
 from likewise.service.stream import answers
 from likewise.service.stream.declared import plain_text
 
@@ -61,13 +60,13 @@ def list_streams(
     return JSONResponse(page)
 
 
-@router.get(STREAM, response_model=answers.StreamStanding | answers.StreamSummary, tags=["streams"])
+@router.get(STREAM, response_model=answers.StreamStatus | answers.StreamSummary, tags=["streams"])
 def get_stream(stream: Stream, call: Call) -> Response:
     """Read a stream's settings, its counts, its delay, and what can be said about its regret."""
-    standing = call.service.engine.stream(stream)
+    status = call.service.engine.stream(stream)
     if call.identity.role == AUDITOR:
-        return JSONResponse({name: value for name, value in standing.items() if name in SEEN_BY_AUDITORS})
-    return JSONResponse(standing)
+        return JSONResponse({name: value for name, value in status.items() if name in SEEN_BY_AUDITORS})
+    return JSONResponse(status)
 
 
 @router.patch(STREAM, response_model=answers.WaitsChanged, openapi_extra=KEYED, tags=["streams"])
@@ -181,10 +180,10 @@ def get_events(
 @router.get(STREAM + "/certificate", response_model=answers.StreamCertificate, tags=["reading"])
 async def get_certificate(stream: Stream, call: Call, delta: Annotated[float, Query(gt=0, lt=1)] = 0.05) -> Response:
     """Read what is proved about the stream's rounds, with every assumption, in numbers and as a letter."""
-    apart = call.service.apart
+    subprocesses = call.service.subprocesses
     # A long log takes minutes: whoever waits for one must not take the threads of others.
-    limiter = call.service.patient if await to_thread.run_sync(apart.long, stream) else None
-    work = partial(apart.run, Engine.certificate, stream, delta=delta)
+    limiter = call.service.long_requests if await to_thread.run_sync(subprocesses.is_long, stream) else None
+    work = partial(subprocesses.run, Engine.certificate, stream, delta=delta)
     return JSONResponse(await to_thread.run_sync(work, limiter=limiter))
 
 
@@ -195,18 +194,16 @@ async def get_certificate(stream: Stream, call: Call, delta: Annotated[float, Qu
     tags=["reading"],
 )
 def get_export(
-    stream: Stream, call: Call,
-    people: Annotated[bool, Query(description="Include people's features: the learner's rerun needs them.")] = True,
-) -> StreamingResponse:  # fmt: skip
+    stream: Stream,
+    call: Call,
+    people: Annotated[
+        bool, Query(description="Include people's features; without them the learner can't be run again.")
+    ] = True,
+) -> StreamingResponse:
     """Download the whole log with signed checkpoints, for `likewise verify`."""
     lines = call.service.engine.export(stream, people=people)
     name = f'attachment; filename="{stream}.jsonl"'
-    return StreamingResponse(_written(lines), media_type="application/jsonl", headers={"Content-Disposition": name})
-
-
-def _written(lines: Iterator[dict[str, Any]]) -> Iterator[str]:
-    for line in lines:
-        yield dumps(line) + "\n"  # canonical: the checker compares bytes
+    return StreamingResponse(export_text(lines), media_type="application/jsonl", headers={"Content-Disposition": name})
 
 
 @router.get(PERSON, response_model=answers.PersonRecord, tags=["people"])
@@ -234,7 +231,12 @@ async def livez() -> Response:
 async def readyz(request: Request) -> Response:
     """Whether every log has been read to its end; 503 until then."""
     if not request.app.state.service.engine.ready:
-        return problem(request.scope, 503, "The logs are being read.", headers={"Retry-After": "1"})
+        return problem(
+            request.scope,
+            503,
+            "The service is still reading its logs; try again in a moment.",
+            headers={"Retry-After": "1"},
+        )
     return JSONResponse({"status": "ready"})
 
 

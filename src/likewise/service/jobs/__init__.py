@@ -1,1 +1,1 @@
-"""What runs apart? Long work on whole logs, in the background or in a process of its own."""
+"""What runs in the background? Long work on whole logs, each a job, in a process of its own where it takes long."""

@@ -1,4 +1,4 @@
-"""What pages have done in the background: the certificate, a check of the log, and what happened before they looked."""
+"""The kinds of jobs: compute the certificate, verify the log, and fill in what happened before the service looked."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ from typing import Any
 
 from likewise.service.canonical import dumps
 from likewise.service.engine import Engine
-from likewise.service.jobs.process import Apart, Told, Work
+from likewise.service.jobs.process import OnProgress, Subprocesses, Work
 from likewise.service.jobs.runner import Job, Jobs
 from likewise.service.projections import history
 from likewise.service.proof.replay import sentences, verify
 
 
-def begin(jobs: Jobs, kind: str, apart: Apart, stream: str) -> Job:
+def begin(jobs: Jobs, kind: str, subprocesses: Subprocesses, stream: str) -> Job:
     """Begin a job of a kind about a stream; a short one is done when this returns, as a rule."""
-    wait = 0.0 if apart.long(stream) else None
-    return jobs.begin(stream, kind, apart.head(stream), lambda progress: apart.run(KINDS[kind], stream, progress), wait)
+    wait = 0.0 if subprocesses.is_long(stream) else None
+    head = subprocesses.head(stream)
+    return jobs.begin(stream, kind, head, lambda progress: subprocesses.run(KINDS[kind], stream, progress), wait)
 
 
-def letter(engine: Engine, stream: str, progress: Told) -> str:
+def letter(engine: Engine, stream: str, progress: OnProgress) -> str:
     """The letter of a stream's certificate."""
     return str(engine.certificate(stream, progress=progress)["letter"])
 
 
-def check(engine: Engine, stream: str, progress: Told) -> dict[str, Any]:
+def check(engine: Engine, stream: str, progress: OnProgress) -> dict[str, Any]:
     """Export the log, follow its chain, and run the learner again, as an outsider would."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.jsonl"
@@ -34,13 +35,13 @@ def check(engine: Engine, stream: str, progress: Told) -> dict[str, Any]:
                 if number % 500 == 0:
                     progress(0.0)  # writing it is the small part
                 file.write(dumps(line) + "\n")
-        found = verify(path, key=engine.signer.public_key, progress=progress)
-    return {"said": sentences(found), "wrong": found.first is not None}
+        verification = verify(path, key=engine.signer.public_key, progress=progress)
+    return {"said": sentences(verification), "wrong": verification.first is not None}
 
 
-def past(engine: Engine, stream: str, progress: Told) -> int:
+def fill_history(engine: Engine, stream: str, progress: OnProgress) -> int:
     """Run the learner again over what happened before the service first looked."""
-    return history.tell(engine.store, stream, progress)
+    return history.fill_in(engine.store, stream, progress)
 
 
-KINDS: dict[str, Work] = {"certificate": letter, "verify": check, "history": past}
+KINDS: dict[str, Work] = {"certificate": letter, "verify": check, "history": fill_history}

@@ -1,4 +1,4 @@
-"""Long work in a process of its own, so that nobody who asks for a decision or a page waits for it.
+"""Long work in a process of its own, so that no decision and no page has to wait for it.
 
     python -m likewise.service.jobs.process likewise.service.engine:Engine.certificate loans '{"delta": 0.05}'
 
@@ -26,14 +26,14 @@ from likewise.service.log.signing import Signer
 from likewise.service.refusals import Unavailable
 
 SHORT = 5000
-"""Events of a log that is worked on here and now."""
-Told = Callable[[float], None]
-"""Hears which share is done, from 0 to 1."""
+"""The most events of a log that is worked on in this process."""
+OnProgress = Callable[[float], None]
+"""Is called with the share of the work that is done, from 0 to 1."""
 Work = Callable[..., Any]
 """From an engine, a stream, ``progress`` and other named JSON values to a JSON value; a child finds it by its name."""
 
 
-class Apart:
+class Subprocesses:
     """Runs work on whole logs, in another process where they are long.
 
     Parameters
@@ -50,7 +50,7 @@ class Apart:
         self._lock = threading.Lock()
         self._stopped = False
 
-    def long(self, stream: str) -> bool:
+    def is_long(self, stream: str) -> bool:
         """Whether the log of a stream is worth a process."""
         return self.head(stream) > SHORT
 
@@ -58,38 +58,38 @@ class Apart:
         """The number of the last event of a stream."""
         return self._engine.store.head(stream)[0]
 
-    def run(self, work: Work, stream: str, progress: Told = lambda share: None, **arguments: Any) -> Any:
+    def run(self, work: Work, stream: str, progress: OnProgress = lambda share: None, **arguments: Any) -> Any:
         """The result of ``work``; an error if there is none, or if the service is stopped before."""
-        if not self.long(stream):
+        if not self.is_long(stream):
             return work(self._engine, stream, progress=progress, **arguments)
         with self._child([sys.executable, "-m", __name__, _named(work), stream, json.dumps(arguments)]) as child:
             try:
                 assert child.stdout is not None
                 for line in child.stdout:
-                    said = json.loads(line)
-                    if "result" in said:
-                        return said["result"]
-                    if "error" in said:
-                        raise resolve_name(said["error"])(said["words"])
-                    progress(said["share"])
+                    message = json.loads(line)
+                    if "result" in message:
+                        return message["result"]
+                    if "error" in message:
+                        raise resolve_name(message["error"])(message["words"])
+                    progress(message["share"])
             finally:
                 child.terminate()
                 with self._lock:
                     self._children.discard(child)
         what = "service was stopped" if self._stopped else "process that worked on this ended"
-        raise Unavailable(f"The {what} before this was done; ask again.")
+        raise Unavailable(f"The {what} before it was done; try again.")
 
     def _child(self, command: list[str]) -> subprocess.Popen[str]:
         environment = {**os.environ, **self._configuration.environment()}
         with self._lock:
             if self._stopped:
-                raise Unavailable("The service is being stopped; ask again.")
+                raise Unavailable("The service is stopping; try again.")
             child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
             self._children.add(child)
         return child
 
     def stop(self) -> None:
-        """End what runs elsewhere."""
+        """End the processes that still run."""
         with self._lock:
             self._stopped = True
             for child in self._children:

@@ -20,10 +20,10 @@ from sqlalchemy.exc import IntegrityError
 from likewise.errors import LikewiseError
 from likewise.service.log import Store
 from likewise.service.log.tables import jobs
-from likewise.service.redaction import told
+from likewise.service.redaction import redacted
 
 log = logging.getLogger(__name__)
-TOLD_EVERY = 1.0
+NOTE_EVERY = 1.0
 """Seconds between two notes of how far a job is."""
 SILENT = 60.0
 """Seconds after which a job that says nothing counts as gone, with the process that ran it."""
@@ -63,14 +63,14 @@ class Progress:
 
     def __init__(self, note: Callable[[float], None], stopping: threading.Event) -> None:
         self._note, self._stopping = note, stopping
-        self._told = 0.0
+        self._noted_at = 0.0
 
     def __call__(self, share: float) -> None:
         """So much is done."""
         if self._stopping.is_set():
-            raise Stopped("The service was stopped before this was done; ask again.")
-        if time.monotonic() - self._told >= TOLD_EVERY:
-            self._told = time.monotonic()
+            raise Stopped("The service was stopped before this was done; try again.")
+        if time.monotonic() - self._noted_at >= NOTE_EVERY:
+            self._noted_at = time.monotonic()
             self._note(min(share, 0.99))
 
 
@@ -119,8 +119,10 @@ class Jobs:
                 return True
             if self._runs(row):
                 return False
-            mine = update(jobs).where(*_named(stream, kind), jobs.c.id == row.id)  # unless another process was faster
-            return connection.execute(mine.values(**began)).rowcount == 1
+            takeover = update(jobs).where(
+                *_named(stream, kind), jobs.c.id == row.id
+            )  # unless another process was faster
+            return connection.execute(takeover.values(**began)).rowcount == 1
 
         try:
             first = self._store.write(write)
@@ -137,7 +139,7 @@ class Jobs:
         return self.find(stream, kind)
 
     def stop(self) -> None:
-        """End what runs; it is begun anew when somebody asks again."""
+        """End what runs; it begins again when somebody asks again."""
         self._stopping.set()
         with self._lock:
             running = list(self._running)
@@ -150,10 +152,10 @@ class Jobs:
     def _run(self, stream: str, kind: str, id: str, seq: int, work: Work, progress: Progress) -> None:
         began = self._clock()
         try:
-            found = work(progress)
+            value = work(progress)
             now = self._clock()
             result = {
-                "result": json.dumps(found, allow_nan=False),
+                "result": json.dumps(value, allow_nan=False),
                 "result_seq": seq,
                 "result_at": now,
                 "took": now - began,
@@ -162,16 +164,16 @@ class Jobs:
         except LikewiseError as error:
             self._note(stream, kind, id, failed=str(error))
         except Exception as error:
-            log.error("A %s of %r failed: %s", kind, stream, told(error))
-            self._note(stream, kind, id, failed="Something went wrong; the service's own log says what.")
+            log.error("A %s of %r failed: %s", kind, stream, redacted(error))
+            self._note(stream, kind, id, failed="Something went wrong. The service's own log says what.")
         finally:
             with self._lock:
                 self._running.discard(threading.current_thread())
 
     def _note(self, stream: str, kind: str, id: str, **values: Any) -> None:
         # By its id: a job that was taken for gone must not speak for the one that took its place.
-        mine = update(jobs).where(*_named(stream, kind), jobs.c.id == id).values(heard_at=self._clock(), **values)
-        self._store.write(lambda connection: connection.execute(mine) and None)
+        row = update(jobs).where(*_named(stream, kind), jobs.c.id == id).values(heard_at=self._clock(), **values)
+        self._store.write(lambda connection: connection.execute(row) and None)
 
 
 def _named(stream: str, kind: str) -> tuple[Any, Any]:

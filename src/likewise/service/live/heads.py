@@ -36,8 +36,8 @@ class Heads:
         seq, hash = points[-1]["seq"], points[-1]["hash"]
         if [sealed.hash for sealed in self._store.events(name, seq - 1, 1)] != [hash]:
             raise BrokenLog(
-                f"Event {seq} of {name!r} is not the one that was signed: the log was changed, cut or restored from "
-                f"an old copy. If that was intended, move {self._file.path} away."
+                f"Event {seq} of {name!r} is not the one that was signed: the log was changed, cut off or restored "
+                f"from an old copy. If that was intended, move {self._file.path} away."
             )
 
     def sign(self, streams: Sequence[LiveStream], at: str) -> None:

@@ -54,7 +54,7 @@ class Answers:
             self._remember(key)
         request, response = kept
         if response is None:
-            raise Unknown(f"What was answered under the key {key.key!r} has been erased.")
+            raise Unknown(f"The answer under the idempotency key {key.key!r} has been erased.")
         if request != key.request:
             raise KeyReused(f"The idempotency key {key.key!r} was used for a different request; give this one its own.")
         return dict(response)

@@ -139,6 +139,6 @@ def _require_chain(position: Position, page: Sequence[Sealed]) -> None:
         if sealed.prev != hash:
             raise BrokenLog(
                 f"The log of {sealed.stream!r} is broken before event {sealed.seq}: it is not what was written. "
-                "`likewise verify` on an export says more."
+                "Export it and run `likewise verify` for the details."
             )
         hash = sealed.hash

@@ -166,7 +166,7 @@ class LiveStream:
             reply = self._tried(task, now)
             if reply is not None:
                 return reply
-        raise Unavailable(f"Too many others are writing to the stream {self.name!r}; try again.")
+        raise Unavailable(f"Too many others are writing to the stream {self.name!r} right now; try again.")
 
     async def do_soon(self, task: Task, now: float) -> dict[str, Any]:
         """The same on an event loop, where a thread of its own would cost a command more than deciding it.

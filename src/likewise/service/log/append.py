@@ -72,9 +72,9 @@ def carry_out(connection: Connection, works: Sequence[Work]) -> list[Any]:
     results: list[Any] = []
     for appends, some in itertools.groupby(works, lambda work: isinstance(work, Append)):
         if appends:
-            together = [work for work in some if isinstance(work, Append)]
-            _append(connection, together)
-            results += [None] * len(together)
+            batch = [work for work in some if isinstance(work, Append)]
+            _append(connection, batch)
+            results += [None] * len(batch)
         else:
             results += [work(connection) for work in some if not isinstance(work, Append)]
     return results
@@ -87,7 +87,7 @@ def _append(connection: Connection, appends: Sequence[Append]) -> None:
     try:
         add(connection, tables.responses, answers)
     except IntegrityError as taken:
-        raise KeyTaken(f"An idempotency key was used meanwhile in {name!r}.") from taken
+        raise KeyTaken(f"An idempotency key in {name!r} was used by somebody else meanwhile.") from taken
     try:
         created = [(append.sealed[0].stream, append.secret) for append in appends if append.secret is not None]
         add(connection, tables.streams, [{"stream": stream, "secret": secret} for stream, secret in created])
@@ -96,7 +96,11 @@ def _append(connection: Connection, appends: Sequence[Append]) -> None:
         seq = appends[0].sealed[0].seq
         raise SequenceConflict(f"Event {seq} of {name!r} does not follow the log's last one.") from refused
     events = [sealed for append in appends for sealed in append.sealed]
-    add(connection, tables.asides, [_aside_row(one.stream, aside) for one in events for aside in one.event.asides])
+    add(
+        connection,
+        tables.asides,
+        [_aside_row(sealed.stream, aside) for sealed in events for aside in sealed.event.asides],
+    )
     for append in appends:
         if append.erase:
             _erase(connection, append)

@@ -42,7 +42,7 @@ def address(database: str | Path) -> URL:
         url = make_url(text) if "://" in text else URL.create("sqlite", database=text)
     except (ArgumentError, ValueError):  # what was given isn't quoted: it may hold a password
         raise InvalidParameter(
-            "`database` must be a file, or an address like postgresql://localhost/loans, got another form."
+            "`database` must be a file, or an address like postgresql://localhost/loans, got something else."
         ) from None
     if url.drivername in ("postgresql", "postgres"):
         url = url.set(drivername="postgresql+psycopg")
@@ -57,7 +57,7 @@ def require_there(database: str | Path) -> None:
     """Refuse a SQLite file that isn't there: whoever only reads shouldn't make one."""
     file = _file(address(database))
     if file is not None and not file.exists():
-        raise InvalidParameter(f"There is no database {file}; give the one that the service uses.")
+        raise InvalidParameter(f"There is no database {file}; name the one that the service uses.")
 
 
 def make_private(url: URL) -> None:
@@ -83,16 +83,16 @@ def explained(url: URL) -> Iterator[None]:
         raise InvalidParameter(_sentence(url, str(error.orig))) from None
 
 
-def _sentence(url: URL, said: str) -> str:
+def _sentence(url: URL, message: str) -> str:
     if url.get_backend_name() == "sqlite":
-        if "not a database" in said:
+        if "not a database" in message:
             return f"`database` must be a SQLite file or an address of PostgreSQL, got {url.database!r}."
-        return f"SQLite can't use {url.database}: {said.splitlines()[0]}."
+        return f"SQLite can't use {url.database}: {message.splitlines()[0]}."
     where = url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
-    if "connection" in said and "FATAL" not in said and "invalid connection option" not in said:
-        return f"No PostgreSQL answers at {where}; start it or correct --database."
-    why = said.strip().splitlines()[0].rpartition("FATAL: ")[2].strip()
-    return f"PostgreSQL refuses at {where}: {why}."
+    if "connection" in message and "FATAL" not in message and "invalid connection option" not in message:
+        return f"PostgreSQL does not answer at {where}; start it, or correct --database."
+    why = message.strip().splitlines()[0].rpartition("FATAL: ")[2].strip()
+    return f"PostgreSQL at {where} refuses: {why}."
 
 
 def _file(url: URL) -> Path | None:

@@ -32,8 +32,8 @@ class ErasureFile(LineFile):
         return [ref for fact in self.read(stream) for ref in fact["refs"]]
 
 
-class Forgetting:
-    """Keeps in mind what is still to be done.
+class ErasureCleanup:
+    """Cleans up after erasures, and keeps in mind what is still to be done.
 
     Parameters
     ----------
@@ -64,12 +64,12 @@ class Forgetting:
 
     def erased(self, stream: str) -> None:
         """Somebody was erased just now."""
-        self.unscrubbed = not self._store.scrub(anew=True)
+        self.unscrubbed = not self._store.scrub(again=True)
         self._unlisted.add(stream)
         with suppress(OSError):  # they are erased; the clock tries again to list them
             self._list()
 
-    def look(self) -> None:
+    def retry(self) -> None:
         """Do what is left, as far as it can be done now."""
         if self.unscrubbed:
             self.unscrubbed = not self._store.scrub()
@@ -87,4 +87,4 @@ class Forgetting:
     def _erasures(self, stream: str) -> list[tuple[str, PersonErased]]:
         """The erasures of a stream, each with the hash of its event."""
         sealed = self._store.events(stream, kind=PersonErased.kind)
-        return [(one.hash, one.event) for one in sealed if isinstance(one.event, PersonErased)]
+        return [(each.hash, each.event) for each in sealed if isinstance(each.event, PersonErased)]

@@ -7,10 +7,10 @@ its commitments can't be opened and the learner can't be run again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from likewise.service.canonical import EXPORT_FORMAT
+from likewise.service.canonical import EXPORT_FORMAT, dumps
 from likewise.service.log import Store
 from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.signing import Signer
@@ -65,9 +65,14 @@ def export(
 
 
 def committed(data: Mapping[str, Any]) -> list[str]:
-    """The references that an event commits to, told from what stands in the log, whatever that may be."""
+    """The references that an event commits to, read from the log as it stands, whatever that may be."""
     promises = [*(data.get("people") or ()), *filter(None, [data.get("remark")])]
     return [promise["ref"] for promise in promises]
+
+
+def export_text(lines: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The lines of an export as text; canonical, as the checker compares bytes."""
+    return (dumps(line) + "\n" for line in lines)
 
 
 def _line(aside: Aside) -> dict[str, Any]:

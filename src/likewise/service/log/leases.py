@@ -29,9 +29,9 @@ class Leases:
     def current(self, stream: str, now: float) -> dict[int, Lease]:
         """The leases of a stream that still run, by round."""
         kept = leases.c
-        wanted = select(kept.round, kept.holder, kept.until).where(kept.stream == stream, kept.until > now)
+        query = select(kept.round, kept.holder, kept.until).where(kept.stream == stream, kept.until > now)
         with self._store.read() as connection:
-            return {row.round: Lease(*row) for row in connection.execute(wanted)}
+            return {row.round: Lease(*row) for row in connection.execute(query)}
 
     def take(self, stream: str, round: int, holder: str, now: float, until: float) -> bool:
         """Lease a round, or renew a lease; False if somebody else has it."""
@@ -40,16 +40,16 @@ class Leases:
     def renew(self, stream: str, round: int, holder: str, until: float) -> bool:
         """Prolong a lease, also one that ran out and that nobody else took; False if it isn't the holder's."""
         kept = leases.c
-        mine = update(leases).where(kept.stream == stream, kept.round == round, kept.holder == holder)
-        return self._store.write(lambda connection: connection.execute(mine.values(until=until)).rowcount == 1)
+        own = update(leases).where(kept.stream == stream, kept.round == round, kept.holder == holder)
+        return self._store.write(lambda connection: connection.execute(own.values(until=until)).rowcount == 1)
 
     def release(self, stream: str, round: int, holder: str, until: float = math.inf) -> None:
-        """Give a round back; if ``until`` is said, only a lease that runs no longer: not one that was renewed since."""
+        """Give a round back; with ``until``, only a lease that ends by then: not one that was renewed since."""
         kept = leases.c
-        mine = delete(leases).where(kept.stream == stream, kept.round == round, kept.holder == holder)
+        own = delete(leases).where(kept.stream == stream, kept.round == round, kept.holder == holder)
         if until < math.inf:
-            mine = mine.where(kept.until <= until + 1e-5)  # told to the microsecond
-        self._store.write(lambda connection: connection.execute(mine) and None)
+            own = own.where(kept.until <= until + 1e-5)  # times are sent to the microsecond
+        self._store.write(lambda connection: connection.execute(own) and None)
 
     def sweep(self, before: float) -> None:
         """Forget leases that ran out before a time (seconds)."""
@@ -60,11 +60,11 @@ class Leases:
 def _take(connection: Connection, stream: str, round: int, holder: str, now: float, until: float) -> bool:
     kept = leases.c
     free = or_(kept.until <= now, kept.holder == holder)
-    here = (kept.stream == stream, kept.round == round)
-    taken = connection.execute(update(leases).where(*here, free).values(holder=holder, until=until))
+    row = (kept.stream == stream, kept.round == round)
+    taken = connection.execute(update(leases).where(*row, free).values(holder=holder, until=until))
     if taken.rowcount == 1:
         return True
-    if connection.execute(select(kept.round).where(*here)).first() is not None:
+    if connection.execute(select(kept.round).where(*row)).first() is not None:
         return False
     try:
         # Within a savepoint: on PostgreSQL a refused insert would otherwise spoil the whole transaction.

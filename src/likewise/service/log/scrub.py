@@ -66,6 +66,6 @@ def _rewrite(connection: Connection, table: str) -> None:
         return
     connection.execute(text(f"VACUUM {table}"))
     log.warning(
-        "The table %s is too large to be rewritten while the service runs: what was erased is out of reach, but leaves "
-        "its file only with VACUUM FULL %s, at a quiet time.", table, table,
+        "The table %s is too large to be rewritten while the service runs. What was erased can't be read any more, but "
+        "it leaves the file only after VACUUM FULL %s: run that at a quiet time.", table, table,
     )  # fmt: skip

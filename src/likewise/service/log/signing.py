@@ -79,5 +79,5 @@ class Signer:
         return hmac.digest(self._secret, content, "sha256").hex()
 
     def receipt(self, sealed: Sealed) -> dict[str, Any]:
-        """The checkpoint at an event, for who caused it."""
+        """The checkpoint at an event, for whoever caused it."""
         return self.sign(sealed.stream, sealed.seq, sealed.hash, sealed.event.at)

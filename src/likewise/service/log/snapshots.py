@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 
 from likewise.service.log import tables
 from likewise.service.log.store import Store
-from likewise.service.redaction import kind
+from likewise.service.redaction import error_kind
 from likewise.service.refusals import Unavailable
 from likewise.service.stream.events import PersonErased
 from likewise.service.stream.state import SNAPSHOT_FORMAT, State, dump_state, load_state
@@ -47,7 +47,9 @@ class StreamSnapshots:
         try:
             state = load_state(data)
         except (KeyError, TypeError, ValueError, IndexError) as error:
-            log.warning("The snapshot of %r is unreadable (%s): its log is read again.", self._stream, kind(error))
+            log.warning(
+                "The snapshot of %r is unreadable (%s): its log is read again.", self._stream, error_kind(error)
+            )
             return None
         self.seq = seq
         return state, seq, hash
@@ -60,7 +62,7 @@ class StreamSnapshots:
         try:
             self._snapshots.save(self._stream, seq, hash, SNAPSHOT_FORMAT, dump_state(state))
         except (IntegrityError, Unavailable) as error:  # it is a cache, and another process may be saving its own
-            log.warning("No snapshot of %r was taken: %s", self._stream, kind(error))
+            log.warning("No snapshot of %r was taken: %s", self._stream, error_kind(error))
             return False
         self.seq = seq
         return True
@@ -83,13 +85,13 @@ class Snapshots:
         """(seq, hash, state) of the newest snapshot that fits the log; None if there is none."""
         kept, log = tables.snapshots.c, tables.events.c
         same = (kept.stream == log.stream) & (kept.seq == log.seq) & (kept.hash == log.hash)
-        wanted = (
+        query = (
             select(kept.seq, kept.hash, kept.state)
             .join(tables.events, same)
             .where(kept.stream == stream, kept.format == format)
         )
         with self._store.read() as connection:
-            row = connection.execute(wanted).first()
+            row = connection.execute(query).first()
         if row is None:
             return None
         try:

@@ -95,14 +95,14 @@ class Store:
         future: Future[Result] = self._writer.submit(write)
         return future.result()
 
-    def scrub(self, *, anew: bool = False) -> bool:
-        """Get what was erased out of the database's files; ``anew`` if something was erased just now.
+    def scrub(self, *, again: bool = False) -> bool:
+        """Get what was erased out of the database's files; ``again`` if something was erased just now.
 
         False if somebody still reads the old pages. It doesn't wait for them, as nobody could write meanwhile.
         """
         if self.dialect == "sqlite":
             return scrub.sqlite(self._writers)
-        if anew or self._erased_before is None:
+        if again or self._erased_before is None:
             self._erased_before = scrub.now(self._writers)
             return False  # whoever is reading at this moment shall finish first
         return scrub.postgresql(self._writers, self._erased_before)
@@ -136,18 +136,18 @@ class Store:
 
     def secret(self, stream: str) -> bytes | None:
         """What the decisions of a stream are derived from; None if there is no such stream."""
-        wanted = select(tables.streams.c.secret).where(tables.streams.c.stream == stream)
+        query = select(tables.streams.c.secret).where(tables.streams.c.stream == stream)
         with self.read() as connection:
-            found = connection.scalar(wanted)
-        return None if found is None else bytes.fromhex(found)
+            secret = connection.scalar(query)
+        return None if secret is None else bytes.fromhex(secret)
 
     def head(self, stream: str) -> tuple[int, str]:
         """Number and hash of the last event; (0, GENESIS) if there is none."""
         log = tables.events.c
-        wanted = select(log.seq, log.hash).where(log.stream == stream).order_by(log.seq.desc()).limit(1)
+        query = select(log.seq, log.hash).where(log.stream == stream).order_by(log.seq.desc()).limit(1)
         with self.read() as connection:
-            found = connection.execute(wanted).first()
-        return (0, GENESIS) if found is None else (found.seq, found.hash)
+            row = connection.execute(query).first()
+        return (0, GENESIS) if row is None else (row.seq, row.hash)
 
     def events(
         self,
@@ -159,22 +159,22 @@ class Store:
         kind: str | None = None,
         asides: bool = False,
     ) -> list[Sealed]:
-        """Up to ``limit`` events after number ``after``, or all of one round or kind; with their asides if wanted."""
+        """Up to ``limit`` events after number ``after``, or all of one round or kind; with asides if asked."""
         log = tables.events.c
-        wanted = _after(stream, after)
-        # A round is told whole: without its last events a label that is known would be taken for a new one.
+        query = _after(stream, after)
+        # A round is read whole: without its last events a label that is known would be taken for a new one.
         if round is not None:
-            wanted = wanted.where(log.round == round)
+            query = query.where(log.round == round)
         if kind is not None:
-            wanted = wanted.where(log.kind == kind)
+            query = query.where(log.kind == kind)
         if round is None and kind is None:
-            wanted = wanted.limit(limit)
+            query = query.limit(limit)
         with self.read() as connection:
-            found = [_sealed(row) for row in connection.execute(wanted)]
+            events = [_sealed(row) for row in connection.execute(query)]
             if asides:
-                beside = _asides(connection, [ref for sealed in found for ref in sealed.event.refs], stream)
-                found = [sealed.beside(beside) for sealed in found]
-        return found
+                beside = _asides(connection, [ref for sealed in events for ref in sealed.event.refs], stream)
+                events = [sealed.beside(beside) for sealed in events]
+        return events
 
     def lines(self, stream: str, after: int = 0, limit: int = 1000) -> list[dict[str, Any]]:
         """The same as they stand in the log, whatever it may be: what an outsider checks."""
@@ -193,25 +193,25 @@ class Store:
         """What is still there under some references, in their order; of one stream if that is said."""
         for some in chunks(refs):
             with self.read() as connection:
-                found = _asides(connection, some, stream)
-            yield from (found[ref] for ref in some if ref in found)
+                asides = _asides(connection, some, stream)
+            yield from (asides[ref] for ref in some if ref in asides)
 
     def asides(self, stream: str, *, round: int | None = None, person: str | None = None) -> list[Aside]:
         """What is kept beside one round, or about one person."""
         beside = tables.asides.c
-        wanted = select(tables.asides).where(beside.stream == stream).order_by(beside.round, beside.ref)
+        query = select(tables.asides).where(beside.stream == stream).order_by(beside.round, beside.ref)
         if round is not None:
-            wanted = wanted.where(beside.round == round)
+            query = query.where(beside.round == round)
         if person is not None:
-            wanted = wanted.where(beside.person == person)
+            query = query.where(beside.person == person)
         with self.read() as connection:
-            return [_aside(row) for row in connection.execute(wanted)]
+            return [_aside(row) for row in connection.execute(query)]
 
     def response(self, scope: str, key: str) -> tuple[str, Any] | None:
         """The request and the response under an idempotency key; the response is None if it was erased."""
         with self.read() as connection:
-            found = connection.execute(ANSWERED, {"scope": scope, "key": key}).first()
-        return None if found is None else (found.request, json.loads(found.response or "null"))
+            row = connection.execute(ANSWERED, {"scope": scope, "key": key}).first()
+        return None if row is None else (row.request, json.loads(row.response or "null"))
 
 
 def _after(stream: str, after: int) -> Select[Any]:
@@ -241,20 +241,22 @@ def _line(row: Row[Any]) -> dict[str, Any]:
 def _require_filed(row: Row[Any], t: int | None) -> None:
     """Rounds are found by a column that no hash covers: somebody could make an event disappear from its round."""
     if row.round != t:
-        raise BrokenLog(f"Event {row.seq} of {row.stream!r} is filed under round {row.round}, but is of {t}.")
+        raise BrokenLog(
+            f"Event {row.seq} of {row.stream!r} is filed under round {row.round}, but it is about round {t}."
+        )
 
 
 def _aside(row: Row[Any], stream: str | None = None) -> Aside:
     aside = Aside(row.ref, row.kind, row.round, row.salt, loads(row.content))
     # People are found by these columns: somebody who is filed elsewhere could not be erased.
     if row.person != aside.person or (stream or row.stream) != row.stream:
-        raise BrokenLog(f"What is kept under {row.ref} in {stream or row.stream!r} is filed wrongly.")
+        raise BrokenLog(f"The content under {row.ref} in {stream or row.stream!r} is filed in the wrong place.")
     return aside
 
 
 def _asides(connection: Connection, refs: Sequence[str], stream: str | None = None) -> dict[str, Aside]:
-    found: dict[str, Aside] = {}
+    asides: dict[str, Aside] = {}
     for some in chunks(refs):
-        wanted = select(tables.asides).where(tables.asides.c.ref.in_(some))
-        found |= {row.ref: _aside(row, stream) for row in connection.execute(wanted)}
-    return found
+        query = select(tables.asides).where(tables.asides.c.ref.in_(some))
+        asides |= {row.ref: _aside(row, stream) for row in connection.execute(query)}
+    return asides

@@ -120,7 +120,7 @@ summaries = Table(
     Column("round", BigInteger, primary_key=True, autoincrement=False),
     Column("opened_at", Double, nullable=False),
     Column("people", BigInteger, nullable=False),
-    Column("chances", Text, nullable=False),
+    Column("probabilities", Text, nullable=False),
     Column("labels", Text, nullable=False),
     Column("status", Text, nullable=False),
     Column("verdict", Text),
@@ -134,7 +134,7 @@ summaries = Table(
     Column("waited", Double),
     Index("summaries_of_verdict", "stream", "verdict", "learned"),
 )
-"""One row for each round, told from the log, for the pictures: a cache, which may be lost at any time."""
+"""One row for each round, computed from the log, for the pictures: a cache, which may be lost at any time."""
 
 followed = Table(
     "followed",

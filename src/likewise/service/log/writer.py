@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
-from likewise.service.redaction import kind
+from likewise.service.redaction import error_kind
 from likewise.service.refusals import Unavailable
 
 log = logging.getLogger(__name__)
@@ -132,12 +132,12 @@ def _lost(error: Exception) -> bool:
 
 
 def _named(error: Exception) -> Exception:
-    """A database that failed is unavailable; anything else is the business of who wrote."""
+    """A database that failed is unavailable; anything else is for the caller."""
     return _unavailable(error) if isinstance(error, (OperationalError, InterfaceError)) else error
 
 
 def _unavailable(error: DBAPIError) -> Unavailable:
-    log.error("A write failed: %s", kind(error))
-    unavailable = Unavailable(f"The database did not take the write: {type(error.orig).__name__}.")
+    log.error("A write failed: %s", error_kind(error))
+    unavailable = Unavailable(f"The database did not accept the write: {type(error.orig).__name__}.")
     unavailable.__cause__ = error
     return unavailable

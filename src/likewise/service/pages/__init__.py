@@ -17,7 +17,7 @@ def install(app: FastAPI) -> None:
     from likewise.service.accounts.rates import Rates
     from likewise.service.jobs.runner import Jobs
     from likewise.service.pages import administration, login, overview, records, review
-    from likewise.service.pages.rendering import nowhere
+    from likewise.service.pages.rendering import install_not_found
     from likewise.service.projections.follower import Follower
 
     service = app.state.service
@@ -28,4 +28,4 @@ def install(app: FastAPI) -> None:
     service.before_stop.append(app.state.jobs.stop)
     for part in (login, review, overview, records, administration):
         app.include_router(part.pages)
-    nowhere(app)
+    install_not_found(app)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 from fastapi import HTTPException, Query, Request
@@ -14,16 +14,16 @@ from likewise.errors import InvalidParameter
 from likewise.service.accounts.access import STREAM_PAGE
 from likewise.service.accounts.sessions import LINK
 from likewise.service.accounts.tokens import ROLES
-from likewise.service.canonical import dumps
 from likewise.service.jobs.kinds import begin
+from likewise.service.log.export import export_text
 from likewise.service.pages.rendering import render, router
 from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.refusals import Conflict
 from likewise.service.stream.settings import Settings, Waits
 
 pages = router()
-SAID = {"yes": "Changed; recorded in the log.", "no": "Nothing was changed: all values are as they were."}
-"""What the settings say after somebody pressed the button."""
+CHANGE_MESSAGES = {"yes": "Saved, and recorded in the log.", "no": "Nothing changed: all values are as they were."}
+"""What the page of settings says after somebody pressed the button."""
 ELSEWHERE = {"name", "features", "cuts", "waits"}
 """Settings that the page shows in other places than its table."""
 
@@ -53,15 +53,15 @@ def _choices(field: FieldInfo) -> Sequence[str]:
 @pages.get(STREAM_PAGE + "/settings")
 def settings_page(stream: str, visit: Visitor, changed: Annotated[str, Query(max_length=8)] = "") -> Response:
     """Every setting with what it does."""
-    return _settings(visit, stream, said=SAID.get(changed, ""))
+    return _settings(visit, stream, message=CHANGE_MESSAGES.get(changed, ""))
 
 
-def _settings(visit: Visit, stream: str, said: str = "", wrong: str = "", status: int = 200) -> Response:
+def _settings(visit: Visit, stream: str, message: str = "", wrong: str = "", status: int = 200) -> Response:
     state = visit.service.engine.streams.get(stream).current()
     return render(
-        "settings.html", visit, status, stream=stream, here="settings", settings=state.stream.settings,
+        "settings.html", visit, status, stream=stream, tab="settings", settings=state.stream.settings,
         entries=entries(), fixed={n: f for n, f in Settings.model_fields.items() if n not in ELSEWHERE},
-        said=said, wrong=wrong,
+        message=message, wrong=wrong,
     )  # fmt: skip
 
 
@@ -126,7 +126,7 @@ def export_page(stream: str, visit: Visitor, request: Request) -> Response:
     """What can be downloaded and checked, and what the last check found."""
     service, jobs = visit.service, request.app.state.jobs
     return render(
-        "export.html", visit, stream=stream, here="export", events=service.store.head(stream)[0],
+        "export.html", visit, stream=stream, tab="export", events=service.store.head(stream)[0],
         key=service.engine.signer.public_key, job=jobs.find(stream, "verify"),
     )  # fmt: skip
 
@@ -137,20 +137,18 @@ def download(stream: str, name: str, visit: Visitor) -> Response:
     if name not in ("log.jsonl", "log-without-people.jsonl"):
         raise HTTPException(404, "There is no such export.")
     lines = visit.service.engine.export(stream, people=name == "log.jsonl")
-    said = f'attachment; filename="{stream}-{name}"'
-    return StreamingResponse(_written(lines), media_type="application/jsonl", headers={"Content-Disposition": said})
+    disposition = f'attachment; filename="{stream}-{name}"'
+    return StreamingResponse(
+        export_text(lines), media_type="application/jsonl", headers={"Content-Disposition": disposition}
+    )
 
 
 @pages.post(STREAM_PAGE + "/verify")
 def check(stream: str, visit: Visitor, request: Request) -> Response:
     """Check the log as an outsider would, in the background; the page of exports says how far it is."""
     visit.service.engine.streams.get(stream)
-    begin(request.app.state.jobs, "verify", visit.service.apart, stream)
+    begin(request.app.state.jobs, "verify", visit.service.subprocesses, stream)
     return RedirectResponse(f"/streams/{stream}/export", 303)
-
-
-def _written(lines: Iterable[dict[str, Any]]) -> Iterator[str]:
-    return (dumps(line) + "\n" for line in lines)
 
 
 # Users and tokens -------------------------------------------------------------------------------------------------
@@ -158,7 +156,7 @@ def _written(lines: Iterable[dict[str, Any]]) -> Iterator[str]:
 
 @pages.get("/users")
 def users_page(visit: Visitor, stream: Annotated[str, Query(max_length=64)] = "") -> Response:
-    """Every token there is; the tabs stay those of the stream that one comes from."""
+    """Every token there is; the tabs stay those of the stream that somebody came from."""
     visit.sent["stream"] = stream
     return _users(visit)
 
@@ -173,10 +171,10 @@ def _back(visit: Visit) -> str:
     return "/users" if stream is None else f"/users?stream={stream}"
 
 
-def _users(visit: Visit, said: str = "", secret: str = "", wrong: str = "") -> Response:
+def _users(visit: Visit, message: str = "", secret: str = "", wrong: str = "") -> Response:
     return render(
-        "users.html", visit, 422 if wrong else 200, stream=_stream(visit), here="users",
-        tokens=visit.service.tokens.list(), roles=ROLES, said=said, secret=secret, wrong=wrong,
+        "users.html", visit, 422 if wrong else 200, stream=_stream(visit), tab="users",
+        tokens=visit.service.tokens.list(), roles=ROLES, message=message, secret=secret, wrong=wrong,
         now=visit.service.engine.clock(),
     )  # fmt: skip
 
@@ -185,13 +183,13 @@ def _users(visit: Visit, said: str = "", secret: str = "", wrong: str = "") -> R
 def add(visit: Visitor) -> Response:
     """A new token, shown once."""
     name = str(visit.sent.get("name", "")).strip()
-    streams = [one for one in str(visit.sent.get("streams", "")).replace(",", " ").split() if one] or None
+    streams = str(visit.sent.get("streams", "")).replace(",", " ").split() or None
     try:
         days = float(visit.sent["days"]) if str(visit.sent.get("days", "")).strip() else None
         token, _ = visit.service.tokens.add(name, str(visit.sent.get("role")), streams, days)
     except ValueError as error:
         return _users(visit, wrong=str(error))
-    return _users(visit, f"The token of {name}, shown only now:", token)
+    return _users(visit, f"The token of {name}. It is not shown again:", token)
 
 
 @pages.post("/users/link")
@@ -200,22 +198,23 @@ def link(visit: Visitor, request: Request) -> Response:
     sessions = visit.service.sessions
     code = sessions.link(str(visit.sent.get("token", "")))
     address = f"{request.url.scheme}://{request.url.netloc}/login/{code}"
-    return _users(visit, f"A link that lets {sessions.known(code)} in once, within {LINK / 3600:.0f} hours:", address)
+    return _users(visit, f"A link that logs {sessions.known(code)} in, once, within {LINK / 3600:.0f} hours:", address)
 
 
 @pages.post("/users/revoke")
 def revoke(visit: Visitor) -> Response:
-    """Revoke a token; its sessions end. One's own is asked about once more, and the last administrator's is refused."""
+    """Revoke a token; its sessions end. Your own needs a second step; the last administrator's is refused."""
     tokens, token = visit.service.tokens, str(visit.sent.get("token", ""))
-    mine = any(one["token"] == token and one["name"] == visit.identity.name for one in tokens.list())
-    if mine and visit.sent.get("sure") != "yes":
-        said = [
-            "This token bears your own name.",
-            "Whoever logged in with it is logged out at once, and can't come back.",
+    own = any(row["token"] == token and row["name"] == visit.identity.name for row in tokens.list())
+    if own and visit.sent.get("sure") != "yes":
+        sentences = [
+            "This token has your own name.",
+            "Everybody who logged in with it is logged out at once, and can't log in with it again.",
         ]
         return render(
-            "confirm.html", visit, stream=_stream(visit), here="users", title="Revoke your own token?", said=said,
-            action="/users/revoke", fields={"token": token, "stream": _stream(visit) or ""}, button="Revoke it",
+            "confirm.html", visit, stream=_stream(visit), tab="users", title="Revoke your own token?",
+            sentences=sentences, action="/users/revoke",
+            fields={"token": token, "stream": _stream(visit) or ""}, button="Revoke it",
             back=_back(visit),
         )  # fmt: skip
     try:
@@ -227,7 +226,7 @@ def revoke(visit: Visitor) -> Response:
 
 @pages.post("/users/logout")
 def logout(visit: Visitor) -> Response:
-    """End every session of a name; the page says so, unless it was one's own."""
+    """End every session of a name; the page says so, unless it was their own."""
     name = str(visit.sent.get("name", ""))
     visit.service.sessions.end_all(name)
     if name == visit.identity.name:

@@ -61,8 +61,10 @@ class Plot:
 
     def _share(self, value: float, ends: tuple[float, float], axis: str) -> float:
         """Where a value lies between the ends of its axis."""
-        low, here, high = ((_tenfold(one) if axis in self._tens else one) for one in (ends[0], value, ends[1]))
-        return (here - low) / (high - low)
+        low, place, high = (
+            (_tenfold(number) if axis in self._tens else number) for number in (ends[0], value, ends[1])
+        )
+        return (place - low) / (high - low)
 
     def _ticks(self, ends: tuple[float, float], axis: str) -> list[float]:
         # What goes across is rounds, of which there is no half.
@@ -105,13 +107,13 @@ class Plot:
 
     def bars(self, bars: Iterable[tuple[float, float, float]], kind: str, label: str = "") -> None:
         """Bars (from, to, height), drawn as one shape."""
-        found, last = [], 0.0
+        shapes, last = [], 0.0
         for start, end, height in bars:
             a, b, y = self._across(start), self._across(end), self._up(height)
-            found.append(f"M{a:.1f} {HEIGHT - BOTTOM:.0f}V{y:.1f}H{b:.1f}V{HEIGHT - BOTTOM:.0f}Z")
+            shapes.append(f"M{a:.1f} {HEIGHT - BOTTOM:.0f}V{y:.1f}H{b:.1f}V{HEIGHT - BOTTOM:.0f}Z")
             last = height
-        self._add(f'<path class="{kind}" d="{"".join(found)}"/>')
-        if label and found:
+        self._add(f'<path class="{kind}" d="{"".join(shapes)}"/>')
+        if label and shapes:
             self._labels.append((self._up(last), label, kind, self._width - RIGHT))
 
     def dots(self, points: Iterable[tuple[float, float]], kind: str) -> None:
@@ -154,7 +156,7 @@ def ticks(low: float, high: float, about: int = 5, *, whole: bool = False) -> li
     rough = max(1.0, (high - low) / about) if whole else (high - low) / about
     power = 10.0 ** math.floor(math.log10(rough))
     steps = [power * many for many in (1, 2, 2.5, 5, 10) if not whole or (power * many).is_integer()]
-    step = next(one for one in steps if one >= rough)
+    step = next(size for size in steps if size >= rough)
     first = math.ceil(low / step - 1e-9)
     return [round(i * step, 10) for i in range(first, math.floor(high / step + 1e-9) + 1)]
 
@@ -197,10 +199,10 @@ def _path(points: Iterable[tuple[float, float]]) -> str:
     return "".join(f"{'L' if i else 'M'}{x:.1f} {y:.1f}" for i, (x, y) in enumerate(points))
 
 
-def _spread(labels: Iterable[Any], apart: float = 20.0) -> list[Any]:
+def _spread(labels: Iterable[Any], distance: float = 20.0) -> list[Any]:
     """Labels moved down until none covers another, and up again where they would leave the picture."""
-    found: list[Any] = []
+    placed: list[Any] = []
     for y, *rest in sorted(labels):
-        found.append((max(y, found[-1][0] + apart) if found else y, *rest))
-    over = found[-1][0] - (HEIGHT - BOTTOM) if found else 0.0
-    return [(y - max(0.0, over), *rest) for y, *rest in found]
+        placed.append((max(y, placed[-1][0] + distance) if placed else y, *rest))
+    over = placed[-1][0] - (HEIGHT - BOTTOM) if placed else 0.0
+    return [(y - max(0.0, over), *rest) for y, *rest in placed]

@@ -13,10 +13,9 @@ from markupsafe import Markup
 
 from likewise.service.log import Store
 from likewise.service.pages.charts import Plot
-from likewise.service.projections import pairs
-from likewise.service.projections import rounds as summaries
+from likewise.service.projections import pairs, summaries
 from likewise.service.projections.pairs import LINES, Spread
-from likewise.service.projections.rounds import Bin
+from likewise.service.projections.summaries import Bin
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import State
 from likewise.wording import plural
@@ -35,55 +34,57 @@ class Figure(NamedTuple):
     caption: str
 
 
-def figures(store: Store, stream: str, state: State, found: Sequence[Bin]) -> list[Figure]:
+def figures(store: Store, stream: str, state: State, bins: Sequence[Bin]) -> list[Figure]:
     """All pictures of a stream: from the bins, and from one more query each where those don't tell."""
     settings, sampled = state.stream.settings, summaries.sampled(store, stream)
     spreads = pairs.spreads(store, stream)
     few = bool(spreads) and spreads[0].pairs <= LINES
     return [
-        violations(found, sampled, state),
+        violations(bins, sampled, state),
         regret(sampled, state),
-        errors(found),
+        errors(bins),
         helped(spreads, pairs.paths(store, stream) if few else {}, sampled, settings),
         ranked(summaries.newest(store, stream), settings),
-        coverage(found),
-        delay(found),
+        coverage(bins),
+        delay(bins),
     ]
 
 
-def violations(found: Sequence[Bin], sampled: Sequence[Any], state: State) -> Figure:
+def violations(bins: Sequence[Bin], sampled: Sequence[Any], state: State) -> Figure:
     """How many violations there were so far, under what is promised and what is proved of them."""
     title, settings = "Violations so far", state.stream.settings
-    total = list(itertools.accumulate(one.violations for one in found))
+    total = list(itertools.accumulate(bin.violations for bin in bins))
     if not total:
         return _nothing("violations", title)
-    promised = [] if state.totals.delay_max else _promised(state, found)
+    promised = [] if state.totals.delay_max else _promised(state, bins)
     proved = [(float(row.learned), min(row.violations, row.learned)) for row in sampled if row.violations is not None]
     most = max([float(total[-1]), *(y for _, y in promised + proved)])
     tens = "y" if most > FAR * max(1, total[-1]) else ""
-    plot = Plot((0, found[-1].last), (0, max(1.0, 1.1 * most)), "rounds", "violations, added up", title, tens=tens)
+    plot = Plot((0, bins[-1].last), (0, max(1.0, 1.1 * most)), "rounds", "violations, added up", title, tens=tens)
     plot.line(promised, "bound", "promised limit")
     plot.line(proved, "limit", "proved limit" if _proven(sampled) else "limit by regret")
-    plot.line([(0.0, 0.0), *((one.last, float(y)) for one, y in zip(found, total, strict=True))], "main", "reported")
-    said = [
+    plot.line([(0.0, 0.0), *((bin.last, float(y)) for bin, y in zip(bins, total, strict=True))], "main", "reported")
+    caption = [
         f"Reported pairs further apart than α = {settings.alpha:g}.",
         "Read the slope: where the curve flattens, the policy has learned what the reviewers object to.",
     ]
     if promised:
-        said.append(f"The dotted line is the most that the learner's theorem allows: {promised[-1][1]:,.0f} by now.")
+        caption.append(f"The dotted line is the most that the learner's theorem allows: {promised[-1][1]:,.0f} by now.")
     elif state.totals.delay_max:
-        said.append("Rounds were learned late, which voids the limit that the learner promises: it is not drawn.")
+        caption.append(
+            "Rounds were learned late, so the limit that the learner promises does not hold, and is not drawn."
+        )
     if proved:
-        said.append(_limited(state, sampled, proved[-1][1]))
+        caption.append(_limited(state, sampled, proved[-1][1]))
     if tens:
-        said.append("Each line of the grid is ten times the one below.")
-    return Figure("violations", title, plot.svg(), " ".join(said))
+        caption.append("Each line of the grid is ten times the one below.")
+    return Figure("violations", title, plot.svg(), " ".join(caption))
 
 
 def _limited(state: State, sampled: Sequence[Any], most: float) -> str:
     """What the limit that follows from the regret is."""
-    source = "the limit proved of the regret" if _proven(sampled) else "the observed regret"
-    place = "In its place stands the dashed line:" if state.totals.delay_max else "The dashed line is"
+    source = "the limit proved for the regret" if _proven(sampled) else "the observed regret"
+    place = "The dashed line is drawn instead:" if state.totals.delay_max else "The dashed line is"
     return f"{place} the most that {source} and the errors leave room for, {most:,.0f} by now."
 
 
@@ -91,15 +92,15 @@ def _proven(sampled: Sequence[Any]) -> bool:
     return bool(sampled) and sampled[-1].proved is not None
 
 
-def _promised(state: State, found: Sequence[Bin]) -> list[tuple[float, float]]:
+def _promised(state: State, bins: Sequence[Bin]) -> list[tuple[float, float]]:
     """The theorem's limit after each bin; one that was tuned for T rounds is about those, and drawn flat."""
     learner: Any = state.stream.learner
     settings = state.stream.settings
     if settings.T is not None:
-        bound = learner.bound(settings.level) if found[-1].last <= settings.T else None
-        limits = [(0.0, bound), (float(found[-1].last), bound)]
+        bound = learner.bound(settings.level) if bins[-1].last <= settings.T else None
+        limits = [(0.0, bound), (float(bins[-1].last), bound)]
     else:
-        limits = [(float(one.last), learner.bound(settings.level, T=one.last)) for one in found]
+        limits = [(float(bin.last), learner.bound(settings.level, T=bin.last)) for bin in bins]
     return [(x, bound.violations) for x, bound in limits if bound is not None and math.isfinite(bound.violations)]
 
 
@@ -119,39 +120,41 @@ def regret(sampled: Sequence[Any], state: State) -> Figure:
     plot.line(seen, "bound", "promised")
     plot.line(proved, "limit", "proved limit")
     plot.line([(row.learned, row.regret) for row in sampled], "main", "observed")
-    said = [
-        "What the policies cost so far, errors and penalised reports together, beyond the best single hypothesis "
-        "looking back. A curve that grows ever more slowly is the learning."
+    caption = [
+        "How much more the policies have cost so far, in errors and penalised reports together, than the best single "
+        "hypothesis in hindsight. When the curve grows more and more slowly, the policy is learning."
     ]
     if late:
-        said.append(
-            "Rounds were learned late, which voids what the learner promises before the first round; the observed "
-            "regret stands in its place" + (", under the dashed limit that is proved from it." if proved else ".")
+        caption.append(
+            "Rounds were learned late, so what the learner promises before the first round does not hold. Look at the "
+            "observed regret instead" + (", under the dashed limit that is proved from it." if proved else ".")
         )
     elif proved:
-        said.append("It stays under the dashed limit that is proved from what happened.")
+        caption.append("It stays under the dashed limit that is proved from what happened.")
     if seen:
-        said.append("The dotted line was promised before the first round.")
+        caption.append("The dotted line was promised before the first round.")
     elif promised:
-        said.append(f"What was promised before the first round, {promised[-1][1]:,.0f}, lies above the picture.")
-    said.append(f"Drawn from {plural(len(sampled), 'moment')} along the way.")
-    return Figure("regret", title, plot.svg(), " ".join(said))
+        caption.append(
+            f"What was promised before the first round, {promised[-1][1]:,.0f}, is too high for this picture."
+        )
+    caption.append(f"Drawn from {plural(len(sampled), 'moment')}.")
+    return Figure("regret", title, plot.svg(), " ".join(caption))
 
 
-def errors(found: Sequence[Bin]) -> Figure:
+def errors(bins: Sequence[Bin]) -> Figure:
     """Errors among people whose label came."""
     title = "Error"
-    points = [(one.last, one.error / one.labelled) for one in found if one.labelled]
+    points = [(bin.last, bin.error / bin.labelled) for bin in bins if bin.labelled]
     if not points:
         return _nothing("error", title)
-    total, labelled = sum(one.error for one in found), sum(one.labelled for one in found)
-    plot = Plot((0, found[-1].last), (0, max(0.5, *(y for _, y in points))), "rounds", "error per person", title)
+    total, labelled = sum(bin.error for bin in bins), sum(bin.labelled for bin in bins)
+    plot = Plot((0, bins[-1].last), (0, max(0.5, *(y for _, y in points))), "rounds", "error per person", title)
     plot.level(total / labelled, "bound", "mean of all")
     plot.line(points, "main", "error")
     caption = (
-        f"The expected share of wrong decisions among the {labelled:,} people whose label came and was learned, in "
-        "neighbouring rounds together. People without a label are not counted, and nothing is weighed: each mistake "
-        "counts once."
+        f"The expected share of wrong decisions among the {labelled:,} people whose label came and was learned; "
+        "neighbouring rounds are added up. People without a label are not counted. Each mistake counts once, whatever "
+        "it costs."
     )
     return Figure("error", title, plot.svg(), caption)
 
@@ -165,40 +168,40 @@ def helped(spreads: Sequence[Spread], paths: Paths, sampled: Sequence[Any], sett
     total, few = spreads[0].pairs, spreads[0].pairs <= LINES
     lines = {t: path for t, path in paths.items() if len(path) > 1} if few else {}
     far = max([drawn[-1].age, *(path[-1][0] for path in lines.values())])
-    low = min([0.0, *(one.gaps[0] for one in drawn), *(gap for path in lines.values() for _, gap in path)])
+    low = min([0.0, *(spread.gaps[0] for spread in drawn), *(gap for path in lines.values() for _, gap in path)])
     plot = Plot((0, far), (low, 1.0), "rounds learned since the report", "gap of the pair", title, tens="x")
     allowed = [(0.0, max(low, -settings.alpha)), (float(far), max(low, -settings.alpha))]
     plot.area(allowed, [(0.0, settings.alpha), (float(far), settings.alpha)], "zone")
     for path in lines.values():
         plot.line([(float(x), y) for x, y in path], "faint")
     if not few:
-        curves = [[(float(one.age), one.gaps[i]) for one in drawn] for i in range(5)]
+        curves = [[(float(spread.age), spread.gaps[i]) for spread in drawn] for i in range(5)]
         plot.area(curves[0], curves[4], "most")
         plot.area(curves[1], curves[3], "half")
     plot.level(settings.alpha, "bound", f"α = {settings.alpha:g}")
-    plot.line([(float(one.age), one.gaps[2]) for one in drawn], "main", "middle pair")
+    plot.line([(float(spread.age), spread.gaps[2]) for spread in drawn], "main", "middle pair")
     each = (
         f"Each thin line is one of all {plural(total, 'reported pair')}, and the thick one their middle"
         if few
         else f"All {total:,} reported pairs together: the thick line is the middle one, the darker band holds the "
         "middle half of them, the lighter one eight in ten"
     )
-    said = [
-        f"How far apart the same two people would be under later policies. {each}. Shaded across: within α; below 0 "
-        "the other one is ahead.",
-        "A pair is looked at 1, 2, 3 … rounds after its report was learned, then ever more rarely, as far as a tenth "
-        "of the pairs is that old.",
+    caption = [
+        f"How far apart the same two people would be under later policies. {each}. The shaded band is "
+        "within α; below 0 the other person is ahead.",
+        "Each pair is checked 1, 2, 3 … rounds after its report was learned, then more and more rarely, up to the age "
+        "that a tenth of the pairs have reached.",
     ]
-    return Figure("helped", title, plot.svg(), " ".join([*said, *_now(sampled, total)]))
+    return Figure("helped", title, plot.svg(), " ".join([*caption, *_now(sampled, total)]))
 
 
 def _trusted(spreads: Sequence[Spread]) -> list[Spread]:
     """Ages at which enough pairs were seen: a tenth of all, and half as many as at any later age."""
     if not spreads or spreads[0].age != 0:
         return []
-    later = list(itertools.accumulate((one.pairs for one in reversed(spreads)), max))[::-1]
+    later = list(itertools.accumulate((spread.pairs for spread in reversed(spreads)), max))[::-1]
     least = spreads[0].pairs / 10
-    return [one for one, most in zip(spreads, later, strict=True) if one.pairs >= max(least, most / 2)]
+    return [spread for spread, most in zip(spreads, later, strict=True) if spread.pairs >= max(least, most / 2)]
 
 
 def _now(sampled: Sequence[Any], total: int) -> list[str]:
@@ -206,12 +209,16 @@ def _now(sampled: Sequence[Any], total: int) -> list[str]:
     last = sampled[-1] if sampled else None
     if last is None or not last.pairs:
         return []
-    said = (
+    sentence = (
         f"Under the policy after {plural(last.learned, 'round')}, {last.closer:,} of {last.pairs:,} "
         f"{_are(last.closer)} closer than when reported, and {last.within:,} {_are(last.within)} within α."
     )
     gone = total - last.pairs
-    return [said, f"{plural(gone, 'pair')} can't be followed any more: somebody was erased."] if gone > 0 else [said]
+    return (
+        [sentence, f"{plural(gone, 'pair')} can't be followed any more, because somebody was erased."]
+        if gone > 0
+        else [sentence]
+    )
 
 
 def _are(count: int) -> str:
@@ -223,15 +230,15 @@ def ranked(rows: Sequence[Any], settings: Settings) -> Figure:
     title = "The newest rounds"
     if not rows:
         return _nothing("ranked", title)
-    chances = {row.round: json.loads(row.chances) for row in rows}
+    probabilities = {row.round: json.loads(row.probabilities) for row in rows}
     plot = Plot((rows[0].round - 1, rows[-1].round + 1), (0, 1), "round", "probability", title, width=1300.0)
     joined = [
-        ((row.round, chances[row.round][row.favoured]), (row.round, chances[row.round][row.disfavoured]))
+        ((row.round, probabilities[row.round][row.favoured]), (row.round, probabilities[row.round][row.disfavoured]))
         for row in rows
         if row.verdict == "reported"
     ]
     plot.segments(joined, "joint")
-    plot.dots(((t, p) for t, ps in chances.items() for p in ps), "dots")
+    plot.dots(((t, p) for t, ps in probabilities.items() for p in ps), "dots")
     plot.dots((end for pair in joined for end in pair), "dots-joined")
     newest = "the newest round" if len(rows) == 1 else f"the newest {len(rows)} rounds"
     caption = (
@@ -241,16 +248,16 @@ def ranked(rows: Sequence[Any], settings: Settings) -> Figure:
     return Figure("ranked", title, plot.svg(), caption)
 
 
-def coverage(found: Sequence[Bin]) -> Figure:
+def coverage(bins: Sequence[Bin]) -> Figure:
     """Which share of rounds somebody looked at."""
     title = "Review coverage"
-    if not found:
+    if not bins:
         return _nothing("coverage", title)
-    plot = Plot((0, found[-1].last), (0, 100), "rounds", "per cent of rounds", title)
-    starts = [0, *(one.last for one in found)]
-    shares = [100 * one.reviewed / one.rounds for one in found]
+    plot = Plot((0, bins[-1].last), (0, 100), "rounds", "per cent of rounds", title)
+    starts = [0, *(bin.last for bin in bins)]
+    shares = [100 * bin.reviewed / bin.rounds for bin in bins]
     plot.bars(zip(starts, starts[1:], shares, strict=False), "bar")
-    reviewed, rounds = sum(one.reviewed for one in found), sum(one.rounds for one in found)
+    reviewed, rounds = sum(bin.reviewed for bin in bins), sum(bin.rounds for bin in bins)
     plot.level(100 * reviewed / rounds, "bound", "mean of all")
     caption = (
         f"The share of rounds that a reviewer cleared or reported: {reviewed:,} of {rounds:,}. Rounds that were "
@@ -259,20 +266,20 @@ def coverage(found: Sequence[Bin]) -> Figure:
     return Figure("coverage", title, plot.svg(), caption)
 
 
-def delay(found: Sequence[Bin]) -> Figure:
+def delay(bins: Sequence[Bin]) -> Figure:
     """How late rounds were learned."""
     title = "Delay"
-    points = [(one.last, one.delay) for one in found if one.delay is not None]
+    points = [(bin.last, bin.delay) for bin in bins if bin.delay is not None]
     if not points:
         return _nothing("delay", title)
-    worst = [(one.last, float(one.delay_max)) for one in found if one.delay_max is not None]
-    waits = [one.waited for one in found if one.waited is not None]
-    plot = Plot((0, found[-1].last), (0, 1.1 * max(1.0, *(y for _, y in worst))), "rounds", "delay in rounds", title)
+    worst = [(bin.last, float(bin.delay_max)) for bin in bins if bin.delay_max is not None]
+    waits = [bin.waited for bin in bins if bin.waited is not None]
+    plot = Plot((0, bins[-1].last), (0, 1.1 * max(1.0, *(y for _, y in worst))), "rounds", "delay in rounds", title)
     plot.line(worst, "limit", "longest")
     plot.line([(x, float(y)) for x, y in points], "main", "mean")
     caption = (
-        "How many other rounds were learned between a round's decisions and its own learning. A reviewer who keeps up "
-        f"keeps this low. From decision to learning it took {_duration(float(np.mean(waits)))} on average."
+        "How many other rounds were learned between a round's decisions and its own learning. It stays low if "
+        f"reviewers keep up. From decision to learning it took {_duration(float(np.mean(waits)))} on average."
     )
     return Figure("delay", title, plot.svg(), caption)
 

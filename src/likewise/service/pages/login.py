@@ -24,10 +24,10 @@ KEPT = "public, max-age=31536000, immutable"
 @pages.get("/static/{name}")
 def file(name: str) -> Response:
     """A style sheet or script; its address changes with it."""
-    found = static(name)
-    if found is None:
+    content = static(name)
+    if content is None:
         raise HTTPException(404, "There is no such file.")
-    return Response(found[0], media_type=found[1], headers={"Cache-Control": KEPT})
+    return Response(content[0], media_type=content[1], headers={"Cache-Control": KEPT})
 
 
 @pages.get("/favicon.ico")
@@ -43,7 +43,7 @@ def home(visit: Visitor) -> Response:
     if len(names) == 1:
         page = f"/streams/{names[0]}"
         return RedirectResponse(page + "/review" if visit.identity.role == AUDITOR else page, 303)
-    return render("home.html", visit, here="home", streams=names)
+    return render("home.html", visit, tab="home", streams=names)
 
 
 @pages.get("/login")
@@ -57,7 +57,9 @@ def link_page(code: str, request: Request) -> Response:
     """What a one-time link shows: a button. Only pressing it uses the link up; a preview of the link doesn't."""
     _counted(request)
     name = _sessions(request).known(code)
-    wrong = "" if name is not None else "This link was used already, or is too old. Ask for a new one, or use a token."
+    wrong = (
+        "" if name is not None else "This link has been used already, or is too old. Ask for a new one, or use a token."
+    )
     return render("login.html", code=code if name is not None else "", name=name or "", wrong=wrong)
 
 
@@ -70,7 +72,11 @@ def login(
     sessions = _sessions(request)
     cookie = sessions.redeem(code) if code else sessions.login(token.strip())
     if cookie is None:
-        wrong = "This link was used already." if code else "This is nobody's token, or it was revoked or has expired."
+        wrong = (
+            "This link has been used already."
+            if code
+            else "This token is not valid: it is unknown, revoked or expired."
+        )
         return render("login.html", status=403, code="", name="", wrong=wrong)
     response = RedirectResponse("/", 303)
     # A proxy that does TLS need not say so in a header.
@@ -87,7 +93,7 @@ def logout(visit: Visitor) -> Response:
 
 @pages.post("/logout/everywhere")
 def logout_everywhere(visit: Visitor, request: Request) -> Response:
-    """End every session of one's name."""
+    """End every session of the visitor's name."""
     _sessions(request).end_all(visit.identity.name)
     return _out()
 
@@ -104,7 +110,7 @@ def _sessions(request: Request) -> Sessions:
 
 
 def _counted(request: Request) -> None:
-    """Refuse who tries too often."""
+    """Refuse whoever tries too often."""
     rates: Rates = request.app.state.login_rates
     wait = rates.wait(address(request), LOGINS)
     if wait > 0:

@@ -17,18 +17,17 @@ from likewise.service.jobs.runner import Job
 from likewise.service.pages.figures import figures
 from likewise.service.pages.rendering import render, router
 from likewise.service.pages.visits import Visit, Visitor
-from likewise.service.projections import history
-from likewise.service.projections import rounds as summaries
+from likewise.service.projections import history, summaries
 from likewise.service.projections.follower import Follower
 from likewise.service.stream.state import State
-from likewise.service.stream.status import label_counts, standing
+from likewise.service.stream.status import label_counts, status
 from likewise.wording import plural
 
 pages = router()
 PATIENCE = 0.2
 """Seconds that a page spends on bringing its pictures up to the log."""
 TIMES = 10
-"""A certificate is computed anew after so many times what the last one took."""
+"""A certificate is computed again only after so many times what the last one took."""
 LISTED = 50
 """Rounds on a page of them."""
 
@@ -50,14 +49,14 @@ def overview(stream: str, visit: Visitor, request: Request) -> Response:
         past=past,
         events=engine.store.head(stream)[0],
         now=engine.clock(),
-        here="overview",
-        found=standing(state),
+        tab="overview",
+        counts=status(state),
         settings=settings,
-        violations=sum(one.violations for one in bins),
+        violations=sum(bin.violations for bin in bins),
         recent=summaries.recent_violations(engine.store, stream, state.opened, settings.alpha),
-        reviewed=sum(one.reviewed for one in bins),
-        labelled=sum(one.labelled for one in bins),
-        errors=sum(one.error for one in bins),
+        reviewed=sum(bin.reviewed for bin in bins),
+        labelled=sum(bin.labelled for bin in bins),
+        errors=sum(bin.error for bin in bins),
         constant=constant_error(state),
         words=in_words(state, bins),
         figures=figures(engine.store, stream, state, bins),
@@ -77,24 +76,23 @@ def constant_error(state: State) -> float | None:
 
 def in_words(state: State, bins: Sequence[summaries.Bin]) -> list[str]:
     """What can be said of a stream at any moment, without reading its log again."""
-    found = standing(state)
-    totals, regret = state.totals, found["regret"]
+    totals, regret = state.totals, status(state)["regret"]
     if not totals.learned:
         return [regret["sentence"]]
-    seen, reports = sum(one.reviewed for one in bins), sum(one.reports for one in bins)
-    said = [
-        f"Of {plural(state.opened, 'round')}, a reviewer looked at {seen:,} and reported a pair in {reports:,}; what "
-        "nobody looked at is not known to be free of violations.",
-        f"The observed Lagrangian regret is {regret['observed']:,.1f}: what the policies cost, in errors and penalised "
-        "reports, beyond the best single hypothesis looking back."
-        + (f" At most {regret['proved']:,.1f} is proved." if regret["proved"] is not None else ""),
+    seen, reports = sum(bin.reviewed for bin in bins), sum(bin.reports for bin in bins)
+    sentences = [
+        f"A reviewer looked at {seen:,} of {plural(state.opened, 'round')} and reported a pair in {reports:,}. A "
+        "round that nobody looked at may hold violations.",
+        f"The observed Lagrangian regret is {regret['observed']:,.1f}: how much more the policies cost, in errors and "
+        "penalised reports, than the best single hypothesis in hindsight."
+        + (f" It is proved to be at most {regret['proved']:,.1f}." if regret["proved"] is not None else ""),
         regret["sentence"],
     ]
     if totals.missing:
-        said.append(f"{plural(totals.missing, 'label')} never came, and errors there are not counted.")
+        sentences.append(f"{plural(totals.missing, 'label')} never came; errors there are not counted.")
     if totals.corrected:
-        said.append(f"{plural(totals.corrected, 'audit')} corrected later; nothing was unlearned.")
-    return said
+        sentences.append(f"Verdicts corrected later: {totals.corrected:,}. Nothing was unlearned.")
+    return sentences
 
 
 @pages.get(STREAM_PAGE + "/certificate")
@@ -104,8 +102,8 @@ def certificate(stream: str, visit: Visitor, request: Request) -> Response:
     require(engine.streams.get(stream).current().opened > 0, "stream", "have opened a round", 0)
     head, job = engine.store.head(stream)[0], jobs.find(stream, "certificate")
     if job.seq != head and not _fresh(job):
-        job = begin(jobs, "certificate", visit.service.apart, stream)
-    return render("certificate.html", visit, stream=stream, here="overview", job=job, events=head)
+        job = begin(jobs, "certificate", visit.service.subprocesses, stream)
+    return render("certificate.html", visit, stream=stream, tab="overview", job=job, events=head)
 
 
 def _fresh(job: Job) -> bool:
@@ -117,13 +115,13 @@ def _past(visit: Visit, request: Request, stream: str) -> Job | None:
     """What happened before the service first looked is worked out once; how far that is."""
     job: Job = request.app.state.jobs.find(stream, "history")
     if job.result is None and not job.runs and history.first_look(visit.service.store, stream) > 1:
-        job = begin(request.app.state.jobs, "history", visit.service.apart, stream)
+        job = begin(request.app.state.jobs, "history", visit.service.subprocesses, stream)
     return job if job.runs else None
 
 
 def _follower(request: Request) -> Follower:
-    found: Follower = request.app.state.follower
-    return found
+    follower: Follower = request.app.state.follower
+    return follower
 
 
 @pages.get(STREAM_PAGE + "/rounds")
@@ -133,9 +131,9 @@ def rounds(
     """Rounds, the newest first."""
     engine = visit.service.engine
     behind = _follower(request).follow(stream, PATIENCE)
-    found: list[Any] = list(reversed(summaries.newest(engine.store, stream, LISTED, before)))
-    older = found[-1].round if len(found) == LISTED and found[-1].round > 1 else None
+    newest: list[Any] = list(reversed(summaries.newest(engine.store, stream, LISTED, before)))
+    older = newest[-1].round if len(newest) == LISTED and newest[-1].round > 1 else None
     return render(
-        "rounds.html", visit, stream=stream, here="rounds", rounds=found, older=older, before=before, behind=behind,
+        "rounds.html", visit, stream=stream, tab="rounds", rounds=newest, older=older, before=before, behind=behind,
         events=engine.store.head(stream)[0],
     )  # fmt: skip

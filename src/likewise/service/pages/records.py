@@ -32,19 +32,19 @@ LINES = 100
 @pages.get(STREAM_PAGE + "/rounds/{t}")
 def round_page(stream: str, t: Number, visit: Visitor) -> Response:
     """Everything that is known of a round."""
-    found = visit.service.engine.round(stream, t)
+    record = visit.service.engine.round(stream, t)
     state = visit.service.engine.streams.get(stream).latest.state
-    order = sorted(range(len(found["people"])), key=lambda i: -found["people"][i]["probability"])
+    order = sorted(range(len(record["people"])), key=lambda i: -record["people"][i]["probability"])
     return render(
-        "round.html", visit, stream=stream, here="rounds", found=found, settings=state.stream.settings, order=order,
-        now=_gap_now(found, state), last=state.opened,
+        "round.html", visit, stream=stream, tab="rounds", round=record, settings=state.stream.settings, order=order,
+        now=_gap_now(record, state), last=state.opened,
     )  # fmt: skip
 
 
-def _gap_now(found: RoundRecord, state: State) -> float | None:
+def _gap_now(record: RoundRecord, state: State) -> float | None:
     """The gap of a reported pair under the current policy, the favoured person first; None without a pair."""
-    pair = found["audit"]["pair"] if found["audit"] else []
-    known = {person["id"]: person["features"] for person in found["people"]}
+    pair = record["audit"]["pair"] if record["audit"] else []
+    known = {person["id"]: person["features"] for person in record["people"]}
     features = [content for id in pair if (content := known.get(id)) is not None]
     if len(features) != 2 or state.policy is None:
         return None
@@ -70,9 +70,9 @@ def people(stream: str, visit: Visitor) -> Response:
     return _people(visit, stream)
 
 
-def _people(visit: Visit, stream: str, said: str = "", wrong: str = "", status: int = 200, id: str = "") -> Response:
+def _people(visit: Visit, stream: str, message: str = "", wrong: str = "", status: int = 200, id: str = "") -> Response:
     visit.service.engine.streams.get(stream)
-    return render("people.html", visit, status, stream=stream, here="people", said=said, wrong=wrong, id=id)
+    return render("people.html", visit, status, stream=stream, tab="people", message=message, wrong=wrong, id=id)
 
 
 def _not_found(visit: Visit, stream: str, error: Unknown | InvalidParameter) -> Response:
@@ -92,25 +92,25 @@ def person(stream: str, visit: Visitor) -> Response:
 
 @pages.post(STREAM_PAGE + "/people/erase")
 def erase(stream: str, visit: Visitor) -> Response:
-    """Erase a person, once somebody has said twice that it shall be."""
+    """Erase a person, once somebody has confirmed it."""
     engine = visit.service.engine
     try:
         id = _id(visit)
         if visit.sent.get("sure") == "yes":
             gone = engine.erase(stream, id, visit.identity.name)["rounds"]
-            return _people(visit, stream, f"{id} is erased, from {plural(len(gone), 'round')}.")
-        found = engine.person(stream, id)["rounds"]
+            return _people(visit, stream, f"{id} was erased from {plural(len(gone), 'round')}.")
+        rounds = engine.person(stream, id)["rounds"]
     except (Unknown, InvalidParameter) as error:
         return _not_found(visit, stream, error)
-    said = [
-        f"The id and the features of {id} in {plural(len(found), 'round')}, and every remark about "
-        f"{'it' if len(found) == 1 else 'them'}, are deleted. Nobody can bring them back.",
-        "What was learned stays learned, and the log still verifies. But the rounds from this person's first one up to "
-        "now can no longer be replayed.",
-        "Backups and exports that were made before still hold this person.",
+    sentences = [
+        f"This deletes the id and the features of {id} in {plural(len(rounds), 'round')}, and every remark about "
+        f"{'that round' if len(rounds) == 1 else 'those rounds'}. It can't be undone.",
+        "What was learned stays learned, and the log can still be verified. But the rounds from this person's first "
+        "one up to now can no longer be replayed.",
+        "Older backups and exports still hold this person.",
     ]
     return render(
-        "confirm.html", visit, stream=stream, here="people", title=f"Erase {id}?", said=said,
+        "confirm.html", visit, stream=stream, tab="people", title=f"Erase {id}?", sentences=sentences,
         action=f"/streams/{stream}/people/erase", fields={"id": id}, button="Erase for ever",
         back=f"/streams/{stream}/people",
     )  # fmt: skip
@@ -123,15 +123,23 @@ def _id(visit: Visit) -> str:
 def _record(visit: Visit, stream: str, id: str) -> Response:
     engine = visit.service.engine
     rounds = [(theirs, engine.round(stream, theirs["t"])) for theirs in engine.person(stream, id)["rounds"]]
-    told = [
+    records = [
         {**theirs, "corrections": whole["corrections"], "learned": whole["learned"], "report": _report(whole, id)}
         for theirs, whole in rounds
     ]
     settings = engine.streams.get(stream).latest.state.stream.settings
-    used = [one for one in settings.features if one.name in settings.cuts]
-    kept = [one for one in settings.features if one.name not in settings.cuts]
+    used = [feature for feature in settings.features if feature.name in settings.cuts]
+    kept = [feature for feature in settings.features if feature.name not in settings.cuts]
     return render(
-        "person.html", visit, stream=stream, here="people", id=id, rounds=told, used=used, kept=kept, now=engine.clock()
+        "person.html",
+        visit,
+        stream=stream,
+        tab="people",
+        id=id,
+        rounds=records,
+        used=used,
+        kept=kept,
+        now=engine.clock(),
     )
 
 
@@ -151,30 +159,30 @@ def log_page(
     """The log, newest first, of one kind or round if wanted."""
     visit.service.engine.streams.get(stream)
     log = events.c
-    wanted = select(log.seq, log.kind, log.at, log.round, log.data).where(log.stream == stream)
+    query = select(log.seq, log.kind, log.at, log.round, log.data).where(log.stream == stream)
     if kind in KINDS:
-        wanted = wanted.where(log.kind == kind)
+        query = query.where(log.kind == kind)
     if round := round.strip():
-        wanted = wanted.where(log.round == int(round) if round.isdecimal() else false())
+        query = query.where(log.round == int(round) if round.isdecimal() else false())
     if before is not None:
-        wanted = wanted.where(log.seq < before)
+        query = query.where(log.seq < before)
     with visit.service.store.read() as connection:
-        rows = connection.execute(wanted.order_by(log.seq.desc()).limit(LINES)).all()
-    lines = [{**row._mapping, "data": _told(loads(row.data))} for row in rows]
+        rows = connection.execute(query.order_by(log.seq.desc()).limit(LINES)).all()
+    lines = [{**row._mapping, "data": _summary(loads(row.data))} for row in rows]
     older = rows[-1].seq if len(rows) == LINES else None
     return render(
-        "log.html", visit, stream=stream, here="log", lines=lines, kinds=KINDS, kind=kind, round=round, older=older
+        "log.html", visit, stream=stream, tab="log", lines=lines, kinds=KINDS, kind=kind, round=round, older=older
     )  # fmt: skip
 
 
-def _told(data: dict[str, Any]) -> str:
+def _summary(data: dict[str, Any]) -> str:
     """An event's data in a line to read; the export has it whole.
 
     Examples
     --------
-    >>> _told({"t": 3, "verdict": "reported", "reports": [{"favoured": 2, "disfavoured": 5, "gap": 0.31250001}]})
+    >>> _summary({"t": 3, "verdict": "reported", "reports": [{"favoured": 2, "disfavoured": 5, "gap": 0.31250001}]})
     'verdict reported · reports 2 and 5, 0.3125 apart'
-    >>> _told({"t": 3, "audit": "cleared", "labels": "complete", "learns": True})
+    >>> _summary({"t": 3, "audit": "cleared", "labels": "complete", "learns": True})
     'audit cleared · labels complete · learns yes'
     """
     shown = {name: value for name, value in data.items() if name != "t" and value not in (None, [])}
@@ -188,7 +196,7 @@ def _name(name: str, value: Any) -> str:
 def _plain(value: Any) -> str:
     if isinstance(value, list):
         # A pair within a list is a position with its label.
-        shown = ", ".join(": ".join(map(str, one)) if isinstance(one, list) else _plain(one) for one in value[:12])
+        shown = ", ".join(": ".join(map(str, part)) if isinstance(part, list) else _plain(part) for part in value[:12])
         return shown + (" …" if len(value) > 12 else "")
     if isinstance(value, dict):
         if "probability" in value:  # a person of a round

@@ -54,16 +54,16 @@ TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 @cache
 def static(name: str) -> tuple[bytes, str] | None:
     """A file of the pages and its type; None if there is no such file."""
-    known = {one.name: one for one in files("likewise.service.pages").joinpath("static").iterdir()}
+    known = {path.name: path for path in files("likewise.service.pages").joinpath("static").iterdir()}
     kind = TYPES.get(name.rpartition(".")[2])
     return None if name not in known or kind is None else (known[name].read_bytes(), kind)
 
 
 def _address(name: str) -> str:
     """Where a file is, with its hash, so that browsers may keep it until it changes."""
-    found = static(name)
-    assert found is not None, f"there is no file {name}"
-    return f"/static/{name}?{hashlib.sha256(found[0]).hexdigest()[:12]}"
+    content = static(name)
+    assert content is not None, f"there is no file {name}"
+    return f"/static/{name}?{hashlib.sha256(content[0]).hexdigest()[:12]}"
 
 
 @cache
@@ -132,12 +132,12 @@ def letter(text: str) -> list[tuple[str, str, list[str]]]:
     >>> letter("What happened. Over 2 people\\nnothing.\\n\\nIt rests on:\\n  [kept] one\\n    thing")
     [('What happened.', 'Over 2 people nothing.', []), ('It rests on:', '', ['[kept] one thing'])]
     """
-    found = []
+    paragraphs = []
     for part in text.split("\n\n"):
-        said, *listed = re.split(r"\n +(?=\[)", part)
-        lead, rest = re.match(r"(?s)(.*?[.:])(?:\s+(.*))?$", said).groups(default="")  # type: ignore[union-attr]
-        found.append((_line(lead), _line(rest), [_line(one) for one in listed]))
-    return found
+        sentence, *listed = re.split(r"\n +(?=\[)", part)
+        lead, rest = re.match(r"(?s)(.*?[.:])(?:\s+(.*))?$", sentence).groups(default="")  # type: ignore[union-attr]
+        paragraphs.append((_line(lead), _line(rest), [_line(item) for item in listed]))
+    return paragraphs
 
 
 def _line(text: str) -> str:
@@ -157,7 +157,7 @@ def words(name: str) -> str:
 
 def render(template: str, visit: Visit | None = None, status: int = 200, **values: Any) -> HTMLResponse:
     """A page, or a part of one."""
-    text = _templates().get_template(template).render(visit=visit, **{"stream": None, "here": ""} | values)
+    text = _templates().get_template(template).render(visit=visit, **{"stream": None, "tab": ""} | values)
     return HTMLResponse(text, status)
 
 
@@ -183,7 +183,7 @@ class PageRoute(APIRoute):
         return handle
 
 
-def nowhere(app: FastAPI) -> None:
+def install_not_found(app: FastAPI) -> None:
     """Answer browsers that ask for an address where nothing is with a page; everybody else as before."""
     before: Any = app.exception_handlers[StarletteException]
 
@@ -221,7 +221,7 @@ def _problem(request: Request, error: Exception) -> Response:
     elif isinstance(error, HTTPException):
         status, detail = error.status_code, str(error.detail)
     else:
-        status, detail = 422, "This address is not right."
+        status, detail = 422, "This address is not valid."
     if _scripted(request):
         return JSONResponse({"detail": detail}, status)
     return _refusal(status, detail)

@@ -17,7 +17,7 @@ from likewise.service.canonical import dumps
 from likewise.service.log import Idempotency
 from likewise.service.log.tables import events
 from likewise.service.pages.rendering import render, router
-from likewise.service.pages.round_to_review import sight
+from likewise.service.pages.round_to_review import round_to_review
 from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.refusals import Conflict
 from likewise.service.stream.answers import VerdictRetracted, VerdictTaken
@@ -44,7 +44,7 @@ def review(stream: str, visit: Visitor) -> Response:
         "review.html",
         visit,
         stream=stream,
-        here="review",
+        tab="review",
         reasons=REASONS,
         level=state.stream.settings.level,
         grace=waits.grace,
@@ -60,11 +60,13 @@ def claim(stream: str, visit: Visitor) -> Response:
     beside = visit.sent.get("beside", [])
     require(isinstance(beside, list) and len(beside) <= 100, "beside", "be a list of rounds", type(beside).__name__)
     engine = visit.service.engine
-    found = engine.claim(stream, visit.identity.name, visit.service.configuration.lease, beside)
-    if found is None:
+    claimed = engine.claim(stream, visit.identity.name, visit.service.configuration.lease, beside)
+    if claimed is None:
         return Response(status_code=204, headers=_waiting(visit, stream))
     settings = engine.streams.get(stream).latest.state.stream.settings
-    page = render("round_to_review.html", visit, stream=stream, sight=sight(found, settings), level=settings.level)
+    page = render(
+        "round_to_review.html", visit, stream=stream, round=round_to_review(claimed, settings), level=settings.level
+    )
     page.headers.update(_waiting(visit, stream))
     return page
 
@@ -72,21 +74,21 @@ def claim(stream: str, visit: Visitor) -> Response:
 @pages.post(REVIEW_PAGE + "/renew")
 def renew(stream: str, visit: Visitor) -> Response:
     """Keep a round for longer."""
-    found = visit.service.engine.renew(
+    lease = visit.service.engine.renew(
         stream, _round(visit), visit.identity.name, visit.service.configuration.lease
     )  # fmt: skip
-    return JSONResponse(found)
+    return JSONResponse(lease)
 
 
 @pages.post(REVIEW_PAGE + "/release")
 def release(stream: str, visit: Visitor) -> Response:
-    """Give rounds back, said in a form: a page that is being left can send nothing else.
+    """Give rounds back, sent as a form: a page that is being left can send nothing else.
 
-    Each comes with the end of its lease: loaded anew, the page may have renewed it before this arrives.
+    Each comes with the end of its lease: once reloaded, the page may have renewed it before this arrives.
     """
     visit.service.engine.streams.get(stream)
-    for one in str(visit.sent.get("rounds", "")).split(",")[:100]:
-        t, _, until = one.partition("@")
+    for lease in str(visit.sent.get("rounds", "")).split(",")[:100]:
+        t, _, until = lease.partition("@")
         if t.isdecimal() and len(t) < 16:
             visit.service.engine.leases.release(stream, int(t), visit.identity.name, _time(until))
     return Response(status_code=204)
@@ -129,20 +131,20 @@ def verdict(stream: str, visit: Visitor, request: Request) -> Response:
     except Conflict as refused:
         if not _answered(visit, stream, t):
             raise
-        # The script tells this from a verdict that is lost.
+        # So the script knows that no verdict was lost.
         return JSONResponse({"detail": str(refused), "needless": True}, 409)
     return _recorded(done)
 
 
 def _answered(visit: Visit, stream: str, t: int) -> bool:
     """Whether an open round has somebody's verdict."""
-    one = visit.service.engine.streams.get(stream).current().rounds.get(t)
-    return one is not None and one.verdict is not None and one.verdict.outcome != "expired"
+    round_ = visit.service.engine.streams.get(stream).current().rounds.get(t)
+    return round_ is not None and round_.verdict is not None and round_.verdict.outcome != "expired"
 
 
 @pages.post(REVIEW_PAGE + "/retract")
 def retract(stream: str, visit: Visitor, request: Request) -> Response:
-    """Take a verdict back within the grace time; only one's own."""
+    """Take a verdict back within the grace time; only their own."""
     t, key = _round(visit), _key(visit, request)
     return _recorded(visit.service.engine.retract(stream, t, visit.identity.name, key))
 
@@ -176,7 +178,8 @@ def _waiting(visit: Visit, stream: str) -> dict[str, str]:
 
 def waiting(visit: Visit, stream: str) -> int:
     """Rounds that nobody has given a verdict on."""
-    return sum(one.verdict is None for one in visit.service.engine.streams.get(stream).current().rounds.values())
+    rounds = visit.service.engine.streams.get(stream).current().rounds
+    return sum(round_.verdict is None for round_ in rounds.values())
 
 
 def today(visit: Visit, stream: str) -> int:

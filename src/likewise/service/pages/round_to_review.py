@@ -1,7 +1,7 @@
-"""A claimed round as an auditor looks at it: people by probability, on an axis, with hints where to look first.
+"""A claimed round as a reviewer sees it: people by probability, on an axis, with hints where to look first.
 
-An auditor never sees sensitive features, here or over HTTP: what must not justify a difference should not be in sight
-when differences are judged.
+A reviewer never sees sensitive features, on a page or over HTTP: what must not justify a difference should not be on
+view when differences are judged.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Hint(NamedTuple):
     why: str
 
 
-class Sight(NamedTuple):
+class RoundToReview(NamedTuple):
     """Everything on the page about one round."""
 
     t: int
@@ -70,17 +70,17 @@ def place(probability: float) -> str:
     return f"{4 + 92 * probability:.4g}%"
 
 
-def sight(claimed: Mapping[str, Any], settings: Settings) -> Sight:
+def round_to_review(claimed: Mapping[str, Any], settings: Settings) -> RoundToReview:
     """The page's view of a round that the engine handed to an auditor."""
     columns = visible(settings)
-    ranked = sorted(claimed["people"], key=lambda one: (-one["probability"], one["id"]))
-    lanes = _lanes([one["probability"] for one in ranked])
+    ranked = sorted(claimed["people"], key=lambda person: (-person["probability"], person["id"]))
+    lanes = _lanes([person["probability"] for person in ranked])
     people = [
-        Person(i + 1, one["id"], one["probability"], lane, [one["features"][column.name] for column in columns])
-        for i, (one, lane) in enumerate(zip(ranked, lanes, strict=True))
+        Person(i + 1, each["id"], each["probability"], lane, [each["features"][column.name] for column in columns])
+        for i, (each, lane) in enumerate(zip(ranked, lanes, strict=True))
     ]
     far = people[0].probability - people[-1].probability if people else 0.0
-    return Sight(
+    return RoundToReview(
         t=claimed["t"],
         opened_at=claimed["opened_at"],
         until=claimed["until"],
@@ -115,13 +115,13 @@ def hints(people: Sequence[Person], columns: Sequence[Feature], settings: Settin
 
 def _scales(people: Sequence[Person], columns: Sequence[Feature], settings: Settings) -> list[float]:
     """What counts as far apart in each number: the range of its cuts, or of this round."""
-    found = []
+    scales = []
     for j, column in enumerate(columns):
         values = list(settings.cuts.get(column.name) or ())
         if column.kind == "number" and len(values) < 2:
             values = [person.features[j] for person in people]
-        found.append(max(values) - min(values) if column.kind == "number" and values else 1.0)
-    return found
+        scales.append(max(values) - min(values) if column.kind == "number" and values else 1.0)
+    return scales
 
 
 def _difference(

@@ -32,7 +32,7 @@ class Visit(NamedTuple):
 
 
 class NotLoggedIn(Exception):
-    """Nobody is logged in, or not any more."""
+    """Nobody is logged in, or the session has ended."""
 
 
 async def _sent(request: Request) -> dict[str, Any]:
@@ -41,12 +41,12 @@ async def _sent(request: Request) -> dict[str, Any]:
         return {}
     if request.headers.get("content-type", "").startswith("application/json"):
         try:
-            found = await request.json()
+            content = await request.json()
         except (ValueError, RecursionError):
             raise HTTPException(400, "The body must be JSON.") from None
-        if not isinstance(found, dict):
+        if not isinstance(content, dict):
             raise HTTPException(400, "The body must be a JSON object.")
-        return found
+        return content
     form = await request.form()
     return {name: value for name, value in form.items() if not isinstance(value, UploadFile)}
 
@@ -61,7 +61,7 @@ def visiting(request: Request, sent: Annotated[dict[str, Any], Depends(_sent)]) 
     if request.method != "GET":
         brought = request.headers.get("x-csrf-token") or str(sent.get("csrf", ""))
         if not hmac.compare_digest(csrf.encode(), brought.encode(errors="replace")):
-            raise HTTPException(403, "This form is from another session; load the page again, and repeat your entry.")
+            raise HTTPException(403, "This form belongs to another session. Reload the page, then enter it again.")
     return Visit(service, session.identity, csrf, sent)
 
 

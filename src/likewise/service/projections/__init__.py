@@ -1,1 +1,1 @@
-"""What do pages draw from? Rows told from the log, which may be lost at any time."""
+"""What do pages draw from? Rows computed from the log, which may be lost at any time."""

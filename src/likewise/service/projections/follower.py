@@ -18,8 +18,7 @@ from sqlalchemy.exc import IntegrityError
 from likewise.protocol import Floats
 from likewise.service.engine import Engine
 from likewise.service.log.tables import samples
-from likewise.service.projections import pairs
-from likewise.service.projections import rounds as summaries
+from likewise.service.projections import pairs, summaries
 from likewise.service.projections.pairs import Pairs
 from likewise.service.refusals import SequenceConflict
 from likewise.service.stream.state import State
@@ -71,28 +70,30 @@ class Follower:
             self._lock.release()
 
     def _look(self, stream: str, state: State) -> bool:
-        """Whether every reported pair was held against the policy of now."""
+        """Whether every reported pair was held against the current policy."""
         if state.learner is None:
             return True
         store = self._engine.store
-        mine = self._pairs.setdefault(stream, Pairs(store, stream))
-        if not mine.read_on(state):
+        reported = self._pairs.setdefault(stream, Pairs(store, stream))
+        if not reported.read_on(state):
             return False
         try:
-            pairs.look(store, stream, mine, state)
-            self._sample(stream, mine, state)
+            pairs.look(store, stream, reported, state)
+            self._sample(stream, reported, state)
         except (SequenceConflict, IntegrityError):
             pass  # another process was faster
         return True
 
-    def _sample(self, stream: str, mine: Pairs, state: State) -> None:
+    def _sample(self, stream: str, reported: Pairs, state: State) -> None:
         """How things stand now, if it is time: after every round at first, then after every hundredth part of them."""
         store, learned = self._engine.store, state.totals.learned
         with store.read() as connection:
             last = connection.scalar(select(func.max(samples.c.learned)).where(samples.c.stream == stream)) or 0
         if not due(learned, last):
             return
-        row = {"stream": stream, "learned": learned} | sample(state, mine.under(state, np.arange(len(mine))), mine.then)
+        row = {"stream": stream, "learned": learned} | sample(
+            state, reported.under(state, np.arange(len(reported))), reported.then
+        )
 
         def write(connection: Connection) -> None:
             connection.execute(delete(samples).where(samples.c.stream == stream, samples.c.learned == learned))
@@ -108,11 +109,11 @@ def due(learned: int, last: int) -> bool:
 
 def sample(state: State, now: Floats, then: Floats) -> dict[str, Any]:
     """Regret and its limits, and all reported pairs: how far apart they are now, and were then."""
-    said = regret(state)
-    promised = said["promised"]
+    limits = regret(state)
+    promised = limits["promised"]
     return {
-        "regret": said["observed"],
-        "proved": said["proved"],
+        "regret": limits["observed"],
+        "proved": limits["proved"],
         "promised": None if promised is None else promised["lagrangian_regret"],
         "violations": violations_limit(state),
         "pairs": len(now),

@@ -32,8 +32,8 @@ def first_look(store: Store, stream: str) -> int:
         return int(connection.scalar(select(func.min(samples.c.learned)).where(samples.c.stream == stream)) or 0)
 
 
-def tell(store: Store, stream: str, told: Callable[[float], None]) -> int:
-    """Tell the rounds before the first look; how many there were."""
+def fill_in(store: Store, stream: str, progress: Callable[[float], None]) -> int:
+    """Fill in the rounds before the first look; how many there were."""
     first = first_look(store, stream)
     past = Past(stream, first)
     state, after = State(), 0
@@ -47,7 +47,7 @@ def tell(store: Store, stream: str, told: Callable[[float], None]) -> int:
             if learned:
                 past.look(state)
         after = page[-1].seq
-        told(state.totals.learned / first)
+        progress(state.totals.learned / first)
     store.write(past.write)
     return max(0, first - 1)
 
@@ -96,10 +96,10 @@ class Past:
     def look(self, state: State) -> None:
         """Hold pairs whose time has come against a policy, and take a sample if it is time for one."""
         now = state.totals.learned
-        wanted = self._due.pop(now, [])
+        numbers = self._due.pop(now, [])
         if state.learner is None or state.policy is None:
             return  # somebody was erased since, and the log can't tell what the learner knew here
-        for number, gap in zip(wanted, self._under(state, wanted).tolist(), strict=True):
+        for number, gap in zip(numbers, self._under(state, numbers).tolist(), strict=True):
             self._counts[now - self._learned[number] + 1, pairs.bins(np.array([gap]))[0]] += 1
             self._lines.append({"stream": self._stream, "learned": now, "round": self._rounds[number], "gap": gap})
         if len(self._rounds) > pairs.LINES:
@@ -109,18 +109,20 @@ class Past:
             row = sample(state, everybody, np.array(self._then))
             self._samples.append({"stream": self._stream, "learned": now} | row)
 
-    def _under(self, state: State, wanted: list[int]) -> Floats:
-        if not wanted:
+    def _under(self, state: State, numbers: list[int]) -> Floats:
+        if not numbers:
             return np.empty(0)
         assert state.policy is not None
-        chances = state.stream.probabilities(state.policy, np.concatenate([self._rows[number] for number in wanted]))
-        found: Floats = chances[::2] - chances[1::2]
-        return found
+        probabilities = state.stream.probabilities(
+            state.policy, np.concatenate([self._rows[number] for number in numbers])
+        )
+        gaps_now: Floats = probabilities[::2] - probabilities[1::2]
+        return gaps_now
 
     def write(self, connection: Connection) -> None:
         """Add everything to what is kept, unless another process did."""
-        here = connection.scalar(select(func.min(samples.c.learned)).where(samples.c.stream == self._stream))
-        if here != self._first or self._first <= 1:
+        first_sample = connection.scalar(select(func.min(samples.c.learned)).where(samples.c.stream == self._stream))
+        if first_sample != self._first or self._first <= 1:
             return
         pairs.add(connection, self._stream, self._counts)
         for table, rows in ((samples, self._samples), (gaps, self._lines)):

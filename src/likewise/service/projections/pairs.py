@@ -67,23 +67,23 @@ class Pairs:
         if state.totals.erased != self._erased:
             self._forget(state.totals.erased)
         kept = summaries.c
-        wanted = select(kept.round, kept.learned, kept.gap, kept.favoured, kept.disfavoured).where(
+        query = select(kept.round, kept.learned, kept.gap, kept.favoured, kept.disfavoured).where(
             kept.stream == self._stream, kept.verdict == "reported", kept.learned > self._read
         )
         with self._store.read() as connection:
-            known = wanted.where(kept.learned <= state.totals.learned).order_by(kept.learned).limit(AT_ONCE)
-            found = connection.execute(known).all()
-        if found:
-            self._take(state, found)
-            self._read = found[-1].learned
-        return len(found) < AT_ONCE
+            known = query.where(kept.learned <= state.totals.learned).order_by(kept.learned).limit(AT_ONCE)
+            rows = connection.execute(known).all()
+        if rows:
+            self._take(state, rows)
+            self._read = rows[-1].learned
+        return len(rows) < AT_ONCE
 
-    def _take(self, state: State, found: Sequence[Any]) -> None:
-        refs = _refs(self._store, self._stream, {row.round: (row.favoured, row.disfavoured) for row in found})
+    def _take(self, state: State, learned: Sequence[Any]) -> None:
+        refs = _refs(self._store, self._stream, {row.round: (row.favoured, row.disfavoured) for row in learned})
         asides = self._store.asides_of([ref for two in refs.values() for ref in two])
         features = {aside.ref: aside.content["features"] for aside in asides}
         # Where one is missing, somebody was erased.
-        whole = [row for row in found if all(ref in features for ref in refs[row.round])]
+        whole = [row for row in learned if all(ref in features for ref in refs[row.round])]
         if not whole:
             return
         rows = state.stream.encode([features[ref] for row in whole for ref in refs[row.round]])
@@ -97,39 +97,39 @@ class Pairs:
         if self._rows is None or state.policy is None or not len(which):
             return np.empty(0)
         both = np.stack([2 * which, 2 * which + 1], axis=1).ravel()
-        chances = state.stream.probabilities(state.policy, self._rows[both])
-        gaps: Floats = chances[::2] - chances[1::2]
+        probabilities = state.stream.probabilities(state.policy, self._rows[both])
+        gaps: Floats = probabilities[::2] - probabilities[1::2]
         return gaps
 
 
 def _refs(store: Store, stream: str, pairs: Mapping[int, Sequence[int]]) -> dict[int, list[str]]:
     """The references of the two people of some reported pairs, by round."""
     log = events.c
-    found: dict[int, list[str]] = {}
+    refs: dict[int, list[str]] = {}
     for some in chunks(list(pairs)):
-        wanted = select(log.data).where(log.stream == stream, log.round.in_(some), log.kind == "round_opened")
+        query = select(log.data).where(log.stream == stream, log.round.in_(some), log.kind == "round_opened")
         with store.read() as connection:
-            opened = [loads(data) for data in connection.scalars(wanted)]
-        found |= {one["t"]: [one["people"][i]["ref"] for i in pairs[one["t"]]] for one in opened}
-    return found
+            opened = [loads(data) for data in connection.scalars(query)]
+        refs |= {event["t"]: [event["people"][i]["ref"] for i in pairs[event["t"]]] for event in opened}
+    return refs
 
 
 def look(store: Store, stream: str, pairs: Pairs, state: State) -> None:
-    """Hold the pairs whose time has come against the policy of now, and count them."""
+    """Hold the pairs whose time has come against the current policy, and count them."""
     now = state.totals.learned
     with store.read() as connection:
         before = connection.scalar(select(followed.c.learned).where(followed.c.stream == stream)) or 0
     due = np.flatnonzero(step(now - pairs.learned + 1) > step(before - pairs.learned + 1))
     if not len(due) or state.policy is None:
         return
-    found = pairs.under(state, due)
+    gaps_now = pairs.under(state, due)
     ages = AGES[step(now - pairs.learned[due] + 1)]
     new = due[pairs.learned[due] > before]
-    counts = Counter([*zip(ages.tolist(), bins(found), strict=True), *((0, bin) for bin in bins(pairs.then[new]))])
+    counts = Counter([*zip(ages.tolist(), bins(gaps_now), strict=True), *((0, bin) for bin in bins(pairs.then[new]))])
     newest = due >= len(pairs) - LINES
     lines = [
         {"stream": stream, "learned": now, "round": t, "gap": gap}
-        for t, gap in zip(pairs.rounds[due[newest]].tolist(), found[newest].tolist(), strict=True)
+        for t, gap in zip(pairs.rounds[due[newest]].tolist(), gaps_now[newest].tolist(), strict=True)
     ]
     drawn = pairs.rounds[-LINES:].tolist()
 
@@ -143,17 +143,17 @@ def look(store: Store, stream: str, pairs: Pairs, state: State) -> None:
 
 
 def _count(connection: Connection, stream: str, before: int, now: int, counts: Mapping[tuple[int, int], int]) -> None:
-    mine = update(followed).where(followed.c.stream == stream, followed.c.learned == before)
-    if connection.execute(mine.values(learned=now)).rowcount != 1:
-        raise SequenceConflict("Another process has looked meanwhile.")
+    row = update(followed).where(followed.c.stream == stream, followed.c.learned == before)
+    if connection.execute(row.values(learned=now)).rowcount != 1:
+        raise SequenceConflict("Another process was faster.")
     add(connection, stream, counts)
 
 
 def add(connection: Connection, stream: str, counts: Mapping[tuple[int, int], int]) -> None:
     """Add to how many pairs were seen, by (age, bin)."""
     for (age, bin), more in counts.items():
-        here = (helped.c.stream == stream, helped.c.age == age, helped.c.bin == bin)
-        if connection.execute(update(helped).where(*here).values(pairs=helped.c.pairs + more)).rowcount == 0:
+        cell = (helped.c.stream == stream, helped.c.age == age, helped.c.bin == bin)
+        if connection.execute(update(helped).where(*cell).values(pairs=helped.c.pairs + more)).rowcount == 0:
             connection.execute(insert(helped), [{"stream": stream, "age": age, "bin": bin, "pairs": more}])
 
 
@@ -183,10 +183,10 @@ QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 def spreads(store: Store, stream: str) -> list[Spread]:
     """How far apart all reported pairs were, by their age."""
-    wanted = select(helped.c.age, helped.c.bin, helped.c.pairs).where(helped.c.stream == stream)
+    query = select(helped.c.age, helped.c.bin, helped.c.pairs).where(helped.c.stream == stream)
     counts: dict[int, Any] = {}
     with store.read() as connection:
-        for age, bin, pairs in connection.execute(wanted):
+        for age, bin, pairs in connection.execute(query):
             counts.setdefault(age, np.zeros(BINS, dtype=np.int64))[bin] = pairs
     return [_spread(age, counts[age]) for age in sorted(counts)]
 
@@ -209,16 +209,18 @@ def _spread(age: int, counts: Whole) -> Spread:
 
 def paths(store: Store, stream: str, most: int = LINES) -> dict[int, list[tuple[int, float]]]:
     """For the newest reported pairs: (rounds learned since the report was, gap then), from the report on."""
-    kept, mine = summaries.c, gaps.c
-    wanted = select(kept.round, kept.learned, kept.gap).where(
+    kept, later_gaps = summaries.c, gaps.c
+    query = select(kept.round, kept.learned, kept.gap).where(
         kept.stream == stream, kept.verdict == "reported", kept.learned.is_not(None)
     )
     with store.read() as connection:
-        reports = connection.execute(wanted.order_by(kept.learned.desc()).limit(most)).all()
-        found = {row.round: [(0, float(row.gap))] for row in reports}
+        reports = connection.execute(query.order_by(kept.learned.desc()).limit(most)).all()
+        points = {row.round: [(0, float(row.gap))] for row in reports}
         start = {row.round: row.learned for row in reports}
-        for some in chunks(sorted(found)):
-            later = select(mine.round, mine.learned, mine.gap).where(mine.stream == stream, mine.round.in_(some))
-            for row in connection.execute(later.order_by(mine.learned)):
-                found[row.round].append((row.learned - start[row.round] + 1, row.gap))
-    return found
+        for some in chunks(sorted(points)):
+            later = select(later_gaps.round, later_gaps.learned, later_gaps.gap).where(
+                later_gaps.stream == stream, later_gaps.round.in_(some)
+            )
+            for row in connection.execute(later.order_by(later_gaps.learned)):
+                points[row.round].append((row.learned - start[row.round] + 1, row.gap))
+    return points

@@ -21,8 +21,8 @@ from likewise.service.stream.events.rounds import TOLERANCE
 from likewise.service.stream.rules import Rules
 from likewise.service.stream.state import State
 
-TOLD_EVERY = 500
-"""Lines between two words about progress."""
+PROGRESS_EVERY = 500
+"""Lines between two reports of progress."""
 
 
 @dataclass
@@ -68,51 +68,52 @@ class Verification:
     def first(self) -> tuple[int, str] | None:
         """The first event that differs, and how; None if nothing is wrong."""
         replayed = self.replay.difference if self.replay is not None else None
-        wrong = [one for one in (self.findings.first, replayed) if one is not None]
+        wrong = [difference for difference in (self.findings.first, replayed) if difference is not None]
         return min(wrong, default=None)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
-        found, replay = self.findings, self.replay
+        findings, replay = self.findings, self.replay
         return {
-            "stream": found.stream,
-            "events": found.events,
-            "checkpoints": found.checkpoints,
-            "commitments_opened": found.asides,
-            "erased": found.erased,
+            "stream": findings.stream,
+            "events": findings.events,
+            "checkpoints": findings.checkpoints,
+            "commitments_opened": findings.asides,
+            "erased": findings.erased,
             "replayed_rounds": None if replay is None else replay.rounds,
             "lost_rounds": None if replay is None else replay.lost,
             "inexact_policies": None if replay is None else replay.inexact,
-            "notes": found.notes,
+            "notes": findings.notes,
             "first_difference": None if self.first is None else {"event": self.first[0], "said": self.first[1]},
         }
 
 
-def sentences(found: Verification) -> list[str]:
+def sentences(verification: Verification) -> list[str]:
     """What was found, in words; the last sentence is the verdict."""
-    plain, replay = found.findings, found.replay
-    said = [str(plain), *plain.notes]
+    plain, replay = verification.findings, verification.replay
+    lines = [str(plain), *plain.notes]
     if replay is None:
-        said.append("The learner was not run again.")
+        lines.append("The learner was not run again.")
     else:
-        said.append(f"Rounds that were learned again: {replay.rounds:,}.")
+        lines.append(f"Rounds that were learned again: {replay.rounds:,}.")
         if replay.lost:
-            said.append(f"Rounds that can't be, since people were erased: {ranges(replay.lost)}.")
+            lines.append(f"Rounds that can't be learned again, because people were erased: {ranges(replay.lost)}.")
         if replay.inexact:
-            said.append(
-                f"Policies that agree within {TOLERANCE:g}, but not bit by bit: {replay.inexact:,}; another machine."
+            lines.append(
+                f"Policies that agree within {TOLERANCE:g}, but not bit by bit: {replay.inexact:,}. "
+                "The log was written on another machine."
             )
-    return [*said, _verdict(found)]
+    return [*lines, _verdict(verification)]
 
 
-def _verdict(found: Verification) -> str:
-    """What is wrong, or that nothing was found, and of how much nothing could be found."""
-    if found.first is not None:
-        return f"The first event that differs: {found.first[1]}"
-    lost = len(found.replay.lost) if found.replay is not None else 0
-    if found.replay is None or not lost:
+def _verdict(verification: Verification) -> str:
+    """What is wrong, or that nothing was found; and how many rounds could not be replayed."""
+    if verification.first is not None:
+        return f"The first event that differs: {verification.first[1]}"
+    lost = len(verification.replay.lost) if verification.replay is not None else 0
+    if verification.replay is None or not lost:
         return "Nothing wrong was found."
-    return f"Nothing wrong was found; {lost} of {found.replay.rounds + lost} rounds could not be replayed."
+    return f"Nothing wrong was found; {lost} of {verification.replay.rounds + lost} rounds could not be replayed."
 
 
 def ranges(numbers: Iterable[int]) -> str:
@@ -153,16 +154,16 @@ def verify(
     replay
         Whether to run the learner again.
     progress
-        Told now and then about which share of the work is done: half of it is reading, half running again.
+        Is called now and then with the share of the work that is done: half of it is reading, half running again.
     """
     for name, file in (("export", path), ("checkpoints", checkpoints)):
         require(file is None or Path(file).is_file(), name, "be a file", str(file))
-    checker, told = Checker(key), progress or (lambda share: None)
+    checker, report = Checker(key), progress or (lambda share: None)
     total = _length(path) if progress is not None else 1
     lines, asides = [], {}
     for number, line in enumerate(read_lines(str(path))):
-        if number % TOLD_EVERY == 0:
-            told(number / total / 2)
+        if number % PROGRESS_EVERY == 0:
+            report(number / total / 2)
         checker.take(line)
         if checker.refused:
             raise InvalidParameter(checker.refused)
@@ -170,15 +171,15 @@ def verify(
             lines.append(line)
         elif line.get("line") == "aside":
             asides[line.get("ref")] = line
-    found = checker.finish(None if checkpoints is None else read_lines(str(checkpoints), spelling=False))
+    findings = checker.finish(None if checkpoints is None else read_lines(str(checkpoints), spelling=False))
     if not replay:
-        return Verification(found, None)
-    again = run_again(lines, asides, lambda share: told(0.5 + share / 2))
+        return Verification(findings, None)
+    again = run_again(lines, asides, lambda share: report(0.5 + share / 2))
     if asides:
-        return Verification(found, again)
+        return Verification(findings, again)
     if again.difference is not None:  # without people no learner can be run, but what may follow what is known
-        found.problems.append(again.difference)
-    return Verification(found, None)
+        findings.problems.append(again.difference)
+    return Verification(findings, None)
 
 
 def _length(path: str | Path) -> int:
@@ -194,7 +195,7 @@ def run_again(
     """Fold the events of an export again, comparing what was logged with what follows."""
     state, replay, rules = State(), Replay(), Rules()
     for number, line in enumerate(lines):
-        if number % TOLD_EVERY == 0:
+        if number % PROGRESS_EVERY == 0:
             progress(number / len(lines))
         try:
             sealed = unsealed(line)
@@ -204,7 +205,7 @@ def run_again(
                 replay.note(state, event)
                 state = event.evolve(state)
         except Exception as error:  # whatever a forged event makes of the code that reads it, it is named
-            wrong = f"can't follow from those before it ({type(error).__name__}: {error})"
+            wrong = f"does not follow from the events before it ({type(error).__name__}: {error})"
         if wrong:
             replay.difference = int(line.get("seq", 0)), f"Event {line.get('seq')} ({line.get('kind')}) {wrong}."
             return replay

@@ -4,10 +4,10 @@
 
 It checks that no event was changed, removed, swapped, inserted or cut off the end; that every signed checkpoint is
 genuine and stands on this very chain; and that every person shown is the one the log committed to. It doesn't run the
-learner again: ``likewise verify`` does. A chain that was recomputed from the start is told from the true one only by a
-checkpoint or a receipt, and those only by a public key that you did *not* get from the same file. Whoever has the
-service's own key can sign another chain: only a checkpoint or a receipt that you kept yourself shows that, up to the
-event it speaks of.
+learner again: ``likewise verify`` does. Only a checkpoint or a receipt shows
+that a chain was recomputed from the start, and only a public key that you did *not* get from the same file shows that
+a checkpoint is genuine. Whoever has the service's own key can sign another chain: only a checkpoint or a receipt that
+you kept yourself shows that, up to its event.
 
 It shares no code with the service: JSON is spelt here a second time, as RFC 8785 says, and so are the hashes.
 """
@@ -104,10 +104,10 @@ def parsed(line: bytes) -> Any:
 def unhex(text: str) -> bytes:
     """The bytes that hexadecimal digits stand for, in their one spelling; none at all if they are spelt otherwise."""
     try:
-        found = bytes.fromhex(text)
+        data = bytes.fromhex(text)
     except ValueError:
         return b""
-    return found if found.hex() == text else b""
+    return data if data.hex() == text else b""
 
 
 def event_hash(event: dict[str, Any]) -> str:
@@ -163,7 +163,7 @@ class Checker:
     """Takes the lines of an export one by one, then says what is wrong with them."""
 
     def __init__(self, key: str | None = None) -> None:
-        self.found = Findings()
+        self.findings = Findings()
         self.refused = ""
         """Why nothing of this export can be checked; nothing while it can."""
         self._key = key
@@ -183,7 +183,7 @@ class Checker:
         self._lines += 1
         try:
             if (line["line"] == "header") != (self._lines == 1):
-                self._wrong(0, f"Line {self._lines} is a header, or none where it must be: it is the first line alone.")
+                self._wrong(0, f"Line {self._lines} is wrong: the first line, and no other, must be a header.")
             if line["line"] == "event":
                 self._take_event(rest)
             elif line["line"] == "aside":
@@ -195,84 +195,86 @@ class Checker:
             else:
                 self._wrong(0, f"{line['line']}.")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            self._wrong(self.found.events + 1, f"A line after event {self.found.events} is malformed: {error!r}.")
+            self._wrong(self.findings.events + 1, f"A line after event {self.findings.events} is malformed: {error!r}.")
 
     def finish(self, elsewhere: Iterable[dict[str, Any]] | None = None) -> Findings:
         """The findings; ``elsewhere`` are checkpoints or receipts that were kept apart from the export."""
         if self.refused:
             self._wrong(0, self.refused)
-            return self.found
+            return self.findings
         if not self._header:
-            self._wrong(0, "There is no header: this is no export of a stream, or its first line was taken away.")
-            return self.found
+            self._wrong(0, "There is no header: this is not an export of a stream, or its first line was removed.")
+            return self.findings
         try:
             self._check_asides()
             kept = None if elsewhere is None else self._kept(elsewhere)
-            told = [*self._checkpoints, *(kept or ())]
-            self._check_checkpoints(list({canonical(point): point for point in told}.values()))
+            checkpoints = [*self._checkpoints, *(kept or ())]
+            self._check_checkpoints(list({canonical(point): point for point in checkpoints}.values()))
             self._say_how_far(kept)
             whole = self._header.get("events", -1)
-            if not 0 <= whole <= self.found.events:  # more, if people were erased while it was written
-                last = self.found.events
-                self._wrong(last + 1, f"The export should hold {whole} events and has {last}.")
+            if not 0 <= whole <= self.findings.events:  # more, if people were erased while it was written
+                last = self.findings.events
+                self._wrong(last + 1, f"The header announces {whole} events, but the export has {last}.")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             self._wrong(0, f"The lines after the events are malformed: {error!r}.")
-        return self.found
+        return self.findings
 
     def _wrong(self, seq: int, sentence: str) -> None:
-        self.found.problems.append((seq, sentence))
+        self.findings.problems.append((seq, sentence))
 
     def _take_header(self, header: dict[str, Any]) -> None:
         self._header = header
-        self.found.stream = header["stream"]
+        self.findings.stream = header["stream"]
         if header["format"] != FORMAT:  # spelt and hashed in another way: whatever else is said of it would be wrong
             self.refused = (
-                f"The export has format {header['format']!r}, and only format {FORMAT} can be read: "
-                "check it with the release of Likewise that wrote it."
+                f"The export has format {header['format']!r}, but only format {FORMAT} can be read. "
+                "Check it with the release of Likewise that wrote it."
             )
             return
         if set(header) != {"format", "stream", "public_key", "events", "people"}:
-            self._wrong(0, f"The header is not that of an export of format {FORMAT}.")
+            self._wrong(0, f"The header does not have the fields of format {FORMAT}.")
         if self._key is None:
             self._key = header["public_key"]
-            self.found.notes.append("The public key came with the export itself: give the one that you know, as key.")
+            self.findings.notes.append(
+                "The public key came with the export itself. To be sure, give the key that you know."
+            )
         elif header["public_key"] != self._key:
             self._wrong(0, f"The export names the public key {header['public_key']}, not {self._key}.")
 
     def _take_event(self, event: dict[str, Any]) -> None:
         """The next link: the right number, the right stream, the hash of the one before, and its own hash."""
-        seq, kind, data, found = event["seq"], event["kind"], event["data"], self.found
-        if event["stream"] != found.stream:
-            self._wrong(seq, f"Event {seq} belongs to the stream {event['stream']!r}, not to {found.stream!r}.")
-        if seq != found.events + 1:
-            self._wrong(found.events + 1, f"Event {found.events + 1} is missing: event {seq} stands in its place.")
-        if event["prev"] != found.head:
+        seq, kind, data, findings = event["seq"], event["kind"], event["data"], self.findings
+        if event["stream"] != findings.stream:
+            self._wrong(seq, f"Event {seq} belongs to the stream {event['stream']!r}, not to {findings.stream!r}.")
+        if seq != findings.events + 1:
+            self._wrong(findings.events + 1, f"Event {findings.events + 1} is missing: event {seq} is in its place.")
+        if event["prev"] != findings.head:
             self._wrong(seq, f"Event {seq} does not carry the hash of the event before it.")
         if event_hash(event) != event["hash"]:
-            self._wrong(seq, f"Event {seq} ({kind}) does not have the hash that it claims: it was changed.")
-        found.events, found.head = seq, event["hash"]
+            self._wrong(seq, f"Event {seq} ({kind}) was changed: its content does not match its hash.")
+        findings.events, findings.head = seq, event["hash"]
         self._hashes[seq] = event["hash"]
-        beside = [(one, "person") for one in data.get("people", ())] + [(data.get("remark"), "remark")]
-        for one, what in beside:
-            if one:
-                if one["ref"] in self._promises:
-                    self._wrong(seq, f"Event {seq} commits to {one['ref']}, as an event before it does.")
-                self._promises[one["ref"]] = Promise(seq, data["t"], what, one["commitment"])
+        promises = [(person, "person") for person in data.get("people", ())] + [(data.get("remark"), "remark")]
+        for promise, what in promises:
+            if promise:
+                if promise["ref"] in self._promises:
+                    self._wrong(seq, f"Event {seq} commits to {promise['ref']} a second time.")
+                self._promises[promise["ref"]] = Promise(seq, data["t"], what, promise["commitment"])
         if kind == "person_erased":
             self._take_erasure(seq, data)
-        if kind == "stream_created" and data["settings"]["name"] != found.stream:
-            self._wrong(seq, f"Event {seq} creates the stream {data['settings']['name']!r}, not {found.stream!r}.")
+        if kind == "stream_created" and data["settings"]["name"] != findings.stream:
+            self._wrong(seq, f"Event {seq} creates the stream {data['settings']['name']!r}, not {findings.stream!r}.")
 
     def _take_erasure(self, seq: int, data: dict[str, Any]) -> None:
         """What is erased was committed to before, in the very rounds that the event names."""
         known = [self._promises[ref].t for ref in data["erased"] if ref in self._promises]
         if len(known) != len(data["erased"]) or sorted(set(known)) != data["rounds"]:
-            self._wrong(seq, f"Event {seq} erases what no event before it committed to in the rounds it names.")
+            self._wrong(seq, f"Event {seq} erases something that no earlier event committed to in the rounds it names.")
         self._erased |= dict.fromkeys(data["erased"], seq)
 
     def _take_aside(self, aside: dict[str, Any]) -> None:
         if aside["ref"] in self._asides:
-            self._wrong(self.found.events + 1, f"The reference {aside['ref']} is shown twice.")
+            self._wrong(self.findings.events + 1, f"The reference {aside['ref']} is shown twice.")
         self._asides[aside["ref"]] = aside
 
     def _check_asides(self) -> None:
@@ -280,7 +282,7 @@ class Checker:
         for ref, aside in self._asides.items():
             promise = self._promises.get(ref)
             if promise is None:
-                self._wrong(self.found.events + 1, f"The reference {ref} is in no event.")
+                self._wrong(self.findings.events + 1, f"The reference {ref} belongs to no event.")
                 continue
             same = set(aside) == {"ref", "kind", "t", "salt", "content"}
             same = same and (aside["kind"], aside["t"]) == (promise.kind, promise.t)
@@ -290,13 +292,13 @@ class Checker:
             # Whoever is erased while an export is written may stand in it already.
             if self._erased.get(ref, math.inf) <= self._header.get("events", 0):
                 self._wrong(self._erased[ref], f"Event {self._erased[ref]} erased {ref}, which is still shown.")
-        self.found.asides, self.found.erased = len(self._asides), len(self._erased)
+        self.findings.asides, self.findings.erased = len(self._asides), len(self._erased)
         if self._header.get("people") is not True:
             if self._asides:
-                self._wrong(0, "The export says that it was made without people, and shows some.")
-            self.found.notes.append("The export was made without people: no commitment could be opened.")
+                self._wrong(0, "The export says that it was made without people, but it shows some.")
+            self.findings.notes.append("The export was made without people: no commitment could be opened.")
             return
-        hidden = {ref: one.seq for ref, one in self._promises.items() if ref not in self._asides}
+        hidden = {ref: promise.seq for ref, promise in self._promises.items() if ref not in self._asides}
         for seq in sorted({seq for ref, seq in hidden.items() if ref not in self._erased}):
             self._wrong(seq, f"Event {seq} commits to something that is neither shown nor erased.")
 
@@ -306,38 +308,44 @@ class Checker:
             signed = verify_signature(unhex(key), unhex(point["signature"]), signed_bytes(point))
             if point["key"] != key or not signed or set(point) != CHECKPOINT:
                 self._wrong(seq, f"The checkpoint of event {seq} is not signed with the key {key}.")
-            elif point["stream"] != self.found.stream:
-                self._wrong(seq, f"A checkpoint is of the stream {point['stream']!r}.")
+            elif point["stream"] != self.findings.stream:
+                self._wrong(
+                    seq, f"A checkpoint belongs to the stream {point['stream']!r}, not to {self.findings.stream!r}."
+                )
             elif seq not in self._hashes:
-                self._wrong(seq, f"Event {seq} was signed, but the log ends at event {self.found.events}.")
+                self._wrong(seq, f"Event {seq} was signed, but the log ends at event {self.findings.events}.")
             elif self._hashes[seq] != point["hash"]:
                 self._wrong(seq, f"Event {seq} is not the one that was signed.")
-            self.found.checkpoints += 1
+            self.findings.checkpoints += 1
         if not checkpoints:
-            self.found.notes.append("There is no checkpoint: a chain recomputed from its start would not be noticed.")
+            self.findings.notes.append(
+                "There is no checkpoint, so nobody would notice a chain that was recomputed from its start."
+            )
 
     def _kept(self, elsewhere: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         """Those of this stream. Of what can't be read it is only said: a power cut may have left half a line."""
         kept = []
         for point in elsewhere:
             if "stream" not in point:
-                self.found.notes.append(f"{point.get('line', 'Something kept elsewhere')}, and is no checkpoint.")
-            elif point["stream"] == self.found.stream:
+                what = point.get("line", "A line kept elsewhere does not name its stream")
+                self.findings.notes.append(f"{what}; it is not used as a checkpoint.")
+            elif point["stream"] == self.findings.stream:
                 kept.append(point)
         return kept
 
     def _say_how_far(self, kept: list[dict[str, Any]] | None) -> None:
         """Up to where the log can't have been rewritten by somebody who has the service's key."""
         if kept is None:
-            self.found.notes.append(
-                "No checkpoint kept elsewhere was given: whoever has the service's key could have rewritten all of it."
+            self.findings.notes.append(
+                "No checkpoint kept elsewhere was given: "
+                "whoever has the service's key could have rewritten the whole log."
             )
         elif not kept:
-            self._wrong(0, f"Of the checkpoints kept elsewhere, none is of the stream {self.found.stream!r}.")
-        elif (newest := max(point["seq"] for point in kept)) < self.found.events:
-            self.found.notes.append(
-                f"The newest checkpoint kept elsewhere is of event {newest}: what came after it, up to event "
-                f"{self.found.events}, rests on the word of whoever has the service's key."
+            self._wrong(0, f"None of the checkpoints kept elsewhere belongs to the stream {self.findings.stream!r}.")
+        elif (newest := max(point["seq"] for point in kept)) < self.findings.events:
+            self.findings.notes.append(
+                f"The newest checkpoint kept elsewhere is for event {newest}. Whoever has the service's key could have "
+                f"rewritten everything after it, up to event {self.findings.events}."
             )
 
 
@@ -433,14 +441,14 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     for file in (given.export, given.checkpoints):
         if file is not None and not os.path.isfile(file):
-            parser.error(f"There is no file {file} here.")
+            parser.error(f"There is no file {file}.")
     kept = read_lines(given.checkpoints, spelling=False) if given.checkpoints else None
-    found = check(read_lines(given.export), kept, given.key)
-    say = sys.stdout.write
-    for sentence in [str(found), *found.notes, *(sentence for _, sentence in sorted(found.problems))]:
-        say(sentence + "\n")
-    say("Something is wrong.\n" if found.problems else "Nothing wrong was found.\n")
-    return 1 if found.problems else 0
+    findings = check(read_lines(given.export), kept, given.key)
+    write = sys.stdout.write
+    for sentence in [str(findings), *findings.notes, *(sentence for _, sentence in sorted(findings.problems))]:
+        write(sentence + "\n")
+    write("Something is wrong.\n" if findings.problems else "Nothing wrong was found.\n")
+    return 1 if findings.problems else 0
 
 
 if __name__ == "__main__":

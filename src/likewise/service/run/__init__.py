@@ -1,4 +1,4 @@
-"""The service over HTTP. Routes translate: who is asking, what is asked, and how the engine's answer is said.
+"""How is it started? The application with its routes and pages, backups, and the demo.
 
 ``create_app`` builds the application; ``likewise serve`` runs it, as ``server_app``.
 """

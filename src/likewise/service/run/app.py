@@ -30,20 +30,20 @@ TOKEN = {"type": "http", "scheme": "bearer", "description": "A token from `likew
 
 
 class Application(FastAPI):
-    """FastAPI, whose document also tells of tokens, and of our shape of problems in place of its own."""
+    """FastAPI, whose document also describes tokens, and our problems in place of its own."""
 
     def openapi(self) -> dict[str, Any]:
         """The OpenAPI document, made once."""
         if self.openapi_schema is None:
             schema = super().openapi()
             parts = schema["components"]["schemas"]
-            found = problems.Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-            parts |= found.pop("$defs", {}) | {"Problem": found}
+            problem = problems.Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+            parts |= problem.pop("$defs", {}) | {"Problem": problem}
             for name in ("HTTPValidationError", "ValidationError"):
                 parts.pop(name, None)
             schema["components"]["securitySchemes"] = {"Token": TOKEN}
             guarded = (operations for path, operations in schema["paths"].items() if path not in PUBLIC)
-            for operation in (one for operations in guarded for one in operations.values()):
+            for operation in (operation for operations in guarded for operation in operations.values()):
                 operation["security"] = [{"Token": []}]
         return self.openapi_schema or {}
 
@@ -64,7 +64,7 @@ def create_app(configuration: Configuration | None = None) -> FastAPI:
     app = Application(
         title="Likewise",
         version=__version__,
-        summary="Decisions, labels and audits, on a log that loses nothing and can be checked by an outsider.",
+        summary="Decisions, labels and audits, on a log that loses nothing and that an outsider can check.",
         lifespan=lifespan,
         docs_url=None,  # its page loads scripts from elsewhere
         redoc_url=None,

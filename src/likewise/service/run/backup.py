@@ -46,7 +46,7 @@ def backup(configuration: Configuration, path: str | Path) -> dict[str, int]:
     It holds what people are like, and the key that signs for the service: keep it as you keep those.
     """
     path = Path(path)
-    require(not path.exists(), "file", "be a file that isn't there yet", str(path))
+    require(not path.exists(), "file", "be a file that does not exist yet", str(path))
     require(path.parent.is_dir(), "file", "be in a folder that exists", str(path))
     require_there(configuration.database)
     # Checkpoints are read before the log: it holds every event that they speak of.
@@ -90,7 +90,7 @@ def restore(configuration: Configuration, path: str | Path) -> Restored:
     given = configuration.erasures is None or erasures.path.is_file()
     require(given, "erasures", "be the file that lists what was erased", str(erasures.path))
     path = Path(path)
-    require(path.is_file(), "file", "be what `likewise backup` wrote", str(path))
+    require(path.is_file(), "file", "be a backup made by `likewise backup`", str(path))
     with tempfile.TemporaryDirectory() as folder:
         copied = Path(folder) / "backup"  # a backup of an older version gets today's tables, and stays as it is
         shutil.copyfile(path, copied)
@@ -106,7 +106,7 @@ def restore(configuration: Configuration, path: str | Path) -> Restored:
             places = {"key": configuration.key_file, "checkpoints": configuration.checkpoint_file}
             for name, place in places.items():
                 same = not place.exists() or place.read_bytes() in (b"", beside[name])
-                require(same, name, "be a file that isn't there yet, or the backup's own", str(place))
+                require(same, name, "be a file that does not exist yet, or the one in the backup", str(place))
             counts = target.write(lambda connection: _restored(source, connection))
             for name, place in places.items():
                 _write(place, beside[name])
@@ -151,7 +151,7 @@ def _filled(source: Store, connection: Connection, beside: dict[str, bytes]) -> 
 
 def _restored(source: Store, connection: Connection) -> dict[str, int]:
     streams = connection.scalar(select(func.count()).select_from(tables.streams))
-    require(streams == 0, "database", "be one without streams", streams)
+    require(streams == 0, "database", "have no streams", streams)
     return _copied(source, connection)
 
 
@@ -165,8 +165,8 @@ def _copied(source: Store, target: Connection) -> dict[str, int]:
         for table in tables.metadata.sorted_tables:
             counts[table.name] = 0
             # In the order of their keys: an event follows the one before it.
-            wanted = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=ROWS)
-            for rows in reading.execute(wanted).mappings().partitions():
+            query = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=ROWS)
+            for rows in reading.execute(query).mappings().partitions():
                 new = [dict(row) for row in rows if table is not tables.tokens or row["digest"] not in known]
                 if new:
                     target.execute(insert(table), new)
@@ -177,8 +177,8 @@ def _copied(source: Store, target: Connection) -> dict[str, int]:
 def _beside(source: Store) -> dict[str, bytes]:
     with source.read() as connection:
         require(inspect(connection).has_table(files.name), "file", "have the files of a backup", "none")
-        found: dict[str, Any] = {row.name: row.content for row in connection.execute(select(files))}
-    return {name: bytes(content) for name, content in found.items()}
+        contents: dict[str, Any] = {row.name: row.content for row in connection.execute(select(files))}
+    return {name: bytes(content) for name, content in contents.items()}
 
 
 def _content(path: Path) -> bytes:

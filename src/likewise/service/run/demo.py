@@ -1,6 +1,6 @@
 """``likewise serve --demo``: a stream with a past, and rounds that wait for the newcomer's verdict.
 
-People are those of the Adult census data, or made-up ones where that can't be had. A few hundred rounds were decided,
+People are those of the Adult census data, or made-up ones where that can't be found. A few hundred rounds were decided,
 labelled and audited by a simulated auditor who knows the data set's hidden distance; twenty more wait for a person.
 """
 
@@ -45,7 +45,7 @@ SIMULATED, ASKING = "simulated auditor", "demo"
 """The names in the log of whoever audits and of whoever asks for decisions."""
 
 
-PARTS = {"reviewer": AUDITOR, "administrator": ADMIN}
+NEWCOMERS = {"reviewer": AUDITOR, "administrator": ADMIN}
 """Who a newcomer can be, with their roles."""
 
 
@@ -56,7 +56,7 @@ class Links(NamedTuple):
     administrator: str
 
 
-class Cast(NamedTuple):
+class DemoPeople(NamedTuple):
     """The people of a demo: each as a request has them, their labels, and what the simulated auditor compares."""
 
     stream: str
@@ -67,8 +67,8 @@ class Cast(NamedTuple):
     settings: Settings
 
 
-class Moving:
-    """A clock that is moved by hand: the past of the demo is told in no time."""
+class ManualClock:
+    """A clock that is moved by hand, so that the demo's past takes no time."""
 
     def __init__(self, now: float) -> None:
         self.now = now
@@ -96,32 +96,32 @@ def fill(
     rounds, waiting
         Rounds that are over, and rounds that wait for review.
     data
-        The people; Adult by default, made-up ones where that can't be had.
+        The people; Adult by default, made-up ones where that can't be found.
     seed
         Which people, in which order.
     now
         When the past ends, in seconds; the present by default.
     """
     end = time.time() if now is None else now
-    clock = Moving(end - 120.0 * (rounds + waiting))
-    cast, engine, rng = _cast(data or people(), seed), make(clock), np.random.default_rng(seed)
-    engine.create(cast.settings, ASKING)
+    clock = ManualClock(end - 120.0 * (rounds + waiting))
+    demo, engine, rng = _demo_people(data or people(), seed), make(clock), np.random.default_rng(seed)
+    engine.create(demo.settings, ASKING)
     follower = Follower(engine)
-    auditor = MetricAuditor(cast.metric, alpha=ALPHA)
+    auditor = MetricAuditor(demo.metric, alpha=ALPHA)
     first = 1
     while first <= rounds:
         group = range(first, min(first + int(rng.integers(1, AT_ONCE + 1)), rounds + 1))
         first = group.stop
-        opened = [(t, *_decided(engine, cast, t, clock)) for t in group]
+        opened = [(t, *_decided(engine, demo, t, clock)) for t in group]
         for t, chosen, probabilities in opened:
-            _audited(engine, cast, t, chosen, probabilities, auditor, rng)
+            _audited(engine, demo, t, chosen, probabilities, auditor, rng)
             clock.now += 40.0
         engine.tick()
-        follower.follow(cast.stream)
+        follower.follow(demo.stream)
     for t in range(rounds + 1, rounds + waiting + 1):
-        _decided(engine, cast, t, clock)
-    follower.follow(cast.stream)
-    return cast.stream
+        _decided(engine, demo, t, clock)
+    follower.follow(demo.stream)
+    return demo.stream
 
 
 def prepare(
@@ -132,7 +132,7 @@ def prepare(
     *,
     before: Callable[[], None] | None = None,
 ) -> Links:
-    """Fill the database of a service, unless it has a stream already, and make a login link for each part to play.
+    """Fill the database of a service, unless it has a stream already, and make a login link for each newcomer.
 
     ``before`` is called only if there is something to fill, which takes a while.
     """
@@ -144,23 +144,23 @@ def prepare(
                 before()
             fill(lambda clock: Engine(store, signer, None, clock), rounds, waiting, data=data)
         tokens, sessions = Tokens(store), Sessions(store, signer)
-        for name, role in PARTS.items():
-            here = [one for one in tokens.list() if (one["name"], one["role"]) == (name, role)]
-            if not any(one["revoked_at"] is None and one["expires_at"] is None for one in here):
+        for name, role in NEWCOMERS.items():
+            known = [token for token in tokens.list() if (token["name"], token["role"]) == (name, role)]
+            if not any(token["revoked_at"] is None and token["expires_at"] is None for token in known):
                 tokens.add(name, role)
-        return Links(*(sessions.link(name) for name in PARTS))
+        return Links(*(sessions.link(name) for name in NEWCOMERS))
 
 
 def people() -> Dataset:
-    """Adult, or made-up people if its files can't be had."""
+    """Adult, or made-up people if its files can't be found."""
     try:
         return datasets.adult()
     except DataUnavailable as error:
-        log.warning("Adult can't be had (%s); the people of this demo are made up.", error)
+        log.warning("The Adult data can't be found (%s); the people of this demo are made up.", error)
         return datasets.synthetic()
 
 
-def _cast(data: Dataset, seed: int) -> Cast:
+def _demo_people(data: Dataset, seed: int) -> DemoPeople:
     order = np.random.default_rng(seed).permutation(len(data))[:6000]
     frame = data.people.iloc[order].reset_index(drop=True)
     numbers = {name for name in frame.columns if frame[name].dtype.kind in "iufb"}
@@ -172,8 +172,8 @@ def _cast(data: Dataset, seed: int) -> Cast:
     stream = "".join(letter if letter.isalnum() else "-" for letter in data.name.lower()).strip("-")
     plain = {"name": stream, "features": features, "alpha": ALPHA, "k": PEOPLE, "waits": {"grace": 10.0}}
     plain |= {"costs": COSTS}
-    plain["cuts"] = {one["name"]: _cuts(one, rows) for one in features if not one["sensitive"]}
-    return Cast(
+    plain["cuts"] = {feature["name"]: _cuts(feature, rows) for feature in features if not feature["sensitive"]}
+    return DemoPeople(
         stream=stream,
         people=[{"id": f"person-{i + 1:04d}", "features": row} for i, row in enumerate(rows)],
         labels=data.y[order].astype(int).tolist(),
@@ -208,27 +208,27 @@ def _text(value: Any) -> str:
     return str(value) if isinstance(value, str) and value else UNKNOWN
 
 
-def _decided(engine: Engine, cast: Cast, t: int, clock: Moving) -> tuple[list[int], Any]:
+def _decided(engine: Engine, demo: DemoPeople, t: int, clock: ManualClock) -> tuple[list[int], Any]:
     """Open round ``t`` and say how it turned out; who was in it, and their probabilities."""
-    chosen = [i % len(cast.people) for i in range(PEOPLE * (t - 1), PEOPLE * t)]
-    asked = [cast.people[i] for i in chosen]
-    done = engine.decide(cast.stream, asked, ASKING)
+    chosen = [i % len(demo.people) for i in range(PEOPLE * (t - 1), PEOPLE * t)]
+    asked = [demo.people[i] for i in chosen]
+    done = engine.decide(demo.stream, asked, ASKING)
     clock.now += 40.0
-    engine.label(cast.stream, t, {cast.people[i]["id"]: cast.labels[i] for i in chosen}, ASKING)
+    engine.label(demo.stream, t, {demo.people[i]["id"]: demo.labels[i] for i in chosen}, ASKING)
     clock.now += 40.0
-    return chosen, np.array([one["probability"] for one in done["decisions"]])
+    return chosen, np.array([decision["probability"] for decision in done["decisions"]])
 
 
 def _audited(
-    engine: Engine, cast: Cast, t: int, chosen: list[int], probabilities: Any, auditor: MetricAuditor, rng: Any
+    engine: Engine, demo: DemoPeople, t: int, chosen: list[int], probabilities: Any, auditor: MetricAuditor, rng: Any
 ) -> None:
     if rng.random() < 0.08:
-        engine.audit(cast.stream, t, "skip", SIMULATED)
+        engine.audit(demo.stream, t, "skip", SIMULATED)
         return
-    batch = Batch(cast.view[chosen], np.zeros(len(chosen)), cast.view[chosen])
+    batch = Batch(demo.view[chosen], np.zeros(len(chosen)), demo.view[chosen])
     report = auditor.audit(batch, probabilities, Key(0, Role.AUDITOR, t))
     if report is None:
-        engine.audit(cast.stream, t, "none", SIMULATED)
+        engine.audit(demo.stream, t, "none", SIMULATED)
         return
-    pair = [cast.people[chosen[i]]["id"] for i in (report.favoured, report.disfavoured)]
-    engine.audit(cast.stream, t, "pair", SIMULATED, pair=pair, reason="same qualifications")
+    pair = [demo.people[chosen[i]]["id"] for i in (report.favoured, report.disfavoured)]
+    engine.audit(demo.stream, t, "pair", SIMULATED, pair=pair, reason="same qualifications")

@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 from likewise.service.stream.settings import Settings, Waits
 
 
-class Like:
+class SchemaOf:
     """Metadata of plain JSON values that are a declared model, written down; the document shows the model."""
 
     def __init__(self, model: type) -> None:
@@ -61,7 +61,7 @@ class StreamCreated(Answer):
     """The new stream, with every setting as it was resolved."""
 
     stream: str
-    settings: Annotated[Plain, Like(Settings)]
+    settings: Annotated[Plain, SchemaOf(Settings)]
 
 
 class Decision(TypedDict):
@@ -156,14 +156,14 @@ class WaitsChanged(Answer):
     """All waits, as they are from now on."""
 
     stream: str
-    waits: Annotated[Plain, Like(Waits)]
+    waits: Annotated[Plain, SchemaOf(Waits)]
 
 
 class StreamStopped(Answer):
     """Whether a stream is stopped, and why."""
 
     stream: str
-    stopped: Annotated[str | None, Field(description="The reason; null if the stream decides.")]
+    stopped: Annotated[str | None, Field(description="The reason; null if the stream is running.")]
 
 
 class PersonErased(Answer):
@@ -231,13 +231,13 @@ class StreamSummary(TypedDict):
     """What everybody who works with a stream may know of it."""
 
     stream: str
-    settings: Annotated[Plain, Like(Settings)]
+    settings: Annotated[Plain, SchemaOf(Settings)]
     stopped: Annotated[str | None, Field(description="The reason, while it is stopped.")]
     rounds: Annotated[int, Field(description="Rounds opened so far.")]
     outstanding: Annotated[int, Field(description="Rounds opened and not yet learned or discarded.")]
 
 
-class StreamStanding(StreamSummary):
+class StreamStatus(StreamSummary):
     """A stream with everything that is counted. Auditors don't see this: some counts reveal labels and verdicts."""
 
     learned: int

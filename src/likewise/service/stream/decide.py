@@ -103,7 +103,7 @@ def decide(state: State, command: Command, now: float) -> Decision:
 
 def _create(decision: Decision, command: CreateStream) -> None:
     if decision.after.model is not None:
-        raise Conflict(f"There is a stream named {command.settings.name!r} already.")
+        raise Conflict(f"There is already a stream named {command.settings.name!r}.")
     settings = command.settings.to_dict()
     decision.add(StreamCreated(at=decision.at, settings=settings, secret=command.secret, by=command.by))
 
@@ -115,7 +115,7 @@ def _change(decision: Decision, command: ChangeWaits) -> None:
 
 def _stop(decision: Decision, command: Stop) -> None:
     if decision.after.stopped is not None:
-        raise Conflict("The stream is stopped already.")
+        raise Conflict("The stream is already stopped.")
     decision.add(Stopped(at=decision.at, reason=command.reason, by=command.by))
 
 
@@ -167,7 +167,7 @@ def _request(decision: Decision, command: RequestDecisions) -> None:
 def _require_batch(ids: Sequence[str | None], k: int) -> None:
     require(1 <= len(ids) <= k, "people", f"be 1 to {k}", len(ids))
     repeated = sorted({str(id) for id in ids if ids.count(id) > 1}) if len(set(ids)) < len(ids) else []
-    require(not repeated, "people", "hold nobody more than once", repeated[:3])
+    require(not repeated, "people", "hold each person only once", repeated[:3])
 
 
 def _policy(state: State) -> Deployed:
@@ -209,7 +209,7 @@ def _new_labels(
         if math.isnan(before):
             new.append((positions[id], label))
         elif before != label:
-            raise Conflict(f"The label of {id!r} in round {t} is known to be {before:.0f} and can't become {label}.")
+            raise Conflict(f"The label of {id!r} in round {t} is already {before:.0f} and can't be changed to {label}.")
     return tuple(sorted(new))
 
 
@@ -219,9 +219,9 @@ def _new_labels(
 def _audit(decision: Decision, command: Audit) -> None:
     round_ = _open_round(decision.after, command.t)
     if round_.verdict is not None:
-        late = round_.verdict.final
-        why = "its audit has expired" if late else f"it was {round_.verdict.outcome} by {round_.verdict.by}"
-        raise Conflict(f"Round {round_.t} can't be audited: {why}; one verdict per round.")
+        if round_.verdict.final:
+            raise Conflict(f"Round {round_.t} can't be audited any more: its audit has expired.")
+        raise Conflict(f"Round {round_.t} already has a verdict: {round_.verdict.outcome} by {round_.verdict.by}.")
     answer = _answer(command, round_.ids, round_.probabilities, decision.after.stream.settings.level)
     decision.add(Audited(at=decision.at, t=command.t, **answer))
     _close(decision, command.t)
@@ -230,16 +230,16 @@ def _audit(decision: Decision, command: Audit) -> None:
 def _retract(decision: Decision, command: RetractAudit) -> None:
     verdict = _open_round(decision.after, command.t).verdict
     if verdict is None or verdict.final:
-        raise Conflict(f"Round {command.t} has no verdict to take back.")
+        raise Conflict(f"Round {command.t} has no verdict to retract.")
     if verdict.by != command.by and not command.anybodys:
-        raise Conflict(f"The verdict on round {command.t} is another auditor's.")
+        raise Conflict(f"Somebody else gave the verdict on round {command.t}.")
     decision.add(AuditRetracted(at=decision.at, t=command.t, by=command.by))
 
 
 def _correct(decision: Decision, command: CorrectAudit) -> None:
     state, round_ = decision.after, decision.after.rounds.get(command.t)
     if round_ is not None and (round_.verdict is None or not round_.verdict.final):
-        raise Conflict(f"Round {command.t} is still open: audit it, or take its verdict back.")
+        raise Conflict(f"Round {command.t} is still open: audit it, or retract its verdict.")
     require_past(state, command.t)
     ids, probabilities = (command.ids, command.probabilities) if round_ is None else (round_.ids, round_.probabilities)
     answer = _answer(command, ids, probabilities, state.stream.settings.level)
@@ -330,7 +330,7 @@ def _open_round(state: State, t: int) -> OpenRound:
     """A round that is still open, or the reason why it isn't."""
     if t not in state.rounds:
         require_past(state, t)
-        raise Conflict(f"Round {t} is closed; what is said of it now is a correction.")
+        raise Conflict(f"Round {t} is closed; its verdict can only be corrected now.")
     return state.rounds[t]
 
 

@@ -1,4 +1,4 @@
-"""A round, and one person in it, told from the events about it: what readers see, open or closed."""
+"""A round, and one person in it, read from the events about it: what readers see, open or closed."""
 
 from __future__ import annotations
 

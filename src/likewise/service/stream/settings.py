@@ -35,7 +35,7 @@ Cuts = dict[Text, tuple[Finite, ...] | None]
 
 def _stream_name(value: Any, name: str) -> str:
     named = isinstance(value, str) and NAME.fullmatch(value) is not None
-    require(named, name, "be up to 63 small letters, digits, '-' or '_'", short(value))
+    require(named, name, "be up to 63 lowercase letters, digits, '-' or '_'", short(value))
     return str(value)
 
 
@@ -165,7 +165,7 @@ class Choices(Declared):
     """Everything that is chosen for a stream except its cuts, which may also be taken from a sample of people."""
 
     name: StreamName = Field(
-        title="Name", description="The stream's name in addresses: up to 63 small letters, digits, - and _."
+        title="Name", description="The stream's name in addresses: up to 63 lowercase letters, digits, - and _."
     )
     features: tuple[Feature, ...] = Field(
         min_length=1, title="Features", description="What is known about every person."
@@ -234,20 +234,20 @@ class Settings(Choices):
     cuts: Cuts = Field(
         title="Cuts",
         description="For each feature that policies use: the numbers at which it is cut, in ascending order; null for "
-        "a category, whose levels are told apart.",
+        "a category, each of whose levels counts by itself.",
     )
 
     @field_validator("cuts")
     @classmethod
     def _fit_the_features(cls, cuts: Cuts, info: ValidationInfo) -> Cuts:
-        require(len(cuts) > 0, "cuts", "be there for at least one feature", cuts)
+        require(len(cuts) > 0, "cuts", "be given for at least one feature", cuts)
         kinds = {feature.name: feature.kind for feature in info.data.get("features", ())}
         for name, column in cuts.items() if kinds else ():
             require(name in kinds, "cuts", f"be for features of the stream {sorted(kinds)}", short(name))
             fits = (column is None) == (kinds[name] == "category")
             require(fits, "cuts", "be numbers for a number and null for a category", short({name: column}))
             rising = column is None or (column and all(a < b for a, b in itertools.pairwise(column)))
-            require(bool(rising), "cuts", "be strictly ascending, at least one", short({name: column}))
+            require(bool(rising), "cuts", "be one or more numbers in strictly ascending order", short({name: column}))
         return cuts
 
     @cached_property

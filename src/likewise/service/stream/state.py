@@ -106,7 +106,7 @@ class OpenRound:
 
     @property
     def known(self) -> Floats:
-        """Labels that were told, late ones too; NaN where there is none."""
+        """Labels that are known, late ones too; NaN where there is none."""
         known = self.labels.copy()
         for position, label in self.late:
             known[position] = label

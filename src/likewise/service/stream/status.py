@@ -17,11 +17,11 @@ import math
 from typing import cast
 
 from likewise import theory
-from likewise.service.stream.answers import Delay, Promise, Regret, StreamStanding
+from likewise.service.stream.answers import Delay, Promise, Regret, StreamStatus
 from likewise.service.stream.state import State
 
 
-def standing(state: State) -> StreamStanding:
+def status(state: State) -> StreamStatus:
     """Settings, counts, delay, and what can be said of the regret; no weights."""
     settings, totals = state.stream.settings, state.totals
     return {
@@ -72,14 +72,14 @@ def regret(state: State) -> Regret:
 def _in_words(state: State, proved: float | None) -> str:
     totals = state.totals
     if totals.learned == 0:
-        return "No round was learned yet."
+        return "No round has been learned yet."
     if totals.delay_max == 0:
-        return f"Every round was learned before the next was opened; {state.outstanding} are outstanding."
+        return f"Every round was learned before the next was opened. Rounds still outstanding: {state.outstanding}."
     return (
-        f"Rounds were learned up to {totals.delay_max} rounds late, and {state.outstanding} are outstanding. What the "
-        "learner promises before the first round assumes that each policy knows all rounds before it, so it doesn't "
-        "hold here. The observed regret stands in its place"
-        + (", and so does the limit proved from it." if proved is not None else ".")
+        f"Rounds were learned up to {totals.delay_max} rounds late. Rounds still outstanding: {state.outstanding}. The "
+        "bound promised before the first round assumes that each policy knows all rounds before it, so it does not "
+        "hold here. Look at the observed regret instead"
+        + (", and at the limit proved from it." if proved is not None else ".")
     )
 
 

@@ -63,7 +63,7 @@
       }
       sending = null;
       if (!answer || answer.status >= 500 || answer.status === 429 || answer.status === 408) {
-        complain(`No connection. ${queue.length === 1 ? "Your verdict is" : `Your ${queue.length} verdicts are`} kept here and will be sent once it is back.`);
+        complain(`No connection. ${queue.length === 1 ? "Your verdict is" : `Your ${queue.length} verdicts are`} kept here and will be sent once the connection is back.`);
         setTimeout(send, 1000);
         return;
       }
@@ -83,21 +83,21 @@
   }
 
   async function answered(item, answer) {
-    let said = {};
-    try { said = await answer.json(); } catch { /* a proxy's page, not ours */ }
+    let reply = {};
+    try { reply = await answer.json(); } catch { /* a proxy's page, not ours */ }
     if (!answer.ok) {
       if (last && last.id === item.id) last = null;
       if (status.textContent === sendingOf(item.body.t)) say("");
-      complain(`Round ${item.body.t} ${said.needless ? "has a verdict already; yours was not needed."
-        : `was not recorded: ${said.detail || "the service refused it."}`}`);
+      complain(`Round ${item.body.t} ${reply.needless ? "has a verdict already; yours was not needed."
+        : `was not recorded: ${reply.detail || "the service refused it."}`}`);
     } else {
       complain("");
       if (item.path === "/verdict") {
-        say(`Round ${said.t}: ${item.told ? `${item.told}; ` : ""}recorded as #${said.event}.`);
+        say(`Round ${reply.t}: ${item.summary ? `${item.summary}; ` : ""}recorded as #${reply.event}.`);
         count("today", 1); count("waiting", -1);
         if (last && last.id === item.id) { last.until = Date.now() + grace; offerInWords(); }
       } else {
-        say(`Round ${said.t}: taken back, as #${said.event}.`);
+        say(`Round ${reply.t}: taken back, as #${reply.event}.`);
         count("today", -1); count("waiting", 1);
         if (item.article) again(item.article);
       }
@@ -107,7 +107,7 @@
 
   const sendingOf = (t) => `Round ${t}: sending …`;
 
-  // Said apart, so that it can go when the time is over without the rest being read out again.
+  // In an element of its own, so that it can go when the time is over without the rest being read out again.
   function offerInWords() {
     if (!grace) return;
     const more = document.createElement("span");
@@ -117,8 +117,8 @@
 
   function count(id, by) { $(id).textContent = Math.max(0, Number($(id).textContent) + by); }
 
-  function enqueue(path, body, { told, article } = {}) {
-    const item = { id: key(), path, body, told };
+  function enqueue(path, body, { summary, article } = {}) {
+    const item = { id: key(), path, body, summary };
     // An article is for this page only: it isn't kept over a reload.
     Object.defineProperty(item, "article", { value: article, enumerable: false });
     queue.push(item);
@@ -142,7 +142,7 @@
       await claimed(await post("/claim", { beside }));
     } catch {
       fillLater(1000);
-      if (!current) empty.textContent = "No connection. This page goes on by itself once it is back.";
+      if (!current) empty.textContent = "No connection. This page continues by itself once the connection is back.";
     }
     fetching = false;
     if (!current && ahead.length) show(ahead.shift());
@@ -156,7 +156,7 @@
     } else {
       fillLater(3000);
       if (!ended(answer) && answer.status !== 204) complain((await answer.json()).detail);
-      if (!current) empty.textContent = `Nothing waits for a review. ${rest()}`;
+      if (!current) empty.textContent = `No round is waiting for review. ${rest()}`;
     }
     const waiting = answer.headers.get("X-Waiting");
     if (waiting !== null) $("waiting").textContent = Math.max(0, waiting - unsent());
@@ -210,7 +210,7 @@
   // Selecting -------------------------------------------------------------------------------------------------------
 
   function toggle(row) {
-    chosen = chosen.includes(row) ? chosen.filter((one) => one !== row) : [...chosen, row].slice(-2);
+    chosen = chosen.includes(row) ? chosen.filter((other) => other !== row) : [...chosen, row].slice(-2);
     paint();
   }
 
@@ -218,18 +218,18 @@
   const reportable = () => chosen.length === 2 && gap() > level;
   const selected = () => [...chosen].sort((x, y) => Number(x.dataset.number) - Number(y.dataset.number));
   // One digit more where two wouldn't tell the gap from what is allowed.
-  const apart = () => `${gap().toFixed(Math.abs(gap() - level) < 0.005 ? 3 : 2)} apart`;
+  const gapInWords = () => `${gap().toFixed(Math.abs(gap() - level) < 0.005 ? 3 : 2)} apart`;
 
   function paint() {
     for (const row of rows()) {
-      const mine = chosen.includes(row);
-      const near = !mine && chosen.length === 1 && Math.abs(probability(row) - probability(chosen[0])) <= level;
-      row.classList.toggle("chosen", mine);
+      const isChosen = chosen.includes(row);
+      const near = !isChosen && chosen.length === 1 && Math.abs(probability(row) - probability(chosen[0])) <= level;
+      row.classList.toggle("chosen", isChosen);
       row.classList.toggle("near", near);
-      row.querySelector("button").setAttribute("aria-pressed", mine);
+      row.querySelector("button").setAttribute("aria-pressed", isChosen);
       row.querySelector(".close").hidden = !near;
       const dot = current.querySelector(`.dot[data-number="${row.dataset.number}"]`);
-      dot.classList.toggle("chosen", mine);
+      dot.classList.toggle("chosen", isChosen);
       dot.classList.toggle("near", near);
     }
     band();
@@ -248,14 +248,14 @@
   }
 
   function compare() {
-    const list = $("differences"), said = $("pair-said");
+    const list = $("differences"), sentence = $("pair-said");
     list.replaceChildren();
     for (const cell of desk.querySelectorAll("td.differs")) cell.classList.remove("differs");
     if (chosen.length < 2) {
       if (current && !("possible" in current.dataset)) {
-        said.textContent = `No pair here can be a violation: all are within ${level} of each other. ${touch ? "Tap No violation" : "Press n"} to go on.`;
+        sentence.textContent = `No pair here can be a violation: all are within ${level} of each other. ${touch ? "Tap No violation" : "Press n"} to go on.`;
       } else {
-        said.textContent = chosen.length
+        sentence.textContent = chosen.length
           ? `Person ${chosen[0].dataset.number} is selected. Select another to make a pair.`
           : "Select two people who are alike but were treated too differently.";
       }
@@ -264,9 +264,9 @@
     const [a, b] = selected();
     const strong = document.createElement("strong");
     strong.textContent = `${a.dataset.number} and ${b.dataset.number}`;
-    said.replaceChildren(strong, reportable()
-      ? `: ${apart()}.`
-      : `: ${apart()}, too close to be a violation: up to ${level} is allowed.`);
+    sentence.replaceChildren(strong, reportable()
+      ? `: ${gapInWords()}.`
+      : `: ${gapInWords()}, too close to be a violation: up to ${level} is allowed.`);
     const theirs = b.querySelectorAll("td[data-value]");
     a.querySelectorAll("td[data-value]").forEach((cell, i) => {
       const other = theirs[i], differs = cell.dataset.value !== other.dataset.value;
@@ -287,17 +287,17 @@
     if (!current || (verdict === "pair" && !reportable())) return;
     const now = written();
     const body = { t: number(current), verdict, reason: now.reason, note: now.note };
-    let told = verdict === "none" ? "no violation" : "skipped";
+    let summary = verdict === "none" ? "no violation" : "skipped";
     if (reportable()) {
       const pair = selected().map((row) => row.dataset.number).join(" and ");
       // Whoever meant Enter sees at once that the pair was not taken.
-      told = verdict === "pair" ? `you reported ${pair}` : `${told}, ${pair} not reported`;
+      summary = verdict === "pair" ? `you reported ${pair}` : `${summary}, ${pair} not reported`;
     }
     if (verdict === "pair") body.pair = chosen.map((row) => row.dataset.id);
     const article = current;
     left.set(article, now);
     say(sendingOf(body.t));
-    const id = enqueue("/verdict", body, { told });
+    const id = enqueue("/verdict", body, { summary });
     last = { id, article, until: Infinity };
     show(ahead.shift() || null);
   }
@@ -346,13 +346,13 @@
   function move(by) {
     const buttons = rows().map((row) => row.querySelector("button"));
     if (!buttons.length) return;
-    const here = buttons.indexOf(document.activeElement);
-    buttons[here < 0 ? (by > 0 ? 0 : buttons.length - 1) : Math.min(buttons.length - 1, Math.max(0, here + by))].focus();
+    const index = buttons.indexOf(document.activeElement);
+    buttons[index < 0 ? (by > 0 ? 0 : buttons.length - 1) : Math.min(buttons.length - 1, Math.max(0, index + by))].focus();
   }
 
   desk.addEventListener("click", (event) => {
     const chip = event.target.closest(".chip"), dot = event.target.closest(".dot"), row = event.target.closest("tbody tr");
-    const find = (n) => rows().find((one) => one.dataset.number === n);
+    const find = (n) => rows().find((row) => row.dataset.number === n);
     if (chip) { chosen = [find(chip.dataset.first), find(chip.dataset.second)]; paint(); }
     else if (dot) toggle(find(dot.dataset.number));
     else if (row) toggle(row);
@@ -414,13 +414,13 @@
   });
   document.addEventListener("pointerdown", () => { touched = Date.now(); });
 
-  // A round stays with who is working on it, and goes back when the page is left or nobody has touched it for long.
+  // A round stays with whoever is working on it, and goes back when the page is left or nobody has touched it for long.
   async function renew(article) {
     const answer = await post("/renew", { t: number(article) });
     if (answer.ok) article.dataset.until = (await answer.json()).until;
     if (answer.status !== 409) return;
-    ahead = ahead.filter((one) => one !== article);
-    if (current === article) { complain(`Round ${number(article)} went to another auditor meanwhile.`); show(ahead.shift() || null); }
+    ahead = ahead.filter((other) => other !== article);
+    if (current === article) { complain(`Round ${number(article)} has gone to another reviewer.`); show(ahead.shift() || null); }
   }
   setInterval(() => {
     if (Date.now() - touched > lease) return;
@@ -428,7 +428,7 @@
   }, Math.max(1000, lease / 3));
   setInterval(offer, 500);
   window.addEventListener("pagehide", () => {
-    const rounds = [current, ...ahead].filter(Boolean).map((one) => `${number(one)}@${one.dataset.until}`);
+    const rounds = [current, ...ahead].filter(Boolean).map((article) => `${number(article)}@${article.dataset.until}`);
     if (rounds.length) navigator.sendBeacon(`${base}/release`, new URLSearchParams({ csrf, rounds: rounds.join(",") }));
   });
   window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });

@@ -1,4 +1,4 @@
-"""The audit of a round: a verdict, taken back within its grace time, or corrected later."""
+"""The audit of a round: a verdict, retracted within its grace time, or corrected later."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class _Answer(RoundEvent):
         """The reference of the remark."""
         return [] if self.remark is None else [self.remark.ref]
 
-    def told(self, view: RoundRecord) -> GivenVerdict:
+    def given_verdict(self, view: RoundRecord) -> GivenVerdict:
         """The answer in plain values, with the auditor's words where they are still there."""
         words: dict[str, Any] = self.asides[0].content if self.asides else {}
         people = view["people"]
@@ -61,9 +61,9 @@ class _Answer(RoundEvent):
     def wrong(self, probabilities: Floats, erased: frozenset[int], level: float) -> str:
         """Pairs if and only if something is reported; each favoured first, and far enough apart."""
         if self.verdict not in OUTCOMES:
-            return f"has the verdict {self.verdict!r}"
+            return f"has an unknown verdict, {self.verdict!r}"
         if (self.verdict == "reported") != bool(self.reports):
-            return f"has the verdict {self.verdict!r} with {len(self.reports)} pairs"
+            return f"has the verdict {self.verdict!r}, but reports {len(self.reports)} pairs"
         return next((why for pair in self.reports if (why := _wrong_pair(pair, probabilities, erased, level))), "")
 
 
@@ -71,7 +71,9 @@ def _wrong_pair(pair: Pair, probabilities: Floats, erased: frozenset[int], level
     if not all(isinstance(i, int) and 0 <= i < len(probabilities) and i not in erased for i in pair.positions):
         return "reports people who are not in its round"
     gap = float(probabilities[pair.favoured] - probabilities[pair.disfavoured])
-    return "" if gap == pair.gap and gap > level else f"reports a gap of {pair.gap}, which was {gap}"
+    if gap != pair.gap:
+        return f"reports a gap of {pair.gap}, but the gap was {gap}"
+    return "" if gap > level else f"reports a gap of {gap}, which is allowed: up to {level} is"
 
 
 @kind
@@ -88,7 +90,7 @@ class Audited(_Answer):
 
     def tell(self, view: RoundRecord) -> None:
         """The verdict."""
-        view["audit"] = self.told(view)
+        view["audit"] = self.given_verdict(view)
 
     def objection(self, state: State, memory: Memory) -> str:
         """One verdict for each round, by an auditor, or by the clock once the wait is over."""
@@ -97,7 +99,7 @@ class Audited(_Answer):
             return "is a second verdict on its round"
         if self.verdict == EXPIRED:
             due = round_.audit_due(state.waits) <= self.time + SLACK and self.by == CLOCK
-            return "" if due and not self.reports else "ends a wait for an audit that is not over"
+            return "" if due and not self.reports else "ends the wait for an audit too early"
         return self.wrong(round_.probabilities, round_.erased, state.stream.settings.level)
 
 
@@ -137,7 +139,7 @@ class AuditCorrected(_Answer):
 
     def tell(self, view: RoundRecord) -> None:
         """One more correction."""
-        view["corrections"].append(self.told(view))
+        view["corrections"].append(self.given_verdict(view))
 
     def objection(self, state: State, memory: Memory) -> str:
         """A round that can still be audited isn't corrected."""

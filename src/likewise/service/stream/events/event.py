@@ -216,8 +216,8 @@ _FIELDS: dict[type, dict[str, Callable[[Any], Any] | None]] = {}
 def _logged(cls: type[Event]) -> dict[str, Callable[[Any], Any] | None]:
     """The fields of a kind that stand in the log, and how each is read."""
     if cls not in _FIELDS:
-        fields = [one for one in dataclasses.fields(cls) if one.metadata.get("logged", True)]
-        _FIELDS[cls] = {one.name: one.metadata.get("read") for one in fields}
+        fields = [item for item in dataclasses.fields(cls) if item.metadata.get("logged", True)]
+        _FIELDS[cls] = {item.name: item.metadata.get("read") for item in fields}
     return _FIELDS[cls]
 
 

@@ -47,7 +47,7 @@ class LabelsReceived(RoundEvent):
         """Only a round whose labels are not settled takes them."""
         round_ = self.round(state)
         if round_.closed or round_.labels_expired:
-            return "takes labels of a round whose labels are settled"
+            return "adds labels to a round whose labels are already settled"
         return _not_new(self.labels, round_.labels, round_.erased)
 
 
@@ -72,10 +72,10 @@ class LabelsExpired(RoundEvent):
         """The wait must be over, and what is missing be missing."""
         round_ = self.round(state)
         if round_.labels_due(state.waits) > self.time + SLACK:
-            return "ends a wait for labels that is not over"
+            return "ends the wait for labels too early"
         outcome, missing = replace(round_, labels_expired=True).labelled, round_.missing
         same = (self.outcome, self.missing) == (outcome, missing)
-        return "" if same else f"should say {outcome} with {missing} missing"
+        return "" if same else f"should say {outcome!r}, with {missing} labels missing"
 
 
 @kind
@@ -88,7 +88,7 @@ class LabelsLate(RoundEvent):
     by: str
 
     def evolve(self, state: State) -> State:
-        """They are counted; an open round remembers them, so that they can't be told differently."""
+        """They are counted; an open round remembers them, so that they can't be changed."""
         round_ = state.rounds.get(self.t)
         if round_ is not None:
             state = state.with_round(replace(round_, late=round_.late + self.labels))
@@ -104,7 +104,7 @@ class LabelsLate(RoundEvent):
         round_ = state.rounds.get(self.t)
         if round_ is not None:
             if not round_.labels_expired:
-                return "calls labels late while their round waits for them"
+                return "calls labels late while their round still waits for them"
             return _not_new(self.labels, round_.known, round_.erased)
         known = memory.rounds[self.t].labels
         wrong = _not_new(self.labels, known, frozenset())
@@ -122,4 +122,4 @@ def _not_new(labels: Sequence[Sequence[int]], known: Floats, erased: frozenset[i
         return "has labels of people who are not in its round"
     if any(isinstance(label, bool) or label not in (0, 1) for _, label in labels):
         return "has labels other than 0 and 1"
-    return "" if all(math.isnan(known[i]) for i in positions) else "changes labels that were known"
+    return "" if all(math.isnan(known[i]) for i in positions) else "changes labels that are already known"

@@ -71,7 +71,7 @@ class Stopped(Event):
 
     def objection(self, state: State, memory: Memory) -> str:
         """Only a stream that runs can be stopped."""
-        return "" if state.stopped is None else "stops a stream that is stopped"
+        return "" if state.stopped is None else "stops a stream that is already stopped"
 
 
 @kind
@@ -127,15 +127,15 @@ class LearnerCheckpointed(Event):
         """It must be the learner that was reached, if that is known."""
         learned, written = state.totals.learned, state.stream.load(self.learner)
         if self.version != learned:
-            return f"should be of version {learned}, not {self.version}"
+            return f"should have version {learned}, not {self.version}"
         if written.rounds != self.version:
             return f"holds a learner of version {written.rounds}, not {self.version}"
         if state.learner is None:
             return ""  # what it knew rested on people who were erased since
         if not all(_close(a, b) for a, b in zip(written, state.learner, strict=True)):
-            return "holds a state of the learner that is not the one reached"
+            return "holds a learner's state that does not follow from the log"
         if state.average is not None and not _close(self.average, state.average):
-            return "holds an average of the policies that is not the one reached"
+            return "holds an average policy that does not follow from the log"
         return ""
 
 

@@ -126,13 +126,13 @@ class RoundOpened(RoundEvent):
         if state.stopped is not None:
             return "opens a round while the stream is stopped"
         if (self.t, self.outstanding) != (state.opened + 1, state.outstanding):
-            return f"should open round {state.opened + 1} with {state.outstanding} outstanding"
+            return f"should open round {state.opened + 1} with {state.outstanding} rounds outstanding"
         if self.version != state.totals.learned:
-            return f"should deploy policy {state.totals.learned}, not {self.version}"
+            return f"should deploy policy version {state.totals.learned}, not {self.version}"
         if memory.policies.setdefault(self.version, self.policy) != self.policy:
-            return f"deploys a policy {self.version} that is not the one deployed before"
+            return f"deploys a policy version {self.version} that differs from the one deployed before"
         if not 1 <= len(self.people) <= state.stream.settings.k:
-            return f"opens a round of {len(self.people)} people"
+            return f"opens a round of {len(self.people)} people, not of 1 to {state.stream.settings.k}"
         ids = {aside.ref: aside.person for aside in self.asides}
         for person in self.people:
             if wrong := _decision(person, ids.get(person.ref), memory):
@@ -156,13 +156,13 @@ def _decision(person: Decided, id: str | None, memory: Memory) -> str:
     """A decision is u < π with one u in [0, 1) for each person: a rising π never turns a yes into a no."""
     p, decision = person.probability, person.decision
     if not 0 <= p <= 1 or decision not in (0, 1) or (p in (0, 1) and decision != p):
-        return f"decides {decision} at the probability {p}"
+        return f"gives the decision {decision} at a probability of {p}"
     if id is None:
         return ""
     no, yes = memory.limits.get(id, (-math.inf, math.inf))
     no, yes = (no, min(yes, p)) if decision else (max(no, p), yes)
     memory.limits[id] = no, yes
-    return "" if no < yes else f"answers a person differently than before: no at {no}, yes at {yes}"
+    return "" if no < yes else f"decides differently about a person than before: no at {no}, yes at {yes}"
 
 
 @kind
@@ -195,11 +195,11 @@ class RoundClosed(RoundEvent):
         """A round closes when audit and labels are settled, as they were."""
         round_ = self.round(state)
         if round_.closed or round_.verdict is None or not round_.may_close(state.waits, self.time + SLACK):
-            return "closes a round that may not close yet"
+            return "closes a round too early"
         outcome, labelled, learns = round_.verdict.outcome, round_.labelled, round_.teaches(state.waits)
         if (self.audit, self.labels, self.learns) != (outcome, labelled, learns):
             end = "learned" if learns else "discarded"
-            return f"should close a round that was {outcome} with labels {labelled}, to be {end}"
+            return f"should close a round that was {outcome}, with labels {labelled}, to be {end}"
         memory.rounds[self.t] = PastRound(round_.probabilities, round_.known)
         return ""
 

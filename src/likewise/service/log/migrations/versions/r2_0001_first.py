@@ -163,7 +163,7 @@ def _pages() -> None:
         _whole("round", key=True),
         _number("opened_at"),
         _whole("people"),
-        _text("chances"),
+        _text("probabilities"),
         _text("labels"),
         _text("status"),
         _text("verdict", null=True),

@@ -1,4 +1,4 @@
-"""What the pictures are drawn from: one row for each round, told from the log.
+"""What the pictures are drawn from: one row for each round, computed from the log.
 
 It is a cache beside the log. :func:`read_on` reads the log on from where it stopped, so a page costs what is new, and
 bins are added up by the database.
@@ -48,8 +48,8 @@ NO_PAIR = dict.fromkeys(("favoured", "disfavoured", "gap"))
 def behind(store: Store, stream: str) -> int:
     """Events that the summaries have not read yet."""
     with store.read() as connection:
-        here = connection.scalar(select(followed.c.seq).where(followed.c.stream == stream)) or 0
-    return store.head(stream)[0] - here
+        seen = connection.scalar(select(followed.c.seq).where(followed.c.stream == stream)) or 0
+    return store.head(stream)[0] - seen
 
 
 def read_on(store: Store, stream: str, until: float = math.inf) -> bool:
@@ -57,9 +57,9 @@ def read_on(store: Store, stream: str, until: float = math.inf) -> bool:
     log = events.c
     while True:
         with store.read() as connection:
-            here = connection.scalar(select(followed.c.seq).where(followed.c.stream == stream)) or 0
-            wanted = select(log.seq, log.kind, log.at, log.data).where(log.stream == stream, log.seq > here)
-            page = connection.execute(wanted.order_by(log.seq).limit(PAGE)).all()
+            seen = connection.scalar(select(followed.c.seq).where(followed.c.stream == stream)) or 0
+            query = select(log.seq, log.kind, log.at, log.data).where(log.stream == stream, log.seq > seen)
+            page = connection.execute(query.order_by(log.seq).limit(PAGE)).all()
         if not page:
             return True
         read = [read_event(kind, loads(data), at) for _, kind, at, data in page]
@@ -69,7 +69,7 @@ def read_on(store: Store, stream: str, until: float = math.inf) -> bool:
         for event in read:
             _fold(rows, event)
         try:
-            store.write(lambda connection: _keep(connection, stream, (here, page[-1].seq), old, rows))  # noqa: B023
+            store.write(lambda connection: _keep(connection, stream, (seen, page[-1].seq), old, rows))  # noqa: B023
         except (SequenceConflict, IntegrityError):
             return False  # another process reads on, too
         if len(page) < PAGE:
@@ -82,25 +82,25 @@ def _keep(
     connection: Connection, stream: str, read: tuple[int, int], old: list[int], rows: dict[int, dict[str, Any]]
 ) -> None:
     """Put ``rows`` into the place of those of ``old`` rounds, the log having been ``read`` from there to there."""
-    here, last = read
-    mine = update(followed).where(followed.c.stream == stream, followed.c.seq == here)
-    if here == 0:
+    first, last = read
+    row = update(followed).where(followed.c.stream == stream, followed.c.seq == first)
+    if first == 0:
         connection.execute(delete(followed).where(followed.c.stream == stream, followed.c.seq == 0))
         connection.execute(insert(followed), [{"stream": stream, "seq": last}])
-    elif connection.execute(mine.values(seq=last)).rowcount != 1:
-        raise SequenceConflict("Another process has read on meanwhile.")
+    elif connection.execute(row.values(seq=last)).rowcount != 1:
+        raise SequenceConflict("Another process was faster.")
     for some in chunks(old):
         connection.execute(delete(summaries).where(summaries.c.stream == stream, summaries.c.round.in_(some)))
     add(connection, summaries, [row | {"stream": stream} for row in rows.values()])
 
 
 def _rows(store: Store, stream: str, rounds: Iterable[int]) -> dict[int, dict[str, Any]]:
-    found: dict[int, dict[str, Any]] = {}
+    known: dict[int, dict[str, Any]] = {}
     with store.read() as connection:
         for some in chunks(sorted(rounds)):
-            wanted = select(summaries).where(summaries.c.stream == stream, summaries.c.round.in_(some))
-            found |= {row.round: dict(row._mapping) for row in connection.execute(wanted)}
-    return found
+            query = select(summaries).where(summaries.c.stream == stream, summaries.c.round.in_(some))
+            known |= {row.round: dict(row._mapping) for row in connection.execute(query)}
+    return known
 
 
 def _fold(rows: dict[int, dict[str, Any]], event: Event) -> None:
@@ -127,7 +127,7 @@ def _changes(row: dict[str, Any], event: Event) -> dict[str, Any]:
             return {"status": "closed" if event.learns else "discarded"}
         case Learned():
             labels = np.array([np.nan if label is None else label for label in loads(row["labels"])], dtype=float)
-            wrong = error(np.array(loads(row["chances"])), labels)
+            wrong = error(np.array(loads(row["probabilities"])), labels)
             counts = {"learned": event.version, "delay": event.delay, "waited": event.waited}
             return {"status": "learned", "error": wrong} | counts
     return {}
@@ -139,7 +139,7 @@ def _opened(event: RoundOpened) -> dict[str, Any]:
         "round": event.t,
         "opened_at": event.time,
         "people": len(event.people),
-        "chances": dumps([person.probability for person in event.people]),
+        "probabilities": dumps([person.probability for person in event.people]),
         "labels": dumps([None] * len(event.people)),
         "status": "open",
         "labelled": 0,
@@ -176,7 +176,7 @@ def bins(store: Store, stream: str, opened: int, alpha: float, count: int = BINS
     of_learned = [
         func.sum(case((done, column), else_=0)) for column in (row.people, row.labelled, func.coalesce(row.error, 0.0))
     ]
-    wanted = (
+    query = (
         select(
             func.max(row.round),
             func.count(),
@@ -193,7 +193,7 @@ def bins(store: Store, stream: str, opened: int, alpha: float, count: int = BINS
         .order_by(row.bin)
     )
     with store.read() as connection:
-        return [Bin._make(_plain(value) for value in row) for row in connection.execute(wanted)]
+        return [Bin._make(_plain(value) for value in row) for row in connection.execute(query)]
 
 
 def _plain(value: Any) -> Any:
@@ -204,23 +204,23 @@ def _plain(value: Any) -> Any:
 def recent_violations(store: Store, stream: str, opened: int, alpha: float, rounds: int = 100) -> int:
     """Violations reported in the last so many rounds."""
     kept = summaries.c
-    wanted = select(func.count()).where(kept.stream == stream, kept.round > opened - rounds, kept.gap > alpha)
+    query = select(func.count()).where(kept.stream == stream, kept.round > opened - rounds, kept.gap > alpha)
     with store.read() as connection:
-        return int(connection.scalar(wanted) or 0)
+        return int(connection.scalar(query) or 0)
 
 
 def newest(store: Store, stream: str, count: int = SHOWN, before: int | None = None) -> list[Any]:
     """The newest rounds, or those before a round, in order."""
     kept = summaries.c
-    wanted = select(summaries).where(kept.stream == stream).order_by(kept.round.desc()).limit(count)
+    query = select(summaries).where(kept.stream == stream).order_by(kept.round.desc()).limit(count)
     if before is not None:
-        wanted = wanted.where(kept.round < before)
+        query = query.where(kept.round < before)
     with store.read() as connection:
-        return list(reversed(connection.execute(wanted).all()))
+        return list(reversed(connection.execute(query).all()))
 
 
 def sampled(store: Store, stream: str) -> list[Any]:
     """Regret along the way."""
-    wanted = select(samples).where(samples.c.stream == stream).order_by(samples.c.learned)
+    query = select(samples).where(samples.c.stream == stream).order_by(samples.c.learned)
     with store.read() as connection:
-        return list(connection.execute(wanted).all())
+        return list(connection.execute(query).all())
