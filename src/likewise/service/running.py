@@ -19,7 +19,7 @@ from likewise.service.log import Store
 from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.erasure import ErasureFile
 from likewise.service.log.signing import Signer
-from likewise.service.metrics import Metrics
+from likewise.service.monitoring import Metrics
 from likewise.service.redaction import redacted
 
 log = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from likewise.service.api import problems
 from likewise.service.api.reading import Limits
 from likewise.service.api.routes import health, router
 from likewise.service.configuration import Configuration
-from likewise.service.metrics import Measured
+from likewise.service.monitoring import Measured
 from likewise.service.redaction import begin_log
 from likewise.service.running import Service
 

@@ -9,12 +9,12 @@ import sys
 
 import pytest
 
-from likewise.service.metrics import Metrics
+from likewise.service.monitoring import Metrics
 
 WORKERS = """
 import json, os, sys
 sys.path.insert(0, sys.argv[1])
-from test_metrics import answered
+from test_monitoring import answered
 for streams in (1, 2, 3):
     if os.fork() == 0:
         print(json.dumps(answered(streams)), flush=True)
