@@ -16,6 +16,6 @@ Read the folders in this order; each answers a question:
 * ``run``: how is it started, backed up and shown in a demo?
 
 On the ground floor: ``refusals`` (what is refused, and with which HTTP status?), ``redaction`` (what may the service's
-own log say about an error?), ``canonical`` (how is JSON written and hashed?), ``monitoring`` (what do operators watch?),
-``configuration`` (how is a service set up?). Needs ``pip install "likewise[service]"``.
+own log say about an error?), ``canonical`` (how is JSON written and hashed?), ``monitoring`` (what do operators
+watch?), ``configuration`` (how is a service set up?). Needs ``pip install "likewise[service]"``.
 """
