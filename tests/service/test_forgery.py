@@ -85,7 +85,7 @@ class TestWithoutTheKey:
     def test_checkpoints_of_another_stream_do_not_pass_for_a_check(self, exported, tmp_path):
         other = write(tmp_path / "other.jsonl", [SIGNER.sign("other", 1, "0" * 64, "now")])
         path = write(tmp_path / "export.jsonl", exported[0])
-        assert "none is of the stream 'loans'" in verify(path, checkpoints=other, replay=False).first[1]
+        assert "belongs to the stream 'loans'" in verify(path, checkpoints=other, replay=False).first[1]
 
     @pytest.mark.parametrize(
         "statement",
