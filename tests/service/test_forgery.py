@@ -382,7 +382,7 @@ def test_a_receipt_is_good_however_it_was_written_down_and_half_a_line_beside_it
     found = verify(export, key=SIGNER.public_key, checkpoints=kept, replay=False)
     assert found.first is None
     assert any("kept elsewhere is for event 20" in note for note in found.findings.notes)
-    assert any("Line 1 of" in note and "no checkpoint" in note for note in found.findings.notes)
+    assert any("Line 1 of" in note and "not used as a checkpoint" in note for note in found.findings.notes)
     kept.write_text(json.dumps(receipt | {"hash": "0" * 64}))
     assert verify(export, key=SIGNER.public_key, checkpoints=kept, replay=False).first is not None
 
