@@ -71,7 +71,7 @@ def test_neither_a_file_nor_a_stream_is_ever_overwritten(serve, tmp_path):
     backup(here, tmp_path / "backup")
     with pytest.raises(InvalidParameter, match="does not exist yet"):
         backup(here, tmp_path / "backup")
-    with pytest.raises(InvalidParameter, match="without streams"):
+    with pytest.raises(InvalidParameter, match="have no streams"):
         restore(here, tmp_path / "backup")
     with pytest.raises(InvalidParameter, match="likewise backup"):
         restore(there(tmp_path, tmp_path / "new.db", "new"), tmp_path / "log.db")

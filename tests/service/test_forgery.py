@@ -85,7 +85,7 @@ class TestWithoutTheKey:
     def test_checkpoints_of_another_stream_do_not_pass_for_a_check(self, exported, tmp_path):
         other = write(tmp_path / "other.jsonl", [SIGNER.sign("other", 1, "0" * 64, "now")])
         path = write(tmp_path / "export.jsonl", exported[0])
-        assert "none is of the stream 'loans'" in verify(path, checkpoints=other, replay=False).first[1]
+        assert "belongs to the stream 'loans'" in verify(path, checkpoints=other, replay=False).first[1]
 
     @pytest.mark.parametrize(
         "statement",
@@ -382,7 +382,7 @@ def test_a_receipt_is_good_however_it_was_written_down_and_half_a_line_beside_it
     found = verify(export, key=SIGNER.public_key, checkpoints=kept, replay=False)
     assert found.first is None
     assert any("kept elsewhere is for event 20" in note for note in found.findings.notes)
-    assert any("Line 1 of" in note and "no checkpoint" in note for note in found.findings.notes)
+    assert any("Line 1 of" in note and "not used as a checkpoint" in note for note in found.findings.notes)
     kept.write_text(json.dumps(receipt | {"hash": "0" * 64}))
     assert verify(export, key=SIGNER.public_key, checkpoints=kept, replay=False).first is not None
 

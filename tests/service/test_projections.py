@@ -175,7 +175,7 @@ def test_a_pair_with_somebody_who_was_erased_is_left_out_and_that_is_said(engine
     play.rounds(10)
     last = summaries.sampled(engine.store, "loans")[-1]
     assert last.pairs == len(play.reports()) < pairs.spreads(engine.store, "loans")[0].pairs
-    assert "1 pair can't be followed any more: somebody was erased." in play.figures()["helped"].caption
+    assert "1 pair can't be followed any more, because somebody was erased." in play.figures()["helped"].caption
     assert len(play.reports()) >= before - 1
 
 
@@ -225,10 +225,10 @@ def test_with_delay_the_promise_is_void_and_the_observed_regret_stands_in_its_pl
     drawn, letter = play.figures(), engine.certificate("loans")["letter"]
     assert "promised" not in drawn["violations"].svg + drawn["regret"].svg
     assert (
-        "voids the limit that the learner promises: it is not drawn. In its place stands the dashed line"
+        "the limit that the learner promises does not hold, and is not drawn. The dashed line is drawn instead"
         in drawn["violations"].caption
     )
-    assert "the observed regret stands in its place, under the dashed limit" in drawn["regret"].caption
+    assert "Look at the observed regret instead, under the dashed limit" in drawn["regret"].caption
     assert "proved limit" in drawn["regret"].svg
     assert heights(drawn["violations"].svg, "limit")[-1] < heights(drawn["violations"].svg, "main")[-1]
     assert heights(drawn["regret"].svg, "limit")[-1] < heights(drawn["regret"].svg, "main")[-1]
@@ -240,7 +240,7 @@ def test_with_delay_the_promise_is_void_and_the_observed_regret_stands_in_its_pl
 def test_with_delay_and_a_learner_whose_limits_all_fall_only_the_observed_regret_is_drawn(engine):
     drawn = Play(engine, at_once=4, learner="hedge", penalty=20.0).rounds(60).figures()
     assert 'class="limit"' not in drawn["regret"].svg
-    assert drawn["regret"].caption.count("the observed regret stands in its place.") == 1
+    assert drawn["regret"].caption.count("Look at the observed regret instead.") == 1
     assert "limit by regret" in drawn["violations"].svg
     assert "the most that the observed regret and the errors leave room for" in drawn["violations"].caption
 
@@ -264,7 +264,7 @@ def test_what_is_said_of_reviews_counts_the_rounds_that_the_tiles_count(engine):
     engine.decide("loans", [{"id": "new", "features": {"score": 0.5}}], "decider")  # nobody has looked at it yet
     play.follower.follow("loans")
     reviewed = sum(one.reviewed for one in play.bins())
-    assert f"Of 7 rounds, a reviewer looked at {reviewed} " in overview.in_words(play.state, play.bins())[0]
+    assert f"A reviewer looked at {reviewed} of 7 rounds " in overview.in_words(play.state, play.bins())[0]
 
 
 def test_one_round_is_not_told_as_many_and_has_no_halves(engine):
@@ -291,7 +291,7 @@ def test_running_the_learner_again_tells_what_looking_all_along_would_have_seen(
     Follower(never.engine).follow("loans")
     assert history.first_look(never.engine.store, "loans") == 60
     shares = []
-    assert history.tell(never.engine.store, "loans", shares.append) == 59
+    assert history.fill_in(never.engine.store, "loans", shares.append) == 59
     assert shares[-1] == pytest.approx(59 / 60)
     seen, wanted = kept(never.engine), kept(all_along.engine)
     assert [one[:2] for one in seen[0]] == [one[:2] for one in wanted[0]]
@@ -304,7 +304,7 @@ def test_running_the_learner_again_tells_what_looking_all_along_would_have_seen(
         assert np.array(path[:-1]) == pytest.approx(np.array(wanted[1][t][: len(path) - 1]))
     assert max(len(path) for path in seen[1].values()) > 5
     before = kept(never.engine)
-    history.tell(never.engine.store, "loans", shares.append)  # once is enough
+    history.fill_in(never.engine.store, "loans", shares.append)  # once is enough
     assert kept(never.engine) == before
 
 
@@ -315,7 +315,7 @@ def test_where_people_were_erased_the_past_is_told_as_far_as_it_can_be(engine):
     engine.erase("loans", engine.round("loans", next(iter(play.reports())))["audit"]["pair"][0], "root")
     play.rounds(20)
     Follower(engine).follow("loans")
-    assert history.tell(engine.store, "loans", lambda share: None) == 39
+    assert history.fill_in(engine.store, "loans", lambda share: None) == 39
     last = summaries.sampled(engine.store, "loans")
     assert 20 < len(last) < 40
     assert last[-1].learned == 40

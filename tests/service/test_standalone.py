@@ -233,7 +233,7 @@ class TestReplayFindsLies:
     def test_an_event_that_makes_no_sense_is_named_not_raised(self, lie):
         seq, found = lie("labels_received", lambda data: data.update(t=99))
         assert found[0] == seq
-        assert "can't follow" in found[1]
+        assert "does not follow" in found[1]
 
 
 class TestErasure:
