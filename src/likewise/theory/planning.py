@@ -97,9 +97,9 @@ def plan(
     while T - low > max(1, T // 1000):
         middle = (low + T) // 2
         low, T = (low, middle) if best(middle) is not None else (middle, T)
-    found = best(T)
-    assert found is not None
-    return found
+    shortest = best(T)
+    assert shortest is not None
+    return shortest
 
 
 def _options(T: int, alpha: float, k: float, N: int, epsilon: float, kappa: float) -> list[Plan]:
@@ -122,7 +122,7 @@ def _capped(bound: Bound, most: float) -> Bound:
 
 
 def pairs_needed(beta: float, delta: float = 0.05, flagged: int = 0) -> int:
-    """How many independent random pairs must be judged, with at most ``flagged`` of them unfair, to certify β.
+    """How many independent random pairs must be reviewed, with at most ``flagged`` of them unfair, to certify β.
 
     Examples
     --------
