@@ -147,7 +147,7 @@ def test_numbers_of_numpy_are_numbers_and_what_is_none_is_not_sent(service):
 
 def test_an_answer_of_somebody_else_and_an_export_from_nobody_are_said_to_be_that(tmp_path):
     page = httpx.MockTransport(lambda request: httpx.Response(200, text="<html>"))
-    with Client("http://here", "lw_x", transport=page) as client, pytest.raises(ServiceUnreachable, match="else than"):
+    with Client("http://here", "lw_x", transport=page) as client, pytest.raises(ServiceUnreachable, match="other than"):
         client.stream("loans")
 
     def nobody(request):

@@ -120,7 +120,8 @@ def german() -> Dataset:
         sensitive=("personal_status", "age", "foreign_worker"),
         described=(
             f"{len(y):,} people who had a credit from a German bank; 1 means that it was paid back. The hidden "
-            "distance compares amount and duration of the credit, credit history and length of employment, and nothing else."
+            "distance compares amount and duration of the credit, credit history and length of employment, and nothing "
+            "else."
         ),
         distance_described=(
             "Two applicants for about the same amount over about the same time, with the same credit history and the "

@@ -37,8 +37,8 @@ def _caption(c: Certificate) -> str:
     best = c.fairness[0]
     return (
         f"{left} Right, the probability that the average policy puts two new people further apart than their distance "
-        f"plus α', at most: {at_most(100 * min(1.0, best.beta), 1)}% at α' = {at_most(best.alpha, 3)} by the sharpest limit "
-        "(its dot)."
+        f"plus α', at most: {at_most(100 * min(1.0, best.beta), 1)}% at α' = {at_most(best.alpha, 3)} by the sharpest "
+        "limit (its dot)."
     )
 
 

@@ -32,8 +32,8 @@ class Transcript:
     """What was seen in T rounds.
 
     Per-round arrays have T entries. The people of all rounds are kept one after another in ``rows``, ``y``, ``view``
-    and ``shown``, round i from ``starts[i]`` to ``starts[i + 1]``. So do the reports of all rounds, in ``report_rounds``,
-    ``pairs``, ``violates`` and ``false``: a round has none, one, or several.
+    and ``shown``, round i from ``starts[i]`` to ``starts[i + 1]``. So are the reports of all rounds, in
+    ``report_rounds``, ``pairs``, ``violates`` and ``false``: a round has none, one, or several.
     """
 
     rows: Rows

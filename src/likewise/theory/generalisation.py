@@ -138,8 +138,8 @@ def report_probability(beta: float, k: int) -> float:
     """Lemma sum_beta_lowerbound: a round brings a report w.p. at least 1 − (1 − β)^⌊k/2⌋ ≥ β.
 
     β is the probability that π^t treats two random people more than α beyond their distance: a batch holds ⌊k/2⌋
-    disjoint and so independent pairs. Assumes people i.i.d. within and across batches, k ≥ 2, an auditor who reports whenever
-    they can, and one fixed distance.
+    disjoint and so independent pairs. Assumes people i.i.d. within and across batches, k ≥ 2, an auditor who reports
+    whenever they can, and one fixed distance.
 
     Examples
     --------
