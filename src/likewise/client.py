@@ -254,7 +254,7 @@ def _written(body: Any) -> bytes:
     try:
         return json.dumps(body, allow_nan=False, default=_plain).encode()
     except (TypeError, ValueError) as error:
-        raise InvalidParameter(f"What is sent must be plain texts and finite numbers: {error}.") from None
+        raise InvalidParameter(f"What is sent must be plain text and finite numbers: {error}.") from None
 
 
 def _plain(value: Any) -> Any:

@@ -145,7 +145,7 @@ class Stream:
     Parameters
     ----------
     source
-        The iterable; it is read once, a batch at a time. A play that is continued goes on reading it.
+        The iterable; it is read once, a batch at a time. A continued play reads on.
     k
         The largest batch, if it is known.
     iid

@@ -141,7 +141,7 @@ def test_numbers_of_numpy_are_numbers_and_what_is_none_is_not_sent(service):
         t = client.decide("loans", [one])["t"]
         assert client.label("loans", t, {"x": np.int64(1)})["disposition"] == "joined"
         for wrong in (float("nan"), {1, 2}):
-            with pytest.raises(InvalidParameter, match="What is sent must be plain texts and finite numbers"):
+            with pytest.raises(InvalidParameter, match="What is sent must be plain text and finite numbers"):
                 client.decide("loans", [{"id": "y", "features": {"score": wrong, "age": 40}}])
 
 

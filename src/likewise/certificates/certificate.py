@@ -297,7 +297,7 @@ def _regret(t: Transcript, alpha: float) -> tuple[Regret, ...]:
     if not isinstance(t.hypotheses, EnumerableClass):
         return tuple(Regret(float(epsilon), None, None) for epsilon in epsilons)
     error, margin = float(t.errors.sum()), alpha - t.level
-    # A false report may push the learner away from a fair policy, by its penalty times 1 − gap at the most.
+    # A false report may push the learner away from a fair policy, by at most its penalty times 1 − gap.
     lies = float((t.pair_penalties * np.maximum(0.0, 1.0 - t.pair_gaps))[t.false].sum())
     paid = float(t.pair_penalties[~t.false].sum())
     program = FairProgram(t.hypotheses, t, _proved(t)) if t.hypotheses.constants else None

@@ -35,8 +35,8 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(wanted: bool) -> None:
+    if wanted:
         console.print(f"likewise {importlib.metadata.version('likewise')}")
         raise typer.Exit
 

@@ -193,10 +193,10 @@ class Command:
             first = dataclasses.replace(run, folder=run.folder.open(path)).transcript()
             result = self._finish(run)
             second = run.transcript()
-        where = difference(first, second) if first is not None and second is not None else None
-        self._show(run, result | {"identical": where is None, "difference": where and str(where)})
-        if where is not None:
-            self.console.print(f"[red]Not the same as {escape(str(path))}: {escape(str(where))}.[/]")
+        differs = difference(first, second) if first is not None and second is not None else None
+        self._show(run, result | {"identical": differs is None, "difference": differs and str(differs)})
+        if differs is not None:
+            self.console.print(f"[red]Not the same as {escape(str(path))}: {escape(str(differs))}.[/]")
             raise typer.Exit(1)
         self.console.print(f"Identical to {path}, bit for bit.", markup=False)
 
@@ -269,14 +269,14 @@ class Command:
     def _say_stopped(self, path: Path) -> None:
         from likewise.experiments.runs import RunFolder
 
-        begun = (path / "settings.json").exists()
-        rounds = RunFolder(path).rounds_kept() if begun else 0
-        resume = f"likewise play --resume {shlex.quote(str(path))}" if begun else None
+        started = (path / "settings.json").exists()
+        rounds = RunFolder(path).rounds_kept() if started else 0
+        resume = f"likewise play --resume {shlex.quote(str(path))}" if started else None
         if self.as_json:
             print_json({"folder": str(path), "finished": False, "rounds": rounds, "resume": resume})
         how = (
             f"{rounds:,} rounds are safe in {path}; continue with: {resume}"
-            if begun
+            if started
             else "Nothing had been played yet."
         )
         self.console.print(f"\nStopped. {how}", markup=False, soft_wrap=True)

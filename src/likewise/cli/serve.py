@@ -186,9 +186,9 @@ def _demo(configuration: Configuration, kept: bool) -> Links:
 def check(configuration: Configuration) -> None:
     """Refuse what would lose or leak: several processes on SQLite, and tokens over an open network without TLS."""
     if configuration.workers > 1 and not configuration.database.startswith("postgres"):
-        raise InvalidParameter(f"`workers` must be 1 on SQLite, got {configuration.workers}; PostgreSQL takes more.")
+        raise InvalidParameter(f"`workers` must be 1 on SQLite, got {configuration.workers}; PostgreSQL allows more.")
     if configuration.workers > 1 and configuration.port == 0:
-        raise InvalidParameter("`port` must be a port of your choice for several workers, who share it, got 0.")
+        raise InvalidParameter("`port` must be fixed for several workers, which share it, got 0.")
     if (configuration.tls_certificate is None) != (configuration.tls_key is None):
         raise InvalidParameter("`tls_certificate` and `tls_key` must be given together.")
     safe = configuration.behind_proxy or configuration.tls_certificate is not None or _loopback(configuration.host)

@@ -126,7 +126,7 @@ def numbers(values: Any, name: str) -> Floats:
 
 
 def _odd(values: Any) -> str:
-    """The first value that is no number, or what the column holds."""
+    """The first value that is not a number, or what the column holds."""
     if not _is_text(values.type):
         return str(values.type)
     return next((repr(text) for text in values.to_pylist() if text is not None and not _is_float(text)), "text")
@@ -160,13 +160,13 @@ def levels(values: Any) -> tuple[str, ...]:
     return tuple(sorted(pc.unique(texts(values)).drop_null().to_pylist()))
 
 
-def codes(values: Any, known: Sequence[str]) -> NDArray[np.int64]:
+def codes(values: Any, distinct: Sequence[str]) -> NDArray[np.int64]:
     """Each value's place among the known levels; ``MISSING`` or ``UNSEEN`` where it has none."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     labels = texts(values)
-    place = pc.index_in(labels, value_set=pa.array(known, pa.large_string())).fill_null(UNSEEN)
+    place = pc.index_in(labels, value_set=pa.array(distinct, pa.large_string())).fill_null(UNSEEN)
     positions: NDArray[np.int64] = place.to_numpy(zero_copy_only=False).astype(np.int64)
     if labels.null_count:
         positions[labels.is_null().to_numpy(zero_copy_only=False)] = MISSING

@@ -88,8 +88,8 @@ class Category:
     def write(self, values: Any, out: Floats) -> None:
         """Fill the encoded columns of some people; they start as zeros."""
         place = codes(values, self.levels) + (1 if self.missing else 0)
-        known = np.flatnonzero(place >= 0)
-        out[known, place[known]] = 1.0
+        encoded = np.flatnonzero(place >= 0)
+        out[encoded, place[encoded]] = 1.0
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,9 @@ def read_people(path: str | Path) -> pd.DataFrame:
         raise DataUnavailable(f"`path` must be a file that can be read, got {path.name}: {_reason(error)}.") from None
     if not isinstance(people.index, pandas.RangeIndex):
         # pandas takes what is left of the header's columns for the names of the rows.
-        raise InvalidParameter(f"`path` must have a name for every column, got {path.name}, whose rows are longer.")
+        raise InvalidParameter(
+            f"`path` must have a name for every column, got {path.name}, whose rows are longer than its header."
+        )
     if people.empty:
         raise InvalidParameter(f"`path` must be a file with at least one person, got {path.name}, which has none.")
     return people

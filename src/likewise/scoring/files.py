@@ -224,9 +224,9 @@ def _numbers(texts: Any, name: str, comma: str) -> Any:
         return texts.cast(pa.float64())
     except pa.ArrowInvalid:
         pass
-    words = {"true": "1", "false": "0"}
+    booleans = {"true": "1", "false": "0"}
     written = plain(texts.unique().drop_null().to_pylist(), comma) or {}
-    texts = _mapped(texts, lambda text: written.get(text, words.get(text.lower(), text)))
+    texts = _mapped(texts, lambda text: written.get(text, booleans.get(text.lower(), text)))
     try:
         return texts.cast(pa.float64())
     except pa.ArrowInvalid as error:

@@ -70,17 +70,17 @@ def plan(
     within(alpha=alpha, k=k)
     two_hypotheses(N)
     targets = {"target_violations": target_violations, "target_error": target_error}
-    given = {name: target for name, target in targets.items() if target is not None}
-    for name, target in given.items():
+    wanted = {name: target for name, target in targets.items() if target is not None}
+    for name, target in wanted.items():
         require_number(target, name, 0, 1, open_at="low")
-    if not given:
+    if not wanted:
         raise InvalidParameter("`target_violations` or `target_error` must be given, got neither.")
     require_number(epsilon, "epsilon", 0, alpha)
     constant = k / 2 if kappa is None else kappa
     within(kappa=constant)
 
     def best(T: int) -> Plan | None:
-        most_violations, most_error = given.get("target_violations", 1.0) * T, given.get("target_error", 1.0) * k * T
+        most_violations, most_error = wanted.get("target_violations", 1.0) * T, wanted.get("target_error", 1.0) * k * T
         options = [
             option
             for option in _options(T, alpha, k, N, epsilon, constant)

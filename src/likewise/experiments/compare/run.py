@@ -137,7 +137,7 @@ def _named(key: str, trial: Trial, arena: Arena) -> tuple[str, dict[str, Any]]:
 def _same_version(elsewhere: str, local: str) -> None:
     if elsewhere != local:
         raise NotSupported(
-            f"The workers have Likewise {elsewhere} and this machine has {local}; install the same on all."
+            f"The workers have Likewise {elsewhere} and this machine has {local}; install the same version on both."
         )
 
 

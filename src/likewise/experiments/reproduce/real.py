@@ -284,7 +284,7 @@ def _picture(dots: list[Dot], prices: Price, size: Size) -> Picture:
         f"Left, one plane for the exact frontier (the best policies in hindsight that are fair at α′, and the share of "
         f"rounds in which they violate α = {ALPHA}) and for every learner as a dot: our default errs "
         f"{default.error:.3f} with {default.violations:,} violations in {size.T:,} rounds, the paper's weights "
-        f"{paper.error:.3f} with {paper.violations:,}, the best policy that is fair at α itself {_best(best):.3f} with none; right, the "
-        f"frontier by α′, where the ring marks α′ = {ALPHA}."
+        f"{paper.error:.3f} with {paper.violations:,}, the best policy that is fair at α itself {_best(best):.3f} with "
+        f"none; right, the frontier by α′, where the ring marks α′ = {ALPHA}."
     )
     return Picture("learners", figure, caption)

@@ -148,7 +148,7 @@ class RunFolder:
         append_lines(self.answers_file, [json.dumps({"round": t, "answer": stored})])
 
     def answers(self) -> dict[int, Answer]:
-        """All answers so far, by round. A last line that was cut off by a crash is no answer."""
+        """All answers so far, by round. A last line that a crash cut off is not an answer."""
         lines = [line for _, line in json_lines(self.answers_file) if line is not None]
         return {line["round"]: _answer(line["answer"]) for line in lines}
 

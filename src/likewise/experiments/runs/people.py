@@ -109,5 +109,5 @@ def _built_in(s: Settings) -> Dataset:
         require(not value, name.replace("_", "-"), "be left out with a built-in data set, which has its own", value)
     data = datasets.load(s.source)
     needed = [name for name in s.drop if name in data.compare_by]
-    require(not needed, "drop", "leave the columns to compare by", needed)
+    require(not needed, "drop", "not hold columns to compare by", needed)
     return dataclasses.replace(data, encoder=Encoder.fit(data.people, drop=s.drop)) if s.drop else data

@@ -179,7 +179,7 @@ def _require_same(setup: Setup, folder: RunFolder) -> None:
         if digest != noted[part]["sha256"]:
             raise InvalidParameter(
                 f"`folder` must be continued with the {part} that it was started with, but {setup.settings.source} "
-                f"gives another {part} here, got "
+                f"does not give the same {part} here, got "
                 f"{'; '.join(changed_versions(folder)) or 'the same versions of everything'}."
             )
 
