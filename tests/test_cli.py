@@ -107,7 +107,7 @@ def test_a_run_repeated_is_the_same_and_a_changed_one_is_noticed(here, run):
     assert run("play", *SHORT, "--seed", "3")[0] == 0
     code, said, _ = run("play", "--again", "people-run", "--no-pictures")
     assert code == 0
-    assert "Identical with people-run, bit for bit" in said
+    assert "Identical to people-run, bit for bit" in said
     for name in ("transcript.npz", "certificate.json", "policy.json", "result.json"):
         assert Path("people-run", name).read_bytes() == Path("people-run-again", name).read_bytes(), name
     t = lw.Transcript.load("people-run/transcript.npz")
@@ -135,7 +135,7 @@ def test_a_run_is_stopped_and_goes_on(here, run, monkeypatch):
     monkeypatch.setattr(RunFolder, "add_part", pressed)
     code, said, _ = run("play", *SHORT, "--out", "stopped")
     assert code == 130
-    assert "16 rounds are safe in stopped; go on with: likewise play --resume stopped" in said
+    assert "16 rounds are safe in stopped; continue with: likewise play --resume stopped" in said
     code, said, _ = run("play", "--resume", "stopped", "--no-pictures", "--json")
     assert code == 130
     assert json.loads(said) == {
@@ -172,7 +172,7 @@ def test_a_person_is_asked_and_may_stop_and_go_on(here, run, monkeypatch):
     assert code == 0, said
     assert re.search(r"probability ┃\s+income ┃\s+debt ┃\s+région", said)
     assert "Please name two different people" in said
-    assert "Stopped for now; go on with: likewise play --resume asked" in said
+    assert "Stopped for now; continue with: likewise play --resume asked" in said
     answers = [json.loads(line)["answer"] for line in Path("asked/answers.jsonl").read_text().splitlines()]
     assert answers[-3:] == [answers[-3], None, "skipped"]
     assert len(answers[-3]) == 2

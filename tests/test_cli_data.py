@@ -120,7 +120,7 @@ def test_wrong_names_and_files_are_one_sentence(monkeypatch, capsys, tmp_path):
 
 def test_data_that_can_not_be_had_is_one_sentence(monkeypatch, capsys):
     def unavailable(name):
-        raise DataUnavailable("loanapp.csv.bz2 could not be had: no network.")
+        raise DataUnavailable("loanapp.csv.bz2 could not be found: no network.")
 
     monkeypatch.setattr(datasets, "load", unavailable)
-    assert in_one_sentence(monkeypatch, capsys, "mortgage") == "loanapp.csv.bz2 could not be had: no network."
+    assert in_one_sentence(monkeypatch, capsys, "mortgage") == "loanapp.csv.bz2 could not be found: no network."

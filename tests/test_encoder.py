@@ -133,9 +133,9 @@ def many(values):
 UNUSABLE = {
     "free text or an id, with 300 different values in 300 rows": [f"person {i}" for i in range(300)],
     "free text or an id, with 30 different values in 30 rows": [f"person {i}" for i in range(30)],
-    "an id, another number in every row": list(range(100, 400)),
+    "an id, a different number in every row": list(range(100, 400)),
     "the same for everybody": ["DE"] * 30,
-    "never known": [None] * 30,
+    "always missing": [None] * 30,
     "holds dates": [f"2020-01-{1 + i % 28:02}" for i in range(300)],
     "numbers as text, and 'n/a' among them": [*(f"{i * 1.5}" for i in range(299)), "n/a"],
     "neither numbers nor text": [[1, 2]] * 30,

@@ -230,7 +230,7 @@ def test_infinite_numbers_are_left_out_and_the_rest_is_used(applicants):
         ("latin.csv", "a,b\nKöln,1\n".encode("latin-1"), "must be a file of UTF-8 text, got latin.csv"),
         ("people.xlsx", b"", "must end in one of .csv, .* got 'people.xlsx'"),
         ("broken.parquet", b"PAR1", "must be a parquet file, got broken.parquet"),
-        ("broken.jsonl", b"{a", "must be a JSON lines file, got broken.jsonl: line 1 is no JSON object"),
+        ("broken.jsonl", b"{a", "must be a JSON lines file, got broken.jsonl: line 1 is not a JSON object"),
         ("empty.jsonl", b"", "at least one person, got empty.jsonl"),
         ("broken.csv.gz", b"a,b\n1,2\n", "must be a CSV file, got broken.csv.gz"),
     ],

@@ -89,7 +89,7 @@ def test_the_naive_sum_is_tight_with_exact_values():
 
 @pytest.mark.parametrize("game", [penalties.TWO, penalties.PAIRS])
 def test_the_tilted_rule_has_the_predicted_slope(game):
-    points = penalties.some(game, penalties.TILTED, (1000, 3000, 9000))
+    points = penalties.one_play(game, penalties.TILTED, (1000, 3000, 9000))
     slope = penalties.fitted(points, game, penalties.TILTED)
     assert slope == pytest.approx(penalties.predicted(penalties.TILTED, game)[1], rel=0.1)
     assert all(point.violations <= point.bound.violations for point in points)
@@ -172,7 +172,7 @@ def test_unknown_experiments_are_refused(tmp_path):
 
 def test_two_processes_find_what_one_finds():
     calls = [(penalties.TWO, penalties.THIRD, (200,)), (penalties.TWO, penalties.ROOT, (100,))]
-    assert Workers(jobs=2).map(penalties.some, calls) == Workers(jobs=1).map(penalties.some, calls)
+    assert Workers(jobs=2).map(penalties.one_play, calls) == Workers(jobs=1).map(penalties.one_play, calls)
 
 
 def test_a_check_of_nothing_holds():

@@ -210,14 +210,14 @@ def test_a_file_that_has_changed_is_refused_and_one_that_has_moved_may_be_named(
     again = Run.again(tmp_path / "run", tmp_path / "again", source=str(moved))
     assert difference(expected, finished(again)) is None
     moved.write_text(moved.read_text().replace("seldom", "ever"))
-    with pytest.raises(InvalidParameter, match="another content"):
+    with pytest.raises(InvalidParameter, match="other content"):
         Run.resume(tmp_path / "run", source=str(moved))
 
 
 def test_people_that_are_read_differently_today_are_refused(people, tmp_path, monkeypatch):
     Run.start(settings(people), tmp_path / "run")
     monkeypatch.setattr("likewise.datasets.Dataset.view", property(lambda data: data.viewer.transform(data.people) + 1))
-    with pytest.raises(InvalidParameter, match="the people that it was begun with"):
+    with pytest.raises(InvalidParameter, match="the people that it was started with"):
         Run.resume(tmp_path / "run")
 
 
@@ -354,7 +354,7 @@ def test_the_class_uses_no_column_that_was_dropped(people, tmp_path):
 
 
 def test_too_many_cells_are_refused_with_their_number(people):
-    with pytest.raises(InvalidParameter, match=r"at the most, got [78]\d,\d{3} cells"):
+    with pytest.raises(InvalidParameter, match=r"at most, got [78]\d,\d{3} cells"):
         runs.prepare(settings(people, hypotheses="cells", bins=1000))
 
 

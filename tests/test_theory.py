@@ -146,10 +146,10 @@ def test_deviations_are_where_the_tail_bounds_equal_delta(T, delta):
     assert math.exp(-2 * sharp**2 / T) == pytest.approx(delta)
     assert 4 * math.exp(-(paper**2) / (2 * T)) == pytest.approx(delta)
     lemma = theory.sum_of_betas_lemma(3, T, delta) - 3
-    assert lemma == pytest.approx(brentq(lambda x: theory.azuma_chance(x, T) - delta, 0, 10 * math.sqrt(T)))
+    assert lemma == pytest.approx(brentq(lambda x: theory.azuma_probability(x, T) - delta, 0, 10 * math.sqrt(T)))
     assert theory.azuma_deviation(T, delta) == pytest.approx(lemma)
     assert theory.sum_of_betas_lemma(3, T, delta / 2) == theory.sum_of_betas_paper(3, T, delta)
-    assert theory.azuma_chance(0.0, T) == 1.0
+    assert theory.azuma_probability(0.0, T) == 1.0
     assert theory.sum_of_betas(T, T, delta) == T
     observed = theory.accuracy_observed(0.2, T, delta) - 0.2
     assert math.exp(-2 * T * observed**2) == pytest.approx(delta)
@@ -206,7 +206,7 @@ def test_azumas_chance_is_no_smaller_than_the_exact_tail_of_fair_coins():
     for T, gamma in [(20, 5), (100, 12), (400, 50)]:
         reports = stats.binom(T, 0.5)
         exact = reports.cdf(T / 2 - gamma) + reports.sf(T / 2 + gamma - 1)
-        assert exact <= theory.azuma_chance(gamma, T)
+        assert exact <= theory.azuma_probability(gamma, T)
 
 
 @pytest.mark.parametrize("k", [2, 3, 4, 5])
@@ -219,11 +219,11 @@ def test_a_batch_shows_a_violation_at_least_as_often_as_its_disjoint_pairs_would
         beta = float(violates.mean())
         seen = np.mean([any(violates[a, b] for a, b in itertools.combinations(batch, 2)) for batch in batches])
         apart = np.mean([any(violates[batch[i], batch[i + 1]] for i in range(0, k - 1, 2)) for batch in batches])
-        found = theory.chance_of_report(beta, k)
+        found = theory.report_probability(beta, k)
         assert found == pytest.approx(apart)
         assert seen >= found - 1e-12 >= beta - 2e-12
-    assert theory.chance_of_report(1.0, k) == 1.0
-    assert theory.chance_of_report(0.0, k) == 0.0
+    assert theory.report_probability(1.0, k) == 1.0
+    assert theory.report_probability(0.0, k) == 0.0
 
 
 @pytest.mark.parametrize("T", [500, 10**5])
@@ -619,11 +619,11 @@ REFUSED = {
     "q = 1.5": ("q", lambda: theory.interpolated(1.0, 0.1, 1.5, 10)),
     "α above 1 on average": ("alpha", lambda: theory.interpolated(1.0, 1.5, 1, 10)),
     "negative β": ("betas", lambda: theory.naive_sum([-1, 2], 0.1)),
-    "negative γ": ("gamma", lambda: theory.azuma_chance(-1.0, 10)),
+    "negative γ": ("gamma", lambda: theory.azuma_probability(-1.0, 10)),
     "δ of Azuma": ("delta", lambda: theory.azuma_deviation(10, 2.0)),
-    "half a round": ("T", lambda: theory.azuma_chance(1.0, 10.5)),
-    "one person": ("k", lambda: theory.chance_of_report(0.1, 1)),
-    "β above 1": ("beta", lambda: theory.chance_of_report(1.1, 2)),
+    "half a round": ("T", lambda: theory.azuma_probability(1.0, 10.5)),
+    "one person": ("k", lambda: theory.report_probability(0.1, 1)),
+    "β above 1": ("beta", lambda: theory.report_probability(1.1, 2)),
     "one person in a corollary": ("k", lambda: theory.exponential_weights_corollary(10**4, 1, 3, 0.1, 0.05)),
     "one person in the other": ("k", lambda: theory.ftpl_corollary(10**4, 1, 3, 2, 0.1, 0.05)),
     "no rounds of errors": ("T", lambda: theory.accuracy_observed(0.1, 0, 0.05)),

@@ -99,9 +99,9 @@ def check_hypothesis_class(F: Any, X: Any) -> list[str]:
 
 
 def _check_encode(F: EnumerableClass, X: Any, rows: Any) -> bool:
-    kept = X.copy() if hasattr(X, "copy") else list(X)
+    copied = X.copy() if hasattr(X, "copy") else list(X)
     F.encode(X)
-    _expect(np.array_equal(np.asarray(kept), np.asarray(X)), "encode leaves the people as they were")
+    _expect(np.array_equal(np.asarray(copied), np.asarray(X)), "encode leaves the people as they were")
     _expect(len(rows) == len(X), "encode gives one row per person")
     half = X.iloc[: len(X) // 2] if hasattr(X, "iloc") else X[: len(X) // 2]
     return _expect(np.array_equal(F.encode(half), rows[: len(half)]), "encoding some people is part of encoding all")
@@ -135,9 +135,9 @@ def _listed_gibbs(listed: Any, eta: float) -> Any:
 
 def _check_probability(F: EnumerableClass, rows: Any, rng: np.random.Generator) -> bool:
     weights = F.geometry.gibbs(rng.normal(size=F.geometry.dim), 1.0)
-    kept = weights.copy()
+    copied = weights.copy()
     p = F.probability(weights, rows)
-    _expect(np.array_equal(weights, kept), "probability does not change the weights")
+    _expect(np.array_equal(weights, copied), "probability does not change the weights")
     _expect(p.shape == (len(rows),) and (p >= 0).all() and (p <= 1).all(), "probabilities lie in [0, 1]")
     s = rng.normal(size=len(rows))
     return _expect(_close(F.losses(rows, s) @ weights, s @ p), "Σ s π is the weights times the losses")
@@ -148,15 +148,15 @@ def _check_mix_gap(F: EnumerableClass, rows: Any, s: Any, table: Any) -> bool:
     if table is None and type(F).mix_gap is EnumerableClass.mix_gap:
         return False
     few, eta = slice(0, 4), 0.7  # as many people as in a round: some classes have another way for those
-    for part in (few, slice(None)):
-        people, before, signed = rows[part], F.losses(rows, s[0]), s[1, part]
+    for chosen in (few, slice(None)):
+        people, before, signed = rows[chosen], F.losses(rows, s[0]), s[1, chosen]
         weights = F.geometry.gibbs(before, eta)
         p, after = F.probability(weights, people), F.added(before, people, signed)
         arguments = (weights, before, after, people, signed, p, eta)
         if table is None:
             twin = EnumerableClass.mix_gap(F, *arguments)
         else:
-            listed, lost = _listed_gibbs(s[0] @ table.T, eta), signed @ table.T[part]
+            listed, lost = _listed_gibbs(s[0] @ table.T, eta), signed @ table.T[chosen]
             twin = listed @ lost + np.log(listed @ np.exp(-eta * (lost - lost.min()))) / eta - lost.min()
         _expect(_close(F.mix_gap(*arguments), twin), "the mix gap is its definition")
     return True
@@ -166,10 +166,10 @@ def _check_shrunk(F: EnumerableClass, rows: Any, s: Any, table: Any) -> bool:
     """Only listed weights shrink one by one; against predictions, or the class's own losses."""
     if isinstance(F.geometry, Cube) or (table is None and type(F).shrunk is EnumerableClass.shrunk):
         return False
-    for part in (slice(0, 4), slice(None)):
-        people, signed, start = rows[part], s[1, part], F.losses(rows, s[0])
+    for chosen in (slice(0, 4), slice(None)):
+        people, signed, start = rows[chosen], s[1, chosen], F.losses(rows, s[0])
         base, rate = 2.0 + np.abs(signed).sum(), 0.1 / (3.0 + 2 * np.abs(signed).sum())
-        lost = F.losses(people, signed) if table is None else signed @ table.T[part]
+        lost = F.losses(people, signed) if table is None else signed @ table.T[chosen]
         twin = start + np.log1p(-rate * (base + lost))
         _expect(
             _close(F.shrunk(start, people, signed, base, rate), twin), "shrunk multiplies by 1 − rate (base + Σ s f)"
@@ -179,16 +179,16 @@ def _check_shrunk(F: EnumerableClass, rows: Any, s: Any, table: Any) -> bool:
 
 def _check_minimisers(F: EnumerableClass, rows: Any, s: Any) -> bool:
     start = np.random.default_rng(SEED + 1).normal(size=F.geometry.dim)
-    found = F.minimisers(start, rows, s)
+    leaders = F.minimisers(start, rows, s)
     for e, row in enumerate(s):
         total = start + F.losses(rows, row)
-        weights = F.geometry.mixture(found[e : e + 1])
+        weights = F.geometry.mixture(leaders[e : e + 1])
         _expect(_close(total @ weights, F.geometry.minimum(total)), "a minimiser has the smallest loss")
     return True
 
 
 def _check_constants(F: EnumerableClass, rows: Any) -> bool:
-    _expect(set(F.constants) <= {0, 1}, "constants is a part of (0, 1)")
+    _expect(set(F.constants) <= {0, 1}, "constants is a subset of (0, 1)")
     for value in F.constants:
         same = (F.probability(F.constant(value), rows) == value).all()
         _expect(same, f"constant({value}) gives the weights of the constant {value}; a listed class puts it first")
@@ -223,29 +223,29 @@ def check_learner(
 
     ``environment`` and ``auditor`` must answer a key the same way whenever asked (``IID`` and ``MetricAuditor`` do).
     """
-    whole = play(learner, environment, auditor, T, seed=seed)
+    transcript = play(learner, environment, auditor, T, seed=seed)
     return _passed(
         [
             ("init", lambda: _expect(_same(learner.init(), learner.init()), "init gives the same state again")),
-            ("pure", lambda: _check_pure(learner, whole, seed)),
-            ("any order", lambda: _check_any_order(learner, whole, seed)),
-            ("permutation", lambda: _check_permutation(learner, whole, seed)),
-            ("gaps in the feedback", lambda: _check_missing(learner, whole)),
-            ("several reports", lambda: _check_several(learner, whole)),
-            ("storage", lambda: _check_storage(learner, environment, auditor, whole, seed)),
-            ("another process", lambda: _check_process(learner, environment, auditor, whole, seed)),
+            ("pure", lambda: _check_pure(learner, transcript, seed)),
+            ("any order", lambda: _check_any_order(learner, transcript, seed)),
+            ("permutation", lambda: _check_permutation(learner, transcript, seed)),
+            ("gaps in the feedback", lambda: _check_missing(learner, transcript)),
+            ("several reports", lambda: _check_several(learner, transcript)),
+            ("storage", lambda: _check_storage(learner, environment, auditor, transcript, seed)),
+            ("another process", lambda: _check_process(learner, environment, auditor, transcript, seed)),
             ("parameters", lambda: _expect(_is_json(learner.parameters()), "parameters are plain JSON values")),
             ("bound", lambda: _check_bound(learner, auditor.alpha - auditor.margin, T)),
-            ("observed bound", lambda: _check_observed_bound(learner, whole)),
-            ("delay", lambda: _check_delay(learner, whole, seed)),
+            ("observed bound", lambda: _check_observed_bound(learner, transcript)),
+            ("delay", lambda: _check_delay(learner, transcript, seed)),
         ]
     )
 
 
 def _states(learner: Learner, transcript: Transcript) -> list[Any]:
     states = [learner.init()]
-    for seen in transcript:
-        states.append(learner.update(states[-1], seen))
+    for round_ in transcript:
+        states.append(learner.update(states[-1], round_))
     return states
 
 
@@ -257,53 +257,54 @@ def _copied(state: Any) -> dict[str, Any]:
     return {name: np.array(value, copy=True) for name, value in state._asdict().items()}
 
 
-def _check_pure(learner: Learner, whole: Transcript, seed: int) -> bool:
+def _check_pure(learner: Learner, transcript: Transcript, seed: int) -> bool:
     state = learner.init()
-    for i, seen in enumerate(whole):
-        before, arrays = _copied(state), [np.array(a, copy=True) for a in (*seen.batch[:2], seen.probabilities)]
+    for i, round_ in enumerate(transcript):
+        before, arrays = _copied(state), [np.array(a, copy=True) for a in (*round_.batch[:2], round_.probabilities)]
         policy = learner.act(state, _key(seed, i))
-        _expect(np.array_equal(policy.at(seen.batch.rows), seen.probabilities), "act gives the same policy again")
-        after = learner.update(state, seen)
-        _expect(_same(learner.update(state, seen), after), "update gives the same state again")
+        _expect(np.array_equal(policy.at(round_.batch.rows), round_.probabilities), "act gives the same policy again")
+        after = learner.update(state, round_)
+        _expect(_same(learner.update(state, round_), after), "update gives the same state again")
         _expect(_same(before, state), "act and update leave the state as it was")
         unchanged = [
             np.array_equal(a, b, equal_nan=True)
-            for a, b in zip(arrays, (*seen.batch[:2], seen.probabilities), strict=True)
+            for a, b in zip(arrays, (*round_.batch[:2], round_.probabilities), strict=True)
         ]
         _expect(all(unchanged), "update leaves the round as it was")
         _expect(after.rounds == state.rounds + 1, "update counts the round")
         state = after
-    return _expect(_same(state, whole.state), "folding update over the rounds gives the play's last state")
+    return _expect(_same(state, transcript.state), "folding update over the rounds gives the play's last state")
 
 
-def _check_any_order(learner: Learner, whole: Transcript, seed: int) -> bool:
-    states = _states(learner, whole)
-    for i in reversed(range(whole.rounds)):
-        seen = whole.round(i)
-        shown = learner.act(states[i], _key(seed, i)).at(seen.batch.rows)
-        _expect(np.array_equal(shown, seen.probabilities), "act can be called in any order of rounds")
+def _check_any_order(learner: Learner, transcript: Transcript, seed: int) -> bool:
+    states = _states(learner, transcript)
+    for i in reversed(range(transcript.rounds)):
+        round_ = transcript.round(i)
+        shown = learner.act(states[i], _key(seed, i)).at(round_.batch.rows)
+        _expect(np.array_equal(shown, round_.probabilities), "act can be called in any order of rounds")
     return True
 
 
-def _check_permutation(learner: Learner, whole: Transcript, seed: int) -> bool:
+def _check_permutation(learner: Learner, transcript: Transcript, seed: int) -> bool:
     state = learner.init()
     rng = np.random.default_rng(SEED)
-    for i, seen in enumerate(whole):
-        order = rng.permutation(len(seen.probabilities))
+    for i, round_ in enumerate(transcript):
+        order = rng.permutation(len(round_.probabilities))
         policy = learner.act(state, _key(seed, i))
         _expect(
-            _close(policy.at(seen.batch.rows[order]), seen.probabilities[order]), "permuting people permutes the answer"
+            _close(policy.at(round_.batch.rows[order]), round_.probabilities[order]),
+            "permuting people permutes the answer",
         )
         place = {int(old): new for new, old in enumerate(order)}
         reports = tuple(
             report._replace(favoured=place[report.favoured], disfavoured=place[report.disfavoured])
-            for report in seen.reports
+            for report in round_.reports
         )
-        view = seen.batch.view.iloc[order] if hasattr(seen.batch.view, "iloc") else seen.batch.view[order]
-        batch = Batch(seen.batch.rows[order], seen.batch.y[order], view)
-        permuted = learner.update(state, Round(batch, seen.probabilities[order], reports, seen.reviewed))
-        state = learner.update(state, seen)
-        probe = whole.rows
+        view = round_.batch.view.iloc[order] if hasattr(round_.batch.view, "iloc") else round_.batch.view[order]
+        batch = Batch(round_.batch.rows[order], round_.batch.y[order], view)
+        permuted = learner.update(state, Round(batch, round_.probabilities[order], reports, round_.reviewed))
+        state = learner.update(state, round_)
+        probe = transcript.rows
         same = _close(
             learner.act(permuted, _key(seed, i + 1)).at(probe), learner.act(state, _key(seed, i + 1)).at(probe)
         )
@@ -311,47 +312,53 @@ def _check_permutation(learner: Learner, whole: Transcript, seed: int) -> bool:
     return True
 
 
-def _check_missing(learner: Learner, whole: Transcript) -> bool:
-    seen = whole.round(0)
-    unlabelled = seen.batch._replace(y=np.full(len(seen.batch.y), np.nan))
-    state = learner.update(learner.init(), Round(unlabelled, seen.probabilities, reviewed=False))
-    p = learner.act(state, _key(SEED, 1)).at(seen.batch.rows)
+def _check_missing(learner: Learner, transcript: Transcript) -> bool:
+    round_ = transcript.round(0)
+    unlabelled = round_.batch._replace(y=np.full(len(round_.batch.y), np.nan))
+    state = learner.update(learner.init(), Round(unlabelled, round_.probabilities, reviewed=False))
+    p = learner.act(state, _key(SEED, 1)).at(round_.batch.rows)
     inside = np.isfinite(p).all() and (p >= 0).all() and (p <= 1).all()
-    return _expect(inside, "a round without labels and audit is harmless")
+    return _expect(inside, "a round without labels or audit is harmless")
 
 
-def _check_several(learner: Learner, whole: Transcript) -> bool:
-    seen = whole.round(int(whole.sizes.argmax()))
-    reports = tuple(Report(i, 0) for i in range(1, min(3, len(seen.probabilities))))
-    start, several = learner.init(), seen._replace(reports=reports, reviewed=True)
+def _check_several(learner: Learner, transcript: Transcript) -> bool:
+    round_ = transcript.round(int(transcript.sizes.argmax()))
+    reports = tuple(Report(i, 0) for i in range(1, min(3, len(round_.probabilities))))
+    start, several = learner.init(), round_._replace(reports=reports, reviewed=True)
     state = learner.update(start, several)
     _expect(state.rounds == start.rounds + 1, "several reports in a round are learned as one round")
     turned = learner.update(start, several._replace(reports=reports[::-1]))
-    p, q = (learner.act(after, _key(SEED, 1)).at(whole.rows) for after in (state, turned))
+    p, q = (learner.act(after, _key(SEED, 1)).at(transcript.rows) for after in (state, turned))
     _expect(np.isfinite(p).all() and (p >= 0).all() and (p <= 1).all(), "several reports in a round are harmless")
     return _expect(_close(p, q), "the order of the reports of a round teaches nothing")
 
 
-def _check_storage(learner: Learner, environment: Environment, auditor: Auditor, whole: Transcript, seed: int) -> bool:
-    half = whole.rounds // 2
-    state = _states(learner, whole)[half]
+def _check_storage(
+    learner: Learner, environment: Environment, auditor: Auditor, transcript: Transcript, seed: int
+) -> bool:
+    half = transcript.rounds // 2
+    state = _states(learner, transcript)[half]
     file = io.BytesIO()
     arrays: dict[str, Any] = {name: np.asarray(value) for name, value in state._asdict().items()}
     np.savez(file, **arrays)
     file.seek(0)
     with np.load(file, allow_pickle=False) as stored:
         loaded = {name: value.item() if value.ndim == 0 else value for name, value in stored.items()}
-    rest = play(learner, environment, auditor, whole.rounds - half, seed=seed, state=loaded)
-    return _expect(_same(rest.state, whole.state), "a play goes on from a stored state as if it had never stopped")
+    continued = play(learner, environment, auditor, transcript.rounds - half, seed=seed, state=loaded)
+    return _expect(
+        _same(continued.state, transcript.state), "a play continues from a stored state as if it had never stopped"
+    )
 
 
-def _check_process(learner: Learner, environment: Environment, auditor: Auditor, whole: Transcript, seed: int) -> bool:
+def _check_process(
+    learner: Learner, environment: Environment, auditor: Auditor, transcript: Transcript, seed: int
+) -> bool:
     from joblib import Parallel, delayed
 
     # Two tasks, because joblib runs a single one in this very process.
-    tasks = [delayed(_probabilities)(learner, environment, auditor, whole.rounds, seed) for _ in range(2)]
+    tasks = [delayed(_probabilities)(learner, environment, auditor, transcript.rounds, seed) for _ in range(2)]
     for shown in Parallel(n_jobs=2, backend="loky")(tasks):
-        _expect(np.array_equal(shown, whole.shown), "the same seed gives the same transcript in another process")
+        _expect(np.array_equal(shown, transcript.shown), "the same seed gives the same transcript in another process")
     return True
 
 
@@ -377,26 +384,26 @@ def _check_bound(learner: Learner, alpha: float, T: int) -> bool:
     return True
 
 
-def _check_observed_bound(learner: Learner, whole: Transcript) -> bool:
-    limit = learner.observed_bound(whole.state)
+def _check_observed_bound(learner: Learner, transcript: Transcript) -> bool:
+    limit = learner.observed_bound(transcript.state)
     if limit is None:
         return False
-    return _expect(whole.lagrangian_regret <= limit + 1e-9, "the Lagrangian regret is at most the observed bound")
+    return _expect(transcript.lagrangian_regret <= limit + 1e-9, "the Lagrangian regret is at most the observed bound")
 
 
-def _check_delay(learner: Learner, whole: Transcript, seed: int) -> bool:
+def _check_delay(learner: Learner, transcript: Transcript, seed: int) -> bool:
     """The play again, with policies that don't know the last few rounds yet."""
     _expect(isinstance(learner.bound_survives_delay, bool), "bound_survives_delay is True or False")
     if not learner.bound_survives_delay:
         return False
     F, states, charged = learner.hypotheses, [learner.init()], 0.0
     total = np.zeros_like(states[0].losses)
-    for i, seen in enumerate(whole):
-        p = learner.act(states[max(0, i - DELAY)], _key(seed, i)).at(seen.batch.rows)
-        s = signed_weights(seen.batch.y, seen.reports, learner.penalty_at(states[-1]), learner.costs)
+    for i, round_ in enumerate(transcript):
+        p = learner.act(states[max(0, i - DELAY)], _key(seed, i)).at(round_.batch.rows)
+        s = signed_weights(round_.batch.y, round_.reports, learner.penalty_at(states[-1]), learner.costs)
         charged += float(s @ p)
-        total = F.added(total, seen.batch.rows, s)  # type: ignore[attr-defined]
-        states.append(learner.update(states[-1], seen._replace(probabilities=p)))
+        total = F.added(total, round_.batch.rows, s)  # type: ignore[attr-defined]
+        states.append(learner.update(states[-1], round_._replace(probabilities=p)))
     limit = learner.observed_bound(states[-1])
     regret = charged - F.geometry.minimum(total)  # type: ignore[attr-defined]
     return _expect(limit is not None and regret <= limit + 1e-9, "the observed bound survives delay")
@@ -424,14 +431,14 @@ def check_auditor(auditor: Auditor, view: Any, rounds: int = 50, k: int = 5) -> 
 
 
 def _check_answer(auditor: Auditor, batch: Batch, p: Any, t: int) -> bool:
-    key, kept, seen = Key(SEED, Role.AUDITOR, t), p.copy(), batch.view.copy()
+    key, probabilities, copied = Key(SEED, Role.AUDITOR, t), p.copy(), batch.view.copy()
     answer = auditor.audit(batch, p, key)
-    _expect(np.array_equal(p, kept), "audit leaves the probabilities as they were")
-    _expect(np.array_equal(np.asarray(seen), np.asarray(batch.view)), "audit leaves the view as it was")
+    _expect(np.array_equal(p, probabilities), "audit leaves the probabilities as they were")
+    _expect(np.array_equal(np.asarray(copied), np.asarray(batch.view)), "audit leaves the view as it was")
     _expect(auditor.audit(batch, p, key) == answer, "the same key gives the same answer")
-    several = isinstance(answer, tuple) and len(answer) > 0 and all(isinstance(one, Report) for one in answer)
-    known = answer is None or answer is SKIPPED or isinstance(answer, Report) or several
-    _expect(known, "an answer is a Report, a tuple of them, None or SKIPPED")
+    several = isinstance(answer, tuple) and len(answer) > 0 and all(isinstance(report, Report) for report in answer)
+    valid = answer is None or answer is SKIPPED or isinstance(answer, Report) or several
+    _expect(valid, "an answer is a Report, a tuple of them, None or SKIPPED")
     for report in reports_of(answer):
         inside = 0 <= report.favoured < len(p) and 0 <= report.disfavoured < len(p)
         _expect(inside, "a report names two people of the batch")
@@ -520,7 +527,7 @@ def _check_again(batches: list[Batch], again: list[Batch], when: str) -> bool:
 
 
 class _Hidden:
-    """Stands where a policy would, and notices who looks."""
+    """Takes the place of a policy, and notices any look at it."""
 
     def __getattr__(self, name: str) -> Any:
         raise CheckFailed(

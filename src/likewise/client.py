@@ -1,7 +1,7 @@
 """A client of the service: every route a method, with retries that are safe.
 
-Each call that changes something carries an idempotency key of its own, the same over all its retries, so what was sent
-twice happens once.
+Each call that changes something carries an idempotency key of its own, the same over all its retries, so that what was
+sent twice happens once.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from likewise.errors import InvalidParameter, LikewiseError, NotSupported, requi
 try:
     import httpx
 except ModuleNotFoundError:
-    raise NotSupported('The client needs httpx, which is not here: pip install "likewise[service]".') from None
+    raise NotSupported('The client needs httpx, which is not installed: pip install "likewise[service]".') from None
 
 PASSING = frozenset({429, 502, 503, 504})
-"""Statuses that may be different in a moment."""
+"""Statuses that may pass in a moment."""
 LONGEST_WAIT = 30.0
-"""Seconds between two tries, whatever the service asks for."""
+"""The most seconds between two tries, whatever the service asks for."""
 LONGEST_BACKOFF = 3.0
-"""Seconds between two tries where it doesn't ask for any."""
+"""The most seconds between two tries where it asks for none."""
 
 
 class ServiceRefused(LikewiseError):
@@ -78,7 +78,9 @@ class Client:
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         sent = token.isascii() and token.isprintable() and token != ""
-        require(sent, "token", "be as `likewise user add` said", f"{len(token)} characters")  # never the token itself
+        require(
+            sent, "token", "be as `likewise user add` showed it", f"{len(token)} characters"
+        )  # never the token itself
         headers = {"Authorization": f"Bearer {token}"}
         self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout, transport=transport)
         self._retries = retries
@@ -116,11 +118,11 @@ class Client:
         return self._ask("PATCH", _at(stream), {"waits": waits})
 
     def stop(self, stream: str, reason: str = "") -> dict[str, Any]:
-        """No decisions from now on."""
+        """Decisions stop at once."""
         return self._ask("POST", _at(stream, "stop"), {"reason": reason})
 
     def resume(self, stream: str) -> dict[str, Any]:
-        """Decide again."""
+        """Decisions start again."""
         return self._ask("POST", _at(stream, "resume"))
 
     # Decisions and labels -----------------------------------------------------------------------------------------
@@ -130,7 +132,7 @@ class Client:
         return self._ask("POST", _at(stream, "rounds"), {"people": list(people)})
 
     def label(self, stream: str, t: int, labels: Mapping[str, int]) -> dict[str, Any]:
-        """How it turned out, 0 or 1 by the ids of people: {t, disposition, receipt}."""
+        """How it turned out for each person, 0 or 1 by id: {t, disposition, receipt}."""
         return self._ask("PUT", _at(stream, "rounds", t, "labels"), {"labels": dict(labels)})
 
     # Audits -------------------------------------------------------------------------------------------------------
@@ -151,8 +153,8 @@ class Client:
         self, stream: str, t: int, verdict: str, pair: Sequence[str] = (), *, reason: str = "", note: str = ""
     ) -> dict[str, Any]:
         """A verdict: "pair" with the ids of two people, "none" or "skip"."""
-        said = {"verdict": verdict, "pair": list(pair), "reason": reason, "note": note}
-        return self._ask("PUT", _at(stream, "rounds", t, "audit"), said)
+        body = {"verdict": verdict, "pair": list(pair), "reason": reason, "note": note}
+        return self._ask("PUT", _at(stream, "rounds", t, "audit"), body)
 
     def retract(self, stream: str, t: int) -> dict[str, Any]:
         """Take a verdict back within its grace time."""
@@ -162,22 +164,22 @@ class Client:
         self, stream: str, t: int, verdict: str, pair: Sequence[str] = (), *, reason: str = "", note: str = ""
     ) -> dict[str, Any]:
         """Say of a closed round what its audit should have been; recorded, never silently unlearned."""
-        said = {"verdict": verdict, "pair": list(pair), "reason": reason, "note": note}
-        return self._ask("POST", _at(stream, "rounds", t, "audit", "correct"), said)
+        body = {"verdict": verdict, "pair": list(pair), "reason": reason, "note": note}
+        return self._ask("POST", _at(stream, "rounds", t, "audit", "correct"), body)
 
     # Reading ------------------------------------------------------------------------------------------------------
 
     def round(self, stream: str, t: int) -> dict[str, Any]:
-        """Everything that is known of a round."""
+        """Everything that is known about a round."""
         return self._ask("GET", _at(stream, "rounds", t))
 
     def events(self, stream: str, after: int = 0, page: int = 500) -> Iterator[dict[str, Any]]:
         """The log from event ``after`` on, read in pages."""
         further: int | None = after
         while further is not None:
-            found = self._ask("GET", _at(stream, "events"), params={"after": further, "limit": page})
-            yield from found["events"]
-            further = found["next"]
+            answer = self._ask("GET", _at(stream, "events"), params={"after": further, "limit": page})
+            yield from answer["events"]
+            further = answer["next"]
 
     def certificate(self, stream: str, delta: float = 0.05) -> dict[str, Any]:
         """What is proved of the rounds so far, with every assumption."""
@@ -201,7 +203,7 @@ class Client:
         return self._ask("GET", _at(stream, "people", person))
 
     def erase(self, stream: str, person: str) -> dict[str, Any]:
-        """Erase a person for ever; the log still verifies."""
+        """Erase a person forever; the log still verifies."""
         return self._ask("DELETE", _at(stream, "people", person))
 
     def ready(self) -> bool:
@@ -237,8 +239,8 @@ class Client:
         raise AssertionError("the last try returns or raises")
 
     def _unreachable(self, error: httpx.TransportError) -> ServiceUnreachable:
-        said = str(error).rstrip(".")
-        return ServiceUnreachable(f"Nobody answers at {self._http.base_url}: {said}.")
+        reason = str(error).rstrip(".")
+        return ServiceUnreachable(f"Nobody answers at {self._http.base_url}: {reason}.")
 
 
 def _at(stream: str, *parts: str | int) -> str:
@@ -252,7 +254,7 @@ def _written(body: Any) -> bytes:
     try:
         return json.dumps(body, allow_nan=False, default=_plain).encode()
     except (TypeError, ValueError) as error:
-        raise InvalidParameter(f"What is sent must be plain texts and finite numbers: {error}.") from None
+        raise InvalidParameter(f"What is sent must be plain text and finite numbers: {error}.") from None
 
 
 def _plain(value: Any) -> Any:
@@ -273,8 +275,8 @@ def _backoff(tried: int) -> float:
 
 def _asked_for(answer: httpx.Response) -> float | None:
     """Seconds after which the service wants to be asked again, if it says so as a number."""
-    said = answer.headers.get("retry-after", "")
-    return float(said) if said.isdecimal() else None
+    seconds = answer.headers.get("retry-after", "")
+    return float(seconds) if seconds.isdecimal() else None
 
 
 def _passes(answer: httpx.Response) -> bool:
@@ -285,10 +287,10 @@ def _passes(answer: httpx.Response) -> bool:
 def _answer(answer: httpx.Response) -> dict[str, Any]:
     if not answer.is_success:
         raise _refusal(answer)
-    found = _object(answer) if answer.content else {}
-    if found is None:
-        raise ServiceUnreachable(f"Something else than the service answers at {answer.url.copy_with(path='/')}.")
-    return found
+    content = _object(answer) if answer.content else {}
+    if content is None:
+        raise ServiceUnreachable(f"Something other than the service answers at {answer.url.copy_with(path='/')}.")
+    return content
 
 
 def _refusal(answer: httpx.Response) -> ServiceRefused:
@@ -303,7 +305,7 @@ def _problem(answer: httpx.Response) -> dict[str, Any]:
 def _object(answer: httpx.Response) -> dict[str, Any] | None:
     """The JSON object in an answer, if there is one."""
     try:
-        found = answer.json()
+        value = answer.json()
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None

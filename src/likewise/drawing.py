@@ -53,7 +53,7 @@ def canvas(width: float, height: float) -> Iterator[Figure]:
 
 
 def legend_columns(names: Iterable[str], width: float) -> int:
-    """How many entries of a legend fit side by side under a figure so many inches wide.
+    """How many entries of a legend fit side by side under a figure ``width`` inches wide.
 
     Examples
     --------
@@ -68,11 +68,11 @@ def legend_columns(names: Iterable[str], width: float) -> int:
 def legend_below(figure: Figure, *panels: Any) -> None:
     """One legend for all panels, under them, where it can't cover anything."""
     entries = [entry for axes in panels for entry in zip(*axes.get_legend_handles_labels(), strict=True)]
-    found = {label: handle for handle, label in reversed(entries)}
+    handles = {label: handle for handle, label in reversed(entries)}
     names = list(dict.fromkeys(label for _, label in entries))
     if names:
         columns = legend_columns(names, figure.get_figwidth())
-        figure.legend([found[name] for name in names], names, loc="outside lower center", ncols=columns)
+        figure.legend([handles[name] for name in names], names, loc="outside lower center", ncols=columns)
 
 
 def captioned(figure: Figure, text: str) -> Figure:

@@ -93,7 +93,7 @@ class IID:
         self._drawn: tuple[tuple[int, int, int], list[Batch]] | None = None
 
     def encoded(self, encode: Encode) -> IID:
-        """The population, encoded once; for several plays over one class, encode it before and pass it to each."""
+        """The population, encoded once; for several plays over one class, encode it once and pass it to each."""
         if self._encode == encode:
             return self
         twin = copy.copy(self)
@@ -103,9 +103,9 @@ class IID:
     def batch(self, key: Key, previous: Round | None, policy: Policy | None) -> Batch:
         """k people drawn for round ``key.t``."""
         number, place = divmod(key.t - 1, BLOCK)
-        wanted = (key.seed, key.role, number)
-        if self._drawn is None or self._drawn[0] != wanted:
-            self._drawn = wanted, self._block(Key(*wanted))
+        block = (key.seed, key.role, number)
+        if self._drawn is None or self._drawn[0] != block:
+            self._drawn = block, self._block(Key(*block))
         batch = self._drawn[1][place]
         return batch._replace(view=self.view.iloc[batch.view]) if self._framed else batch
 
@@ -145,7 +145,7 @@ class Stream:
     Parameters
     ----------
     source
-        The iterable; it is read once, a batch at a time. A play that is continued goes on reading it.
+        The iterable; it is read once, a batch at a time. A continued play reads on.
     k
         The largest batch, if it is known.
     iid
@@ -185,8 +185,8 @@ class Stream:
         """Rows of a parquet file in order, k a round."""
         from pyarrow.parquet import ParquetFile
 
-        parts = (part.to_pandas() for part in ParquetFile(path).iter_batches(batch_size=k * 1000))
-        return cls(_chunks(parts, label, k, view), k)
+        tables = (table.to_pandas() for table in ParquetFile(path).iter_batches(batch_size=k * 1000))
+        return cls(_chunks(tables, label, k, view), k)
 
     def encoded(self, encode: Encode) -> Stream:
         """The same stream; each batch is encoded as it comes."""
@@ -199,7 +199,7 @@ class Stream:
         return None if people is None else _batch(people, self.encode, self.k)
 
     def facts(self) -> EnvironmentFacts:
-        """What the user said of it."""
+        """What the user says of it."""
         return EnvironmentFacts("Stream", iid=self.iid, sees_policy=False)
 
 
@@ -209,9 +209,9 @@ def _chunks(tables: Iterable[Any], label: str, k: int, view: list[str] | None) -
         unknown = [name for name in (label, *(view or ())) if name not in table.columns]
         require(not unknown, "label and view", f"be among the columns {list(table.columns)}", unknown)
         for start in range(0, len(table), k):
-            part = table.iloc[start : start + k]
-            X = part.drop(columns=label)
-            yield X, part[label].to_numpy(), X if view is None else part[view]
+            rows = table.iloc[start : start + k]
+            X = rows.drop(columns=label)
+            yield X, rows[label].to_numpy(), X if view is None else rows[view]
 
 
 class Moment(NamedTuple):

@@ -81,5 +81,5 @@ def _finite(value: Any) -> bool:
 
 def require_whole(value: Any, name: str, low: int = 1) -> None:
     """Raise unless ``value`` is a whole number, at least ``low``."""
-    whole = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= low
-    require(whole, name, f"be a whole number, at least {low}", value)
+    fits = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= low
+    require(fits, name, f"be a whole number, at least {low}", value)

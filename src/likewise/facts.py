@@ -1,6 +1,6 @@
 """What is known of the roles of a play: True, False, or None for unknown. It decides what a certificate may claim.
 
-A play that went on with other people or another auditor knows of each role only what is known of both.
+Where a play continued with other people or another auditor, only what is known of both is known of the whole.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from likewise.errors import require
 
 
 def all_known(values: Sequence[bool | None]) -> bool | None:
-    """Whether something holds of all: False if it fails for one, None if it isn't known for one."""
+    """Whether something holds for all: False if it fails for one, None if it isn't known for one."""
     if False in values:
         return False
     return None if None in values else True
@@ -63,7 +63,7 @@ class EnvironmentFacts:
     population: int | None = None
 
     def then(self, later: EnvironmentFacts) -> EnvironmentFacts:
-        """What is known of an environment that was this one and then another."""
+        """What is known of this environment followed by another."""
         if self == later:
             return self
         # Two populations are not one.
@@ -85,7 +85,7 @@ class AuditorFacts:
     exhaustive
         It reports whenever it can.
     fixed
-        It judges by one distance, which stays the same.
+        It compares people by one distance, which never changes.
     details
         What else it says of itself, as plain JSON values.
 
@@ -103,7 +103,7 @@ class AuditorFacts:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def then(self, later: AuditorFacts) -> AuditorFacts:
-        """What is known of an auditor who was this one and then another, who need not agree on who is alike."""
+        """What is known of this auditor followed by another; the two need not agree on who is alike."""
         if self == later:
             return self
         truthful, exhaustive = (
@@ -127,7 +127,7 @@ class PlayFacts:
     alpha, margin
         Violations are counted at ``alpha``, and pairs are reported from ``alpha - margin`` on.
     seed
-        Names every random number of the play.
+        Determines every random number of the play.
     first
         The number of its first round: 1, or more for the later part of a play.
     """
@@ -141,10 +141,10 @@ class PlayFacts:
     first: int = 1
 
     def then(self, later: PlayFacts) -> PlayFacts:
-        """What is known of this play and its continuation, as one."""
+        """What is known of this play together with its continuation."""
         names = ("learner", "alpha", "margin", "seed")
-        other = [name for name in names if getattr(self, name) != getattr(later, name)]
-        require(not other, "later", "continue the same play", other)
+        changed = [name for name in names if getattr(self, name) != getattr(later, name)]
+        require(not changed, "later", "continue the same play", changed)
         return replace(
             self, environment=self.environment.then(later.environment), auditor=self.auditor.then(later.auditor)
         )
@@ -156,7 +156,7 @@ class PlayFacts:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> PlayFacts:
-        """The facts again."""
+        """The facts, from ``to_dict``."""
         learner = data["learner"]
         roles = {
             "learner": LearnerFacts(**{**learner, "costs": tuple(learner["costs"])}),

@@ -11,21 +11,21 @@ from pathlib import Path
 from typing import IO, Any
 
 DRAFT = "unfinished-"
-"""How the name of a file begins that is not there yet; a crash may leave such a one behind."""
+"""How the name of a draft begins; a crash may leave a draft behind."""
 
 
 @contextmanager
 def whole_file(path: Path, *, new: bool = False, private: bool = False) -> Iterator[Path]:
-    """A draft beside ``path``: what was written to it becomes the file when the block is left without an error.
+    """A draft beside ``path``, which becomes the file when the block ends without an error.
 
-    The draft is flushed to the disk and then renamed, so that nobody, and no crash, ever meets half a file.
+    The draft is flushed to disk and then renamed, so that nobody ever sees half a file, not even after a crash.
 
     Parameters
     ----------
     new
-        Refuse to take the place of a file, also of one that appeared meanwhile: FileExistsError.
+        Refuse to replace a file, even one that appeared in the meantime: FileExistsError.
     private
-        For its owner's eyes only.
+        Only its owner may read it.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def whole_file(path: Path, *, new: bool = False, private: bool = False) -> Itera
     ['letter.txt']
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    # The ending stays, as writers of figures and tables go by it.
+    # The ending stays: writers of figures and tables go by it.
     draft = path.with_name(f"{DRAFT}{secrets.token_hex(4)}-{path.name}")
     try:
         if private:
@@ -72,7 +72,7 @@ def _flush(path: Path) -> None:
 def append_lines(path: Path, lines: Iterable[str]) -> None:
     """Add lines to a file, in one write; they are on the disk when this returns. No lines, no file.
 
-    A line that a crash has cut short is ended first, so that it spoils no other.
+    A line that a crash cut short is ended first, so that it does not spoil the next one.
     """
     text = "".join(f"{line}\n" for line in lines)
     if not text:
@@ -91,9 +91,9 @@ def _cut_short(file: IO[bytes]) -> bool:
 
 
 def json_lines(path: Path, *, last: int | None = None) -> Iterator[tuple[int, dict[str, Any] | None]]:
-    """The numbered JSON objects of a file, one a line; None for a line that is none, as one that a crash cut short.
+    """The JSON objects of a file, one per line, numbered; None for any other line, such as one that a crash cut short.
 
-    A file that isn't there has no lines. With ``last``, only those in so many bytes at its end.
+    A file that doesn't exist has no lines. ``last`` reads only that many bytes at the end of the file.
 
     Examples
     --------

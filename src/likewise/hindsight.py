@@ -3,7 +3,7 @@
     min over π of Σ_t Err(π, z^t)   such that   |π(x) − π(x')| ≤ d(x, x') + α   for every pair of every round
 
 is a linear program in the policy's weights, with one row per pair. Rows are generated only where they are violated and
-the solver goes on from its last basis, so a hundred thousand rounds need a few hundred rows. The answer comes with a
+the solver continues from its last basis, so a hundred thousand rounds need a few hundred rows. The answer comes with a
 lower limit that is computed from the dual prices alone, without trusting the solver: the gap between the two is what
 "exactly" means here.
 """
@@ -47,7 +47,7 @@ class BindingPair(NamedTuple):
     favoured, disfavoured
         Positions in its batch.
     price
-        How many errors would be saved, over the whole play, per unit by which this pair might differ more.
+        How many errors the whole play would save per unit of difference that this pair were allowed more.
     """
 
     round: int
@@ -75,7 +75,7 @@ class Hindsight:
     unconstrained
         The total error of the best single hypothesis, fair or not.
     pairs
-        The pairs that bind, dearest first.
+        The pairs that bind, most expensive first.
     rows
         How many pairs the program had to look at.
     """
@@ -92,16 +92,16 @@ class Hindsight:
 
     def __str__(self) -> str:
         cost = self.error - self.unconstrained
-        dearest = ""
+        costliest = ""
         if self.pairs:
             first = self.pairs[0]
-            dearest = (
-                f" The dearest pair (round {first.round}, people {first.favoured} and {first.disfavoured}) costs "
-                f"{first.price * 0.01:.2g} errors per 0.01 of allowance."
+            costliest = (
+                f" The most expensive pair (round {first.round}, people {first.favoured} and {first.disfavoured}) "
+                f"costs {first.price * 0.01:.2g} errors per 0.01 of allowance."
             )
         return (
             f"The best policy that is {self.alpha:g}-fair on every pair makes {self.error:.1f} errors, "
-            f"{cost:.1f} more than the best without fairness; {len(self.pairs)} pairs bind.{dearest}"
+            f"{cost:.1f} more than the best without fairness; {len(self.pairs)} pairs bind.{costliest}"
         )
 
 
@@ -184,8 +184,8 @@ def frontier(
     pairs = _pairs(transcript, _by_round(distance, drifting), min(alphas))
     program = FairProgram(F, transcript, pairs)
     # From loose to strict, so that every basis stays dual feasible and rows found once are never looked for again.
-    found = [program.solve(alpha) for alpha in sorted(alphas, reverse=True)]
-    return Frontier(tuple(reversed(found)), int(np.isfinite(transcript.y).sum()))
+    points = [program.solve(alpha) for alpha in sorted(alphas, reverse=True)]
+    return Frontier(tuple(reversed(points)), int(np.isfinite(transcript.y).sum()))
 
 
 def searchable(transcript: Transcript) -> EnumerableClass:
@@ -241,7 +241,7 @@ def _pairs(transcript: Transcript, distance: Callable[[Any, int], Floats], alpha
         up, down = d[rows, columns], d[columns, rows]
         near = np.minimum(up, down) + alpha < 1.0
         parts.append((start + rows[near], start + columns[near], up[near], down[near]))
-    return Pairs(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+    return Pairs(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 class FairProgram:
@@ -305,7 +305,7 @@ class FairProgram:
         first, second, up = self.pairs.first[worst], self.pairs.second[worst], favoured[worst]
         high, low = np.where(up, first, second), np.where(up, second, first)
         allowed = distances[worst]
-        # Pairs that look the same to the class give the same row: keep the strictest of each kind.
+        # Pairs that look the same to the class give the same row: keep the strictest of each.
         strict = np.argsort(allowed, kind="stable")
         looks = np.concatenate([_flat(self.rows[high]), _flat(self.rows[low])], axis=1)[strict]
         new = np.sort(strict[np.unique(looks, axis=0, return_index=True)[1]])[:ROWS_AT_ONCE]
@@ -356,16 +356,16 @@ class FairProgram:
         allowed = distances + alpha
         over = (gaps > allowed) & (allowed > 1e-3)
         if self.F.constants and over.any():
-            share = float((1.0 - allowed[over] / gaps[over]).max()) + 1e-15
+            mixed = float((1.0 - allowed[over] / gaps[over]).max()) + 1e-15
             constants = [self.F.constant(value) for value in self.F.constants]
-            weights = (1.0 - share) * weights + share * min(constants, key=lambda c: float(self.costs @ c))
-            gaps = gaps * (1.0 - share)
+            weights = (1.0 - mixed) * weights + mixed * min(constants, key=lambda c: float(self.costs @ c))
+            gaps = gaps * (1.0 - mixed)
         return weights, float(np.maximum(0.0, gaps - allowed).max(initial=0.0))
 
     def _binding(self, i: int, price: float) -> BindingPair:
-        turn = int(np.searchsorted(self.starts, self.high[i], side="right")) - 1
-        start = int(self.starts[turn])
-        return BindingPair(self.begins + turn, int(self.high[i]) - start, int(self.low[i]) - start, price)
+        place = int(np.searchsorted(self.starts, self.high[i], side="right")) - 1
+        start = int(self.starts[place])
+        return BindingPair(self.begins + place, int(self.high[i]) - start, int(self.low[i]) - start, price)
 
 
 def _flat(rows: NDArray[Any]) -> NDArray[Any]:
@@ -376,7 +376,7 @@ def _distinct(F: EnumerableClass, rows: Any) -> NDArray[np.intp]:
     """The first of each set of hypotheses that agree on all the data; all cells, for cells.
 
     Hypotheses are told apart by three sums of random whole numbers over the people they say 1 to: such sums are exact
-    in floating point, so twins agree to the last bit, and others agree by chance less than once in 2^60 pairs.
+    in floating point, so twins agree to the last bit, and others agree by coincidence less than once in 2^60 pairs.
     """
     if isinstance(F.geometry, Cube):
         return np.arange(F.geometry.dim)

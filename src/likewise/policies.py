@@ -87,13 +87,15 @@ class Mixture(DeployablePolicy):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], models: Any = None, *, hypotheses: Any = None) -> Mixture:
-        """The policy again; a class built on models takes them and checks them; or give your own class itself."""
+        """Rebuild the policy. A class built on models needs them and checks them; or pass the class itself."""
         F = from_dict(data["hypotheses"], models) if hypotheses is None else hypotheses
         weights = np.array(data["weights"], dtype=float)
         require(weights.shape == (F.geometry.dim,), "weights", f"have {F.geometry.dim} entries", weights.shape)
         inside = bool((weights >= 0).all() and (weights <= 1 + 1e-9).all())
-        whole = isinstance(F.geometry, Cube) or abs(weights.sum() - 1) < 1e-6
-        require(inside and whole, "weights", "be probabilities (that add up to 1 over a listed class)", weights.sum())
+        complete = isinstance(F.geometry, Cube) or abs(weights.sum() - 1) < 1e-6
+        require(
+            inside and complete, "weights", "be probabilities (that add up to 1 over a listed class)", weights.sum()
+        )
         return cls(F, weights)
 
     def save(self, path: str | Path) -> None:
@@ -107,7 +109,7 @@ class Mixture(DeployablePolicy):
 
 
 class Committee(DeployablePolicy):
-    """The uniform mixture of some fitted hypotheses of an ``likewise.EstimatorClass``."""
+    """The uniform mixture of some fitted hypotheses of a ``likewise.EstimatorClass``."""
 
     def __init__(self, hypotheses: EstimatorClass, models: Sequence[Any]) -> None:
         self.hypotheses: EstimatorClass = hypotheses
@@ -161,7 +163,7 @@ class AveragePolicy(DeployablePolicy):
 
     @classmethod
     def of(cls, hypotheses: Any, total: Floats | None, rounds: int) -> AveragePolicy:
-        """The average policy again, from Σ_t of its weights; without them, its rounds are lost."""
+        """Rebuild the average policy from Σ_t of its weights; without them, its rounds are lost."""
         average = cls()
         average.hypotheses, average.rounds = hypotheses, rounds
         if total is None:
@@ -172,21 +174,21 @@ class AveragePolicy(DeployablePolicy):
 
     def joined(self, other: AveragePolicy) -> AveragePolicy:
         """The average over the rounds of both."""
-        whole = AveragePolicy()
-        for part in (self, other):
-            whole.rounds += part.rounds
-            whole.lost += part.lost
-            whole._members += part._members
-            if part._sum is not None:
-                whole.hypotheses = part.hypotheses
-                whole._sum = part._sum + (0.0 if whole._sum is None else whole._sum)
-        return whole
+        average = AveragePolicy()
+        for half in (self, other):
+            average.rounds += half.rounds
+            average.lost += half.lost
+            average._members += half._members
+            if half._sum is not None:
+                average.hypotheses = half.hypotheses
+                average._sum = half._sum + (0.0 if average._sum is None else average._sum)
+        return average
 
     def mixture(self) -> Mixture:
         """The same policy as one ``Mixture``, which can be saved."""
         if self.total is None:
             raise NotSupported(
-                "This average policy is not one weight vector: it holds no rounds, or policies that don't add up, or "
+                "This average policy is not one weight vector: it holds no rounds, or policies that can't be added, or "
                 "was loaded from a play of fitted estimators, which are not saved."
             )
         return Mixture(self.hypotheses, self.total / self.rounds)

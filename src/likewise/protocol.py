@@ -33,7 +33,7 @@ class Key(NamedTuple):
     """Names one stream of random numbers: (seed, role, t).
 
     Philox is counter-based, so a key *is* its stream: any round can be drawn again without the rounds before
-    it, in any process. A generator is built only by who draws.
+    it, in any process. Only whoever draws builds a generator.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class Key(NamedTuple):
         return self.stream(0)
 
     def stream(self, number: int) -> np.random.Generator:
-        """One of many generators of this key, for who wraps somebody that draws from the first."""
+        """One of many generators of this key, so that a wrapper need not draw from the same one as what it wraps."""
         # t sits in the highest word of the counter: two rounds are 2**192 blocks apart and can't overlap.
         key = np.array([self.seed, self.role], dtype=np.uint64)
         return np.random.Generator(np.random.Philox(key=key, counter=[0, 0, number, self.t]))
@@ -126,7 +126,7 @@ class Round(NamedTuple):
     batch
         The people.
     probabilities
-        π^t of each of them, as the auditor was shown.
+        π^t of each of them, as shown to the auditor.
     reports
         The pairs that the auditor pointed at: none, one, or several, which share the round's penalty evenly.
     reviewed
@@ -134,8 +134,8 @@ class Round(NamedTuple):
 
     Examples
     --------
-    >>> seen = Round(Batch(np.zeros(3), np.zeros(3), None), np.array([0.9, 0.5, 0.2]), (Report(0, 1), Report(0, 2)))
-    >>> round(seen.gap, 6)
+    >>> round_ = Round(Batch(np.zeros(3), np.zeros(3), None), np.array([0.9, 0.5, 0.2]), (Report(0, 1), Report(0, 2)))
+    >>> round(round_.gap, 6)
     0.55
     """
 
@@ -221,7 +221,7 @@ class Learner(Protocol):
 
     @property
     def needs_blind(self) -> bool:
-        """Whether its theorem falls when the environment sees π^t before choosing the batch."""
+        """Whether its theorem fails when the environment sees π^t before choosing the batch."""
         ...
 
     def init(self) -> Any:
@@ -244,8 +244,8 @@ class Learner(Protocol):
         """What the learner's theorem promises over T rounds; None where there is no theorem.
 
         By default T is the learner's own horizon, and it must not exceed that. A learner whose theorem holds at every T
-        answers for T rounds. One that is tuned for its horizon answers with the horizon's bound, which holds before it
-        too.
+        answers for T rounds. One that is tuned for its horizon answers with the horizon's bound, which also
+        holds earlier.
         """
         ...
 
@@ -290,7 +290,7 @@ class Environment(Protocol):
 
     @property
     def k(self) -> int | None:
-        """The largest batch; None where it isn't known before."""
+        """The largest batch; None where it isn't known in advance."""
         ...
 
     @property
@@ -303,7 +303,7 @@ class Environment(Protocol):
         ...
 
     def batch(self, key: Key, previous: Round | None, policy: Policy | None) -> Batch | None:
-        """The people of round ``key.t``; None when there are no more. ``policy`` is None for a blind one."""
+        """The people of round ``key.t``; None when there are no more. ``policy`` is None if it is blind."""
         ...
 
     def facts(self) -> EnvironmentFacts:

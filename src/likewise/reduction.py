@@ -47,12 +47,12 @@ def signed_weights(y: Floats, reports: Sequence[Report], C: float, costs: tuple[
         s = [false_positive - both * label if label == label else 0.0 for label in y.tolist()]
     else:
         s = false_positive - both * y
-        if math.isnan(s.dot(s)):  # some label is missing; asking this way costs next to nothing
+        if math.isnan(s.dot(s)):  # some label is missing; this test costs next to nothing
             s[np.isnan(s)] = 0.0
     for report in reports:
-        share = C / len(reports)
-        s[report.favoured] += share
-        s[report.disfavoured] -= share
+        penalty = C / len(reports)
+        s[report.favoured] += penalty
+        s[report.disfavoured] -= penalty
     return np.array(s, float) if few else s
 
 
@@ -89,10 +89,10 @@ def literal(X: Any, y: Any, reports: Sequence[Report], C: int, filler: Any) -> t
     ([1.0, 2.0, 1.0, 1.0, 2.0, 2.0], [1, 1, 0, 0, 1, 1])
     """
     require(C >= 0 and math.floor(C) == C, "C", "be a whole number of copies, at least 0", C)
-    several = max(1, len(reports))
-    require(C % several == 0, "C", f"be a multiple of the {several} pairs reported", C)
-    X, y, each = np.asarray(X), np.asarray(y), int(C) // several
+    pairs = max(1, len(reports))
+    require(C % pairs == 0, "C", f"be a multiple of the {pairs} pairs reported", C)
+    X, y, each = np.asarray(X), np.asarray(y), int(C) // pairs
     people = X[[person for report in reports for person in report[:2]]] if reports else np.asarray([filler, filler])
     copies = np.repeat(people, each, axis=0)
-    labels = np.repeat(np.array([0, 1] * several, dtype=y.dtype), each)
+    labels = np.repeat(np.array([0, 1] * pairs, dtype=y.dtype), each)
     return np.concatenate([X, copies]), np.concatenate([y, labels])

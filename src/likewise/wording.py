@@ -22,7 +22,7 @@ def number(value: float | str | None, digits: int = 4) -> str:
     return f"{value:,.{digits}g}" if abs(value) < 1e4 else f"{value:,.0f}"
 
 
-def plural(count: float, one: str, many: str = "") -> str:
+def plural(count: float, noun: str, nouns: str = "") -> str:
     """A count with its noun.
 
     Examples
@@ -30,11 +30,11 @@ def plural(count: float, one: str, many: str = "") -> str:
     >>> plural(1, "round"), plural(2000, "round"), plural(2, "person", "people")
     ('1 round', '2,000 rounds', '2 people')
     """
-    return f"{number(count)} {one if count == 1 else many or one + 's'}"
+    return f"{number(count)} {noun if count == 1 else nouns or noun + 's'}"
 
 
 def at_most(value: float, digits: int = 0) -> str:
-    """A limit rounded up, so that what is printed is proved too.
+    """An upper limit, rounded up so that the printed number is still proved.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def at_most(value: float, digits: int = 0) -> str:
 
 
 def at_least(value: float, digits: int = 0) -> str:
-    """A limit rounded down.
+    """A lower limit, rounded down.
 
     Examples
     --------

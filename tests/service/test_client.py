@@ -141,13 +141,13 @@ def test_numbers_of_numpy_are_numbers_and_what_is_none_is_not_sent(service):
         t = client.decide("loans", [one])["t"]
         assert client.label("loans", t, {"x": np.int64(1)})["disposition"] == "joined"
         for wrong in (float("nan"), {1, 2}):
-            with pytest.raises(InvalidParameter, match="What is sent must be plain texts and finite numbers"):
+            with pytest.raises(InvalidParameter, match="What is sent must be plain text and finite numbers"):
                 client.decide("loans", [{"id": "y", "features": {"score": wrong, "age": 40}}])
 
 
 def test_an_answer_of_somebody_else_and_an_export_from_nobody_are_said_to_be_that(tmp_path):
     page = httpx.MockTransport(lambda request: httpx.Response(200, text="<html>"))
-    with Client("http://here", "lw_x", transport=page) as client, pytest.raises(ServiceUnreachable, match="else than"):
+    with Client("http://here", "lw_x", transport=page) as client, pytest.raises(ServiceUnreachable, match="other than"):
         client.stream("loans")
 
     def nobody(request):

@@ -1,4 +1,4 @@
-"""Simulated auditors who judge every pair of a batch: by one distance, by a drifting one, or by a panel's vote.
+"""Simulated auditors who compare every pair of a batch: by one distance, by a drifting one, or by a panel's vote.
 
 Each has an *excess* for every ordered pair, π(x_i) − π(x_j) − d(x_i, x_j): the pair is an α-violation iff its excess
 is above α, and is reported already above α − margin. Distances are non-negative; they need not be metrics.
@@ -64,30 +64,30 @@ class PairwiseAuditor(ABC):
             flat = int(excess.argmax())
             pair = divmod(flat, excess.shape[1])
             return pair if excess[pair] > self.level else None
-        found = np.argwhere(excess > self.level)
-        if len(found) == 0:
+        pairs = np.argwhere(excess > self.level)
+        if len(pairs) == 0:
             return None
-        favoured, disfavoured = found[0 if self.choose == "first" else key.generator().integers(len(found))]
+        favoured, disfavoured = pairs[0 if self.choose == "first" else key.generator().integers(len(pairs))]
         return int(favoured), int(disfavoured)
 
 
 def _shaped(distances: Any, k: int) -> Floats:
-    apart = np.ascontiguousarray(distances, dtype=float)
-    if apart.shape != (k, k):
-        raise InvalidParameter(f"`distance` must give {k} × {k} distances, at least 0, got shape {apart.shape}.")
-    return apart
+    matrix = np.ascontiguousarray(distances, dtype=float)
+    if matrix.shape != (k, k):
+        raise InvalidParameter(f"`distance` must give {k} × {k} distances, at least 0, got shape {matrix.shape}.")
+    return matrix
 
 
-def _refuse_negative(apart: Floats) -> None:
-    k = len(apart)
-    raise InvalidParameter(f"`distance` must give {k} × {k} distances, at least 0, got smallest entry {apart.min()}.")
+def _refuse_negative(matrix: Floats) -> None:
+    k = len(matrix)
+    raise InvalidParameter(f"`distance` must give {k} × {k} distances, at least 0, got smallest entry {matrix.min()}.")
 
 
 def _excess_under(distances: Any, probabilities: Floats) -> Floats:
-    apart = _shaped(distances, len(probabilities))
-    if not apart.min() >= 0:
-        _refuse_negative(apart)
-    return np.asarray(probabilities[:, None] - probabilities - apart)
+    matrix = _shaped(distances, len(probabilities))
+    if not matrix.min() >= 0:
+        _refuse_negative(matrix)
+    return np.asarray(probabilities[:, None] - probabilities - matrix)
 
 
 METRICS: dict[str, tuple[str, ...]] = {
@@ -122,9 +122,9 @@ class NamedMetric:
 
     def parameters(self, width: int) -> tuple[int, Floats, Floats]:
         """The metric's number, weights and inverse covariance, as the kernels take them."""
-        given = self.VI.shape[0] if self.__name__ == "mahalanobis" else width if self.w is None else len(self.w)
-        if given != width:
-            raise InvalidParameter(f"`view` must have {given} columns, as the metric's options do, got {width}.")
+        columns = self.VI.shape[0] if self.__name__ == "mahalanobis" else width if self.w is None else len(self.w)
+        if columns != width:
+            raise InvalidParameter(f"`view` must have {columns} columns, as the metric's options do, got {width}.")
         if self.w is None and len(self._equal) != width:
             self._equal = np.ones(width)
         return self.number, self._equal if self.w is None else self.w, self.VI
@@ -209,7 +209,7 @@ class MetricAuditor(PairwiseAuditor):
         require(not unused, "options", "be left out with a distance of your own", sorted(options))
 
     def audit(self, batch: Batch, probabilities: Floats, key: Key) -> Report | None:
-        """As any auditor that judges every pair; a metric with a compiled loop compares only where it must."""
+        """As any auditor that compares every pair; a metric with a compiled loop compares only where it must."""
         distance = self.distance
         if self.choose == "random":
             return super().audit(batch, probabilities, key)
@@ -222,10 +222,10 @@ class MetricAuditor(PairwiseAuditor):
         else:
             if kernels.spread(probabilities) <= self.level:
                 return None
-            apart = _shaped(distance(batch.view), len(probabilities))
-            favoured, disfavoured, excess = kernels.chosen_pair(apart, probabilities, self.level, self._choice)
+            matrix = _shaped(distance(batch.view), len(probabilities))
+            favoured, disfavoured, excess = kernels.chosen_pair(matrix, probabilities, self.level, self._choice)
             if favoured == -2:
-                _refuse_negative(apart)
+                _refuse_negative(matrix)
         return None if favoured < 0 else Report(favoured, disfavoured, violates=excess > self.alpha)
 
     def compiled(self, width: int) -> tuple[Any, ...] | None:
@@ -307,7 +307,7 @@ RULES: dict[str, VoteRule] = {
 
 
 class Panel(PairwiseAuditor):
-    """Several auditors who each judge every pair; a monotone rule turns their votes into one answer.
+    """Several auditors who each compare every pair; a monotone rule turns their votes into one answer.
 
     A monotone vote over pairs is again an auditor with one distance: the excess of the panel is the highest level
     at which the rule still objects.
@@ -315,7 +315,7 @@ class Panel(PairwiseAuditor):
     Parameters
     ----------
     members
-        Auditors that judge every pair, all with the same alpha and margin.
+        Auditors that compare every pair, all with the same alpha and margin.
     rule
         ``"any"``, ``"all"``, ``"majority"``, ``quota``, ``weighted``, ``veto``, or your own.
 
@@ -334,8 +334,8 @@ class Panel(PairwiseAuditor):
     def __init__(
         self, members: Sequence[PairwiseAuditor], rule: str | VoteRule = "majority", choose: str = "worst"
     ) -> None:
-        judges = isinstance(members, Sequence) and all(isinstance(m, PairwiseAuditor) for m in members)
-        require(judges and len(members) > 0, "members", "be a list of auditors that judge every pair", members)
+        pairwise = isinstance(members, Sequence) and all(isinstance(m, PairwiseAuditor) for m in members)
+        require(pairwise and len(members) > 0, "members", "be a list of auditors that compare every pair", members)
         levels = {(member.alpha, member.margin) for member in members}
         require(len(levels) == 1, "members", "have the same alpha and margin", sorted(levels))
         super().__init__(members[0].alpha, choose, members[0].margin)

@@ -111,14 +111,14 @@ class ScriptedAuditor:
         return self.answers.get(key.t, SKIPPED)
 
     def facts(self) -> AuditorFacts:
-        """Nobody knows by what the script was written."""
+        """Nobody knows how the script was written."""
         return AuditorFacts("ScriptedAuditor")
 
 
 class Silent:
     """A console that shows nothing, for examples and tests."""
 
-    def print(self, what: Any) -> None:
+    def print(self, text: Any) -> None:
         """Nothing."""
 
 
@@ -176,7 +176,7 @@ class AskAuditor:
             self._print(answer)
 
     def facts(self) -> AuditorFacts:
-        """A person: whether every violation is reported, and by one measure, can't be known."""
+        """A person: nobody can know whether every violation is reported, and by one measure."""
         return AuditorFacts("AskAuditor")
 
     def _pair(self, words: list[str], order: Any, probabilities: Floats) -> Report | str:
@@ -193,12 +193,12 @@ class AskAuditor:
             return f"Their probabilities differ by {gap:.2f}; up to {self.level:g} is never too different."
         return Report(favoured, disfavoured)
 
-    def _print(self, what: Any) -> None:
+    def _print(self, text: Any) -> None:
         if self._console is None:
             from rich.console import Console
 
             self._console = Console()
-        self._console.print(what)
+        self._console.print(text)
 
     def _show(self, batch: Batch, probabilities: Floats, order: Any, t: int) -> None:
         from rich.markup import escape

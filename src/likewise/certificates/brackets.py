@@ -54,23 +54,23 @@ def brackets(transcript: Transcript) -> tuple[Bracket, ...]:
     high, low = t.pair_people[used].T
     keys = _pair_keys(person[high], person[low])
     # An auditor known to miss pairs says nothing by keeping silent.
-    silent = t.facts.auditor.exhaustive is False
-    lower, cleared = ({}, {}) if silent else _lower_limits(t, person, np.unique(keys))
-    found: dict[int, Bracket] = {}
+    misses = t.facts.auditor.exhaustive is False
+    lower, cleared = ({}, {}) if misses else _lower_limits(t, person, np.unique(keys))
+    by_pair: dict[int, Bracket] = {}
     for key, report in zip(keys.tolist(), used.tolist(), strict=True):
         upper = float(t.pair_gaps[report]) - t.level
-        if key not in found or upper < found[key].upper:
+        if key not in by_pair or upper < by_pair[key].upper:
             favoured, disfavoured = (int(p) for p in t.pairs[report])
-            seen = cleared.get(key)
-            found[key] = Bracket(
+            round_ = cleared.get(key)
+            by_pair[key] = Bracket(
                 t.first + int(t.report_rounds[report]),
                 favoured,
                 disfavoured,
                 lower.get(key, 0.0),
                 upper,
-                None if seen is None else t.first + seen,
+                None if round_ is None else t.first + round_,
             )
-    return tuple(found.values())
+    return tuple(by_pair.values())
 
 
 def _identities(view: Any) -> NDArray[np.intp]:
@@ -99,21 +99,21 @@ def _lower_limits(
     lower: dict[int, float] = {}
     cleared: dict[int, int] = {}
     clear = np.flatnonzero(t.reviewed & ~t.reported)
-    for turn in clear[_holds(t, person, wanted, clear)].tolist():
-        people = np.arange(int(t.starts[turn]), int(t.starts[turn + 1]))
+    for round_ in clear[_holds(t, person, wanted, clear)].tolist():
+        people = np.arange(int(t.starts[round_]), int(t.starts[round_ + 1]))
         i, j = np.triu_indices(len(people), 1)
         keys = _pair_keys(person[people[i]], person[people[j]])
         limits: Floats = np.abs(t.shown[people[i]] - t.shown[people[j]]) - t.level
         for at in np.flatnonzero(np.isin(keys, wanted) & (limits > 0)).tolist():
             key, limit = int(keys[at]), float(limits[at])
             if limit > lower.get(key, 0.0):
-                lower[key], cleared[key] = limit, turn
+                lower[key], cleared[key] = limit, round_
     return lower, cleared
 
 
 def _holds(
-    t: Transcript, person: NDArray[np.intp], wanted: NDArray[np.int64], turns: NDArray[np.intp]
+    t: Transcript, person: NDArray[np.intp], wanted: NDArray[np.int64], rounds: NDArray[np.intp]
 ) -> NDArray[np.bool_]:
     """Which rounds hold at least two people of wanted pairs: the others need no closer look."""
-    known = np.isin(person, np.unique(np.concatenate([wanted // 2**31, wanted % 2**31])))
-    return np.add.reduceat(known, t.starts[:-1], dtype=int)[turns] >= 2
+    involved = np.isin(person, np.unique(np.concatenate([wanted // 2**31, wanted % 2**31])))
+    return np.add.reduceat(involved, t.starts[:-1], dtype=int)[rounds] >= 2

@@ -52,9 +52,9 @@ class Status(StrEnum):
     UNCHECKED = "not checkable"
 
     @classmethod
-    def of(cls, known: bool | None) -> Status:
+    def of(cls, holds: bool | None) -> Status:
         """From True, False, or None for unknown."""
-        return cls.UNCHECKED if known is None else cls.KEPT if known else cls.BROKEN
+        return cls.UNCHECKED if holds is None else cls.KEPT if holds else cls.BROKEN
 
 
 class Assumption(NamedTuple):
@@ -79,7 +79,7 @@ class Assumption(NamedTuple):
 
 
 class Regret(NamedTuple):
-    """How much more the play erred than any policy of Q_{α−ε}, made of the class's hypotheses, could have, at most.
+    """The most by which the play's errors exceed those of any policy of Q_{α−ε} over the class.
 
     Attributes
     ----------
@@ -98,8 +98,8 @@ class Regret(NamedTuple):
     @property
     def best(self) -> float:
         """The smaller of the two."""
-        known = [value for value in (self.by_reports, self.by_lagrangian) if value is not None]
-        return min(known) if known else math.inf
+        limits = [value for value in (self.by_reports, self.by_lagrangian) if value is not None]
+        return min(limits) if limits else math.inf
 
 
 class Generalisation(NamedTuple):
@@ -118,7 +118,7 @@ class Generalisation(NamedTuple):
     sharp
         Whether it uses the sharper threshold of the interpolation lemma.
     anytime
-        Whether it holds for a play that stopped whenever it liked.
+        Whether it holds for a play that may stop at any time.
     """
 
     theorem: str
@@ -263,8 +263,8 @@ def certify(transcript: Transcript, alpha: float | None = None, delta: float = 0
     require_number(delta, "delta", 0, 1, open_at="low high")
     # Rounds that nobody reviewed, or with one person, prove nothing: count them as if each held a violation.
     unseen = int(np.count_nonzero(~t.reviewed | (t.sizes < 2)))
-    known = brackets(t)
-    assumptions = _assumptions(t, sum(bracket.contradicts for bracket in known))
+    bracketed = brackets(t)
+    assumptions = _assumptions(t, sum(bracket.contradicts for bracket in bracketed))
     broken = {claim for a in assumptions if a.status == Status.BROKEN for claim in a.needed_for}
     fixed = _fixed_horizon(t)
     return Certificate(
@@ -286,7 +286,7 @@ def certify(transcript: Transcript, alpha: float | None = None, delta: float = 0
         if Claim.FAIRNESS in broken
         else _fairness(int(t.reported.sum()) + unseen, t.rounds, t.level, delta, fixed),
         error_on_new_people=None if Claim.ERRORS in broken else _new_people(t, delta, fixed),
-        brackets=known,
+        brackets=bracketed,
         assumptions=assumptions,
     )
 
@@ -297,16 +297,16 @@ def _regret(t: Transcript, alpha: float) -> tuple[Regret, ...]:
     if not isinstance(t.hypotheses, EnumerableClass):
         return tuple(Regret(float(epsilon), None, None) for epsilon in epsilons)
     error, margin = float(t.errors.sum()), alpha - t.level
-    # A false report may push the learner away from a fair policy, by its penalty times 1 − gap at the most.
+    # A false report may push the learner away from a fair policy, by at most its penalty times 1 − gap.
     lies = float((t.pair_penalties * np.maximum(0.0, 1.0 - t.pair_gaps))[t.false].sum())
     paid = float(t.pair_penalties[~t.false].sum())
     program = FairProgram(t.hypotheses, t, _proved(t)) if t.hypotheses.constants else None
-    found = []
+    regrets = []
     for epsilon in epsilons:
         by_lagrangian = t.lagrangian_regret + lies - (float(epsilon) - margin) * paid
         by_reports = None if program is None else error - program.solve(margin - float(epsilon)).lower
-        found.append(Regret(float(epsilon), by_reports, by_lagrangian))
-    return tuple(found)
+        regrets.append(Regret(float(epsilon), by_reports, by_lagrangian))
+    return tuple(regrets)
 
 
 def _proved(t: Transcript) -> Pairs:
@@ -323,17 +323,17 @@ def _fixed_horizon(t: Transcript) -> bool | None:
 
 
 def _fairness(counted: int, T: int, level: float, delta: float, fixed: bool | None) -> tuple[Generalisation, ...]:
-    """All limits at once: each at a third of delta, so that picking the best of them is no cheating."""
-    share = delta / 3
-    limits = [("at any time", theory.sum_of_betas_anytime(counted, share), True, True)]
+    """All limits at once: each at a third of delta, so that picking the best of them is not cheating."""
+    third = delta / 3
+    limits = [("at any time", theory.sum_of_betas_anytime(counted, third), True, True)]
     if fixed is not False:
-        limits.append(("T fixed in advance, sharpened", theory.sum_of_betas(counted, T, share), True, False))
-        limits.append(("T fixed in advance, the paper's", theory.sum_of_betas_paper(counted, T, share), False, False))
-    found = []
+        limits.append(("T fixed in advance, sharpened", theory.sum_of_betas(counted, T, third), True, False))
+        limits.append(("T fixed in advance, the paper's", theory.sum_of_betas_paper(counted, T, third), False, False))
+    fairness = []
     for theorem, total, sharp, anytime in limits:
         q, best = theory.best_interpolation(total, level, T, sharp=sharp)
-        found.append(Generalisation(theorem, total, q, best.alpha, best.beta, sharp, anytime))
-    return tuple(sorted(found, key=lambda g: max(g.alpha - level, g.beta)))
+        fairness.append(Generalisation(theorem, total, q, best.alpha, best.beta, sharp, anytime))
+    return tuple(sorted(fairness, key=lambda g: max(g.alpha - level, g.beta)))
 
 
 def _new_people(t: Transcript, delta: float, fixed: bool | None) -> float:

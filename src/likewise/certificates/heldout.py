@@ -1,4 +1,4 @@
-"""Fairness on people who were not in the play: measured with a distance, or judged by people."""
+"""Fairness on people who were not in the play: measured with a distance, or reviewed by people."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class FairnessEvaluation(NamedTuple):
     violating, pairs
         How many of how many.
     lower, upper
-        A confidence interval for the chance β that two random people of the population are such a pair. It is valid at
-        any number of people: Clopper–Pearson for independent pairs, Hoeffding's bound for U-statistics (in its
+        A confidence interval for the probability β that two random people of the population are such a pair. It is
+        valid at any number of people: Clopper–Pearson for independent pairs, Hoeffding's bound for U-statistics (in its
         Kullback–Leibler form) for all pairs of n people, which are worth ⌊n/2⌋ independent ones.
     alpha, delta
         The level, and one minus the confidence.
@@ -51,8 +51,8 @@ class FairnessEvaluation(NamedTuple):
     def __str__(self) -> str:
         return (
             f"{self.violating:,} of {self.pairs:,} pairs ({self.share:.2%}) differ by more than their distance + "
-            f"{self.alpha:g}; with {1 - self.delta:.0%} confidence the chance for two random people is between "
-            f"{at_least(100 * self.lower, 2)}% and {at_most(100 * self.upper, 2)}%, if these people were drawn "
+            f"{self.alpha:g}; with {1 - self.delta:.0%} confidence the probability that two random people do is "
+            f"between {at_least(100 * self.lower, 2)}% and {at_most(100 * self.upper, 2)}%, if these people were drawn "
             "independently from the population and the policy was learned without them."
         )
 
@@ -87,24 +87,29 @@ def evaluate_fairness(
     --------
     >>> import likewise as lw, numpy as np
     >>> policy = lw.Mixture(lw.Thresholds([[0.5]]), np.array([0.0, 0.0, 1.0, 0.0]))
-    >>> found = lw.evaluate_fairness(policy, [[0.0], [0.4], [0.6], [1.0]], "cityblock", alpha=0.1)
-    >>> found.violating, found.pairs
+    >>> evaluation = lw.evaluate_fairness(policy, [[0.0], [0.4], [0.6], [1.0]], "cityblock", alpha=0.1)
+    >>> evaluation.violating, evaluation.pairs
     (3, 6)
     """
     require(0 <= alpha <= 1, "alpha", "be in [0, 1]", alpha)
     require(0 < delta < 1, "delta", "be in (0, 1)", delta)
     compare = named_metric(distance) if isinstance(distance, str) else distance
-    chances = np.asarray(policy.probability(X))
-    seen = X if view is None else view
-    require(len(chances) >= 2, "X", "hold at least two people", len(chances))
-    require(len(seen) == len(chances), "view", f"have a row for each of {len(chances)} people", len(seen))
+    probabilities = np.asarray(policy.probability(X))
+    compared = X if view is None else view
+    require(len(probabilities) >= 2, "X", "hold at least two people", len(probabilities))
+    require(
+        len(compared) == len(probabilities),
+        "view",
+        f"have a row for each of {len(probabilities)} people",
+        len(compared),
+    )
     if pairs is not None:
-        return _sampled(chances, seen, compare, alpha, pairs, delta, seed)
+        return _sampled(probabilities, compared, compare, alpha, pairs, delta, seed)
     if isinstance(compare, NamedMetric):
-        violating = sum(_all_pairs_compiled(chances, seen, compare, alpha))
+        violating = sum(_all_pairs_compiled(probabilities, compared, compare, alpha))
     else:
-        violating = sum(_all_pairs(chances, seen, compare, alpha))
-    n = len(chances)
+        violating = sum(_all_pairs(probabilities, compared, compare, alpha))
+    n = len(probabilities)
     lower, upper = _u_statistic_interval(violating, n, delta)
     count = n * (n - 1) // 2
     return FairnessEvaluation(violating / count, violating, count, lower, upper, alpha, delta, n // 2)
@@ -115,37 +120,37 @@ def _take(table: Any, positions: Any) -> Any:
 
 
 def _checked(distance: Distance, view: Any) -> Floats:
-    apart, k = np.asarray(distance(view), dtype=float), len(view)
-    if apart.shape != (k, k) or not apart.min() >= 0:
-        got = f"shape {apart.shape}" if apart.shape != (k, k) else f"smallest entry {apart.min()}"
-        raise InvalidParameter(f"`distance` must give {k} × {k} distances, at least 0, got {got}.")
-    return apart
+    distances, k = np.asarray(distance(view), dtype=float), len(view)
+    if distances.shape != (k, k) or not distances.min() >= 0:
+        wrong = f"shape {distances.shape}" if distances.shape != (k, k) else f"smallest entry {distances.min()}"
+        raise InvalidParameter(f"`distance` must give {k} × {k} distances, at least 0, got {wrong}.")
+    return distances
 
 
-def _all_pairs(chances: Floats, view: Any, distance: Distance, alpha: float) -> Iterator[int]:
+def _all_pairs(probabilities: Floats, view: Any, distance: Distance, alpha: float) -> Iterator[int]:
     """Violating pairs, block by block in the order of probability: blocks closer than α hold none, as d ≥ 0."""
-    order = np.argsort(chances, kind="stable")
+    order = np.argsort(probabilities, kind="stable")
     blocks = [order[start : start + BLOCK] for start in range(0, len(order), BLOCK)]
     for a, low in enumerate(blocks):
         for high in blocks[a:]:
-            if chances[high[-1]] - chances[low[0]] <= alpha:
+            if probabilities[high[-1]] - probabilities[low[0]] <= alpha:
                 continue
             # Only the direction from the favoured person can exceed α ≥ 0, so no pair is counted twice.
             if high is low:
-                apart = _checked(distance, _take(view, low))
+                distances = _checked(distance, _take(view, low))
             else:
-                apart = _checked(distance, _take(view, np.concatenate([low, high])))[len(low) :, : len(low)]
-            yield int(np.count_nonzero(chances[high][:, None] - chances[low] - apart > alpha))
+                distances = _checked(distance, _take(view, np.concatenate([low, high])))[len(low) :, : len(low)]
+            yield int(np.count_nonzero(probabilities[high][:, None] - probabilities[low] - distances > alpha))
 
 
-def _all_pairs_compiled(chances: Floats, view: Any, metric: NamedMetric, alpha: float) -> Iterator[int]:
+def _all_pairs_compiled(probabilities: Floats, view: Any, metric: NamedMetric, alpha: float) -> Iterator[int]:
     """Violating pairs by the metric's own loop, on every core, without any matrix."""
-    order = np.argsort(chances, kind="stable")
+    order = np.argsort(probabilities, kind="stable")
     points = as_points(view)[order]
     number, weights, inverse = metric.parameters(points.shape[1])
     used = weights > 0
     columns = np.ascontiguousarray(points[:, used].T)
-    arguments = chances[order], columns, number, weights[used], inverse, alpha
+    arguments = probabilities[order], columns, number, weights[used], inverse, alpha
     cores = os.cpu_count() or 1
     # The first people are compared with the most others: many short stretches keep all cores busy to the end.
     starts = np.linspace(0, len(order), 16 * cores + 1).astype(int)
@@ -154,19 +159,19 @@ def _all_pairs_compiled(chances: Floats, view: Any, metric: NamedMetric, alpha: 
 
 
 def _sampled(
-    chances: Floats, view: Any, distance: Distance, alpha: float, pairs: int, delta: float, seed: int
+    probabilities: Floats, view: Any, distance: Distance, alpha: float, pairs: int, delta: float, seed: int
 ) -> FairnessEvaluation:
     """Disjoint random pairs are independent, so the interval is the exact binomial one."""
-    most = len(chances) // 2
-    require(1 <= pairs <= most, "pairs", f"be in 1 … {most}, disjoint pairs of {len(chances)} people", pairs)
-    order = np.random.default_rng(seed).permutation(len(chances))[: 2 * pairs]
+    most = len(probabilities) // 2
+    require(1 <= pairs <= most, "pairs", f"be in 1 … {most}, disjoint pairs of {len(probabilities)} people", pairs)
+    order = np.random.default_rng(seed).permutation(len(probabilities))[: 2 * pairs]
     violating = 0
     for start in range(0, pairs, BLOCK):
-        one, other = order[:pairs][start : start + BLOCK], order[pairs:][start : start + BLOCK]
-        ahead = chances[one] >= chances[other]
-        high, low = np.where(ahead, one, other), np.where(ahead, other, one)
-        apart = _checked(distance, _take(view, np.concatenate([high, low])))[: len(high), len(high) :].diagonal()
-        violating += int(np.count_nonzero(chances[high] - chances[low] - apart > alpha))
+        first, second = order[:pairs][start : start + BLOCK], order[pairs:][start : start + BLOCK]
+        ahead = probabilities[first] >= probabilities[second]
+        high, low = np.where(ahead, first, second), np.where(ahead, second, first)
+        distances = _checked(distance, _take(view, np.concatenate([high, low])))[: len(high), len(high) :].diagonal()
+        violating += int(np.count_nonzero(probabilities[high] - probabilities[low] - distances > alpha))
     upper = theory.holdout(violating, pairs, delta / 2)
     lower = 1.0 - theory.holdout(pairs - violating, pairs, delta / 2)
     return FairnessEvaluation(violating / pairs, violating, pairs, lower, upper, alpha, delta, pairs)
@@ -194,12 +199,12 @@ def _kl(p: float, q: float) -> float:
 
 
 class HoldoutCertificate(NamedTuple):
-    """What judging random pairs by hand proves.
+    """What reviewing random pairs by hand proves.
 
     Attributes
     ----------
     beta
-        With confidence 1 − δ, two random people are treated too differently with at most this chance.
+        With confidence 1 − δ, two random people are treated too differently with at most this probability.
     """
 
     flagged: int
@@ -209,14 +214,14 @@ class HoldoutCertificate(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"{self.flagged} of {self.shown} random pairs were judged to be treated too differently: with "
+            f"{self.flagged} of {self.shown} random pairs were found to be treated too differently: with "
             f"{1 - self.delta:.0%} confidence at most {at_most(100 * self.beta, 2)}% of all pairs are. This assumes "
-            "independent random pairs of people, one policy for all of them, and a reviewer who judges as in the play."
+            "independent random pairs of people, one policy for all of them, and a reviewer who answers as in the play."
         )
 
 
 def holdout_certificate(flagged: int, shown: int, delta: float = 0.05) -> HoldoutCertificate:
-    """The exact binomial limit for pairs judged by people.
+    """The exact binomial limit for pairs reviewed by people.
 
     Examples
     --------

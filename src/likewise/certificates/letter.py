@@ -1,4 +1,4 @@
-"""A certificate as a short letter that a person can follow who knows neither the paper nor the code.
+"""A certificate as a short letter, for people who know neither the paper nor the code.
 
 Limits are rounded away from what they claim: what is "at most" is rounded up, what is "at least" down.
 """
@@ -17,7 +17,7 @@ WIDTH = 88
 def letter(c: Certificate) -> str:
     """The whole letter."""
     parts = [_head(c), _happened(c), _compared(c), _new_fairness(c), _new_errors(c), _reviewer(c)]
-    return "\n\n".join([*(textwrap.fill(part, WIDTH) for part in parts), _assumptions(c)])
+    return "\n\n".join([*(textwrap.fill(paragraph, WIDTH) for paragraph in parts), _assumptions(c)])
 
 
 def _unit(c: Certificate) -> str:
@@ -58,13 +58,13 @@ def _compared(c: Certificate) -> str:
 
 def _against(c: Certificate, regret: float, how: str) -> str:
     people, unit = max(1, c.people), _unit(c)
-    who = f"One that keeps every pair of every batch {how}"
+    policy = f"One that keeps every pair of every batch {how}"
     per_person = at_most(regret / people, 3) if regret >= 0 else at_least(-regret / people, 3)
     if unit == "errors":
-        found = f"saved at most {at_most(regret)}" if regret >= 0 else f"made at least {at_least(-regret)} more"
-        return f"{who} would have {found} errors ({per_person} per person)."
-    found = f"at most {at_most(regret)} less" if regret >= 0 else f"at least {at_least(-regret)} more"
-    return f"{who} would have cost {found} ({per_person} per person)."
+        difference = f"saved at most {at_most(regret)}" if regret >= 0 else f"made at least {at_least(-regret)} more"
+        return f"{policy} would have {difference} errors ({per_person} per person)."
+    difference = f"at most {at_most(regret)} less" if regret >= 0 else f"at least {at_least(-regret)} more"
+    return f"{policy} would have cost {difference} ({per_person} per person)."
 
 
 def _new_fairness(c: Certificate) -> str:
@@ -80,7 +80,7 @@ def _new_fairness(c: Certificate) -> str:
 def _promise(best: Generalisation) -> str:
     return (
         "The average of all the policies played treats two random people more than "
-        f"{at_most(best.alpha, 3)} beyond their distance with a chance of at most {at_most(100 * best.beta, 1)}% "
+        f"{at_most(best.alpha, 3)} beyond their distance with a probability of at most {at_most(100 * best.beta, 1)}% "
         f"(by the limit “{best.theorem}”, with q = {best.q:,})."
     )
 
@@ -89,9 +89,13 @@ def _new_errors(c: Certificate) -> str:
     if c.error_on_new_people is None:
         names = "; ".join(a.name for a in c.rests_on(Claim.ERRORS, Status.BROKEN))
         return f"Errors on new people. Nothing can be claimed, because this does not hold: {names}."
-    what = "errs on a new person with a chance" if _unit(c) == "errors" else "has an expected cost of errors per person"
+    errs = (
+        "errs on a new person with a probability"
+        if _unit(c) == "errors"
+        else "has an expected cost of errors per person"
+    )
     return (
-        f"Errors on new people. The average policy {what} of at most {at_most(c.error_on_new_people, 3)}."
+        f"Errors on new people. The average policy {errs} of at most {at_most(c.error_on_new_people, 3)}."
         f"{_provided(c, Claim.ERRORS)}"
     )
 

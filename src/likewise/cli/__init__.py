@@ -35,15 +35,17 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(wanted: bool) -> None:
+    if wanted:
         console.print(f"likewise {importlib.metadata.version('likewise')}")
         raise typer.Exit
 
 
 @app.callback()
 def likewise(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show the whole traceback of an error; works after any command too.")
     ] = False,
@@ -61,10 +63,10 @@ def main(arguments: list[str] | None = None) -> None:
 
     Exit codes: 0 done, 1 done but a check failed, 2 bad input or a part that is missing, 130 stopped with Ctrl-C.
     """
-    given = sys.argv[1:] if arguments is None else arguments
-    debug = "--debug" in given
+    typed = sys.argv[1:] if arguments is None else arguments
+    debug = "--debug" in typed
     try:
-        app(args=[word for word in given if word != "--debug"], prog_name="likewise")
+        app(args=[word for word in typed if word != "--debug"], prog_name="likewise")
     except (LikewiseError, OSError) as error:
         if debug:
             raise

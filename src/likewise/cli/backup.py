@@ -25,7 +25,7 @@ Erasures = Annotated[
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(help="The file to write, which must not be there yet.")],
+    file: Annotated[Path, typer.Argument(help="The file to write; it must not exist yet.")],
     database: Database = None,
     key: Keys = None,
     checkpoints: Checkpoints = None,
@@ -52,25 +52,25 @@ def restore(
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
-    """Put a backup into a database without streams, all or nothing, without those who were erased since."""
+    """Restore a backup into a database without streams, all or nothing; people erased since then stay erased."""
     with service_part():
         from likewise.service.configuration import configured
         from likewise.service.run.backup import restore as read
     settings = configured(config, database=database, key=key, checkpoints=checkpoints, erasures=erasures)
-    done = read(settings, file)
-    found = str(settings.erasure_file) if done.listed else None
+    restored = read(settings, file)
+    listed = str(settings.erasure_file) if restored.listed else None
     if as_json:
-        counts = {"streams": done.rows["streams"], "events": done.rows["events"], "rows": done.rows}
-        about = {"newest_event": done.newest, "list_of_erasures": found, "erased_again": done.erased}
+        counts = {"streams": restored.rows["streams"], "events": restored.rows["events"], "rows": restored.rows}
+        about = {"newest_event": restored.newest, "list_of_erasures": listed, "erased_again": restored.erased}
         print_json({"file": str(file)} | counts | about)
         return
-    _say(f"Everything was put back: {_counted(done.rows)}.")
-    if done.listed:
-        _say(f"Rows about people that were erased again, as {found} lists them: {done.erased:,}.")
-    elif done.newest is not None:
+    _say(f"Everything was put back: {_counted(restored.rows)}.")
+    if restored.listed:
+        _say(f"Rows about people that were erased again, as {listed} lists them: {restored.erased:,}.")
+    elif restored.newest is not None:
         _say(
-            f"There is no list of erasures at {settings.erasure_file}: whoever was erased after {done.newest}, the "
-            "time of the backup's newest event, is back. Erase them again, or restore anew with --erasures."
+            f"There is no list of erasures at {settings.erasure_file}: whoever was erased after {restored.newest}, the "
+            "time of the backup's newest event, is back. Erase them again, or restore again with --erasures."
         )
 
 

@@ -36,7 +36,7 @@ def certify(
 ) -> None:
     """Say what is proved of a run, from what was observed, with every assumption beside it.
 
-    Nothing here knows the reviewer's distance. A run that has not come to its end is certified as far as it went.
+    Nothing here knows the reviewer's distance. A run that has not finished is certified up to its last round.
     """
     from likewise import certificates
 

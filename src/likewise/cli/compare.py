@@ -1,4 +1,4 @@
-"""``likewise compare``: a sweep over learners and everything that one can choose for them."""
+"""``likewise compare``: a sweep over learners and everything that can be chosen for them."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def compare(
         str, typer.Option("--C", help="What a report weighs: default,10,100; default is the learner's own.")
     ] = "default",
     alpha: Annotated[str, typer.Option(help="How much more than their distance two people may differ.")] = "0.1",
-    margin: Annotated[str, typer.Option(help="Report pairs so much before they count.")] = "0",
+    margin: Annotated[str, typer.Option(help="Report pairs this much before they count as violations.")] = "0",
     auditors: Annotated[
         str, typer.Option(help="worst, first, random, noisy:RATE, misses:RATE, false:RATE, panel:any|majority|all.")
     ] = "worst",
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds; error bars are over them.")] = 5,
     rounds: Annotated[int, typer.Option(min=1, help="How many rounds each play has (T).")] = 2000,
     people: options.People = 6,
-    draws: Annotated[int, typer.Option(min=1, help="Draws a round of ftpl; its theorem wants more.")] = 300,
+    draws: Annotated[int, typer.Option(min=1, help="Draws a round of ftpl; its theorem needs more.")] = 300,
     label: options.Label = None,
     positive: options.Positive = None,
     compare_by: options.CompareBy = "",
@@ -80,14 +80,16 @@ def compare(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="The folder of the results, people-compared for people.csv; a stopped sweep goes on in it."),
+        typer.Option(
+            help="The folder of the results, people-compared for people.csv; a stopped sweep continues in it."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Try learners, penalties, margins, levels, auditors and seeds on the same people.
 
     Each line of the table is one combination, with its mean over seeds and the standard error of that mean. Results
-    are written as they come: stop with Ctrl-C whenever you like, the same command goes on where it was.
+    are written as they come: stop with Ctrl-C whenever you like; the same command continues where it stopped.
     """
     from likewise.experiments import compare as sweeps
 
@@ -99,47 +101,49 @@ def compare(
     folder = out or Path(f"{Path(source).stem}-compared")
     console.print(f"[bold]{escape(data.name)}.[/] {escape(data.described)} {escape(data.distance_described)}")
     with _stoppable(console, folder), bar("Playing", console, hidden=as_json, stays=True) as tell:
-        done = sweeps.compare(sweep, data, folder, recipe=recipe, jobs=jobs, backend=backend, address=address,
+        comparison = sweeps.compare(sweep, data, folder, recipe=recipe, jobs=jobs, backend=backend, address=address,
                               progress=tell)  # fmt: skip
-    table = sweeps.write_table(done.lines, folder / "table.csv")
+    table = sweeps.write_table(comparison.lines, folder / "table.csv")
     with console.status("Drawing…"):
-        pictures = _drawn(done, data.name, frontier)
+        pictures = _drawn(comparison, data.name, frontier)
     if as_json:
         files = {"results": str(folder / "results.jsonl"), "table": str(table), "pictures": [str(p) for p in pictures]}
-        lines = [line.record() for line in done.lines]
-        print_json({"data": data.name, "trials": len(done.results), "played": done.played, "lines": lines} | files)
+        lines = [line.record() for line in comparison.lines]
+        print_json(
+            {"data": data.name, "trials": len(comparison.results), "played": comparison.played, "lines": lines} | files
+        )
         return
-    _show(console, done)
+    _show(console, comparison)
     console.print(f"Results: {folder / 'results.jsonl'} and {table}", markup=False, soft_wrap=True)
     drawn = f"Picture: {', '.join(map(str, pictures))}" if pictures else NO_PICTURE
     console.print(drawn, markup=False, soft_wrap=True)
 
 
-def _asked(given: dict[str, Any]) -> tuple[Sweep, Recipe]:
+def _asked(parameters: dict[str, Any]) -> tuple[Sweep, Recipe]:
     from likewise.experiments.compare import Recipe, Sweep
 
     sweep = Sweep(
-        learners=options.listed(given["learners"]),
-        penalties=_numbers(given["penalties"], "C", {"default": None}),
-        margins=_numbers(given["margin"], "margin"),
-        alphas=_numbers(given["alpha"], "alpha"),
-        auditors=options.listed(given["auditors"]),
-        seeds=tuple(range(given["seeds"])),
-        **{name: given[name] for name in ("rounds", "people", "draws")},
+        learners=options.listed(parameters["learners"]),
+        penalties=_numbers(parameters["penalties"], "C", {"default": None}),
+        margins=_numbers(parameters["margin"], "margin"),
+        alphas=_numbers(parameters["alpha"], "alpha"),
+        auditors=options.listed(parameters["auditors"]),
+        seeds=tuple(range(parameters["seeds"])),
+        **{name: parameters[name] for name in ("rounds", "people", "draws")},
     )
-    kind = {name: given[name] for name in ("hypotheses", "cuts", "bins", "warm_up")}
-    return sweep, Recipe(**kind, features=options.listed(given["features"]))
+    recipe = {name: parameters[name] for name in ("hypotheses", "cuts", "bins", "warm_up")}
+    return sweep, Recipe(**recipe, features=options.listed(parameters["features"]))
 
 
 def _numbers(text: str, name: str, words: dict[str, Any] | None = None) -> tuple[Any, ...]:
-    known = words or {}
+    values = words or {}
     try:
-        return tuple(known[word] if word in known else float(word) for word in options.listed(text))
+        return tuple(values[word] if word in values else float(word) for word in options.listed(text))
     except ValueError:
-        raise InvalidParameter(f"`{name}` must be numbers with commas between, got {text!r}.") from None
+        raise InvalidParameter(f"`{name}` must be numbers separated by commas, got {text!r}.") from None
 
 
-def _people(given: dict[str, Any]) -> Dataset:
+def _people(parameters: dict[str, Any]) -> Dataset:
     from likewise.experiments.runs.people import read
 
     names = (
@@ -154,32 +158,32 @@ def _people(given: dict[str, Any]) -> Dataset:
         "rounds",
         "people",
     )
-    _, data = read(options.settings_from({name: given[name] for name in names}, given["source"]))
+    _, data = read(options.settings_from({name: parameters[name] for name in names}, parameters["source"]))
     return data
 
 
-def _drawn(done: Comparison, name: str, exact: bool) -> list[Path]:
+def _drawn(comparison: Comparison, name: str, exact: bool) -> list[Path]:
     from likewise.experiments.compare import draw
 
-    return draw(done, name, exact=exact) if find_spec("matplotlib") is not None else []
+    return draw(comparison, name, exact=exact) if find_spec("matplotlib") is not None else []
 
 
 @contextmanager
 def _stoppable(console: Console, folder: Path) -> Iterator[None]:
-    """Ctrl-C ends with the sentence that says how to go on."""
+    """Ctrl-C ends with a sentence that says how to continue."""
     try:
         yield
     except KeyboardInterrupt:
-        said = f"Stopped. What was played is in {folder / 'results.jsonl'}; the same command goes on from there."
-        console.print(said, markup=False, soft_wrap=True)
+        text = f"Stopped. What was played is in {folder / 'results.jsonl'}; the same command continues from there."
+        console.print(text, markup=False, soft_wrap=True)
         raise typer.Exit(130) from None
 
 
 TRIED = {"learner": "learner", "C": "C", "alpha": "α", "margin": "margin", "auditor": "auditor"}
 
 
-def _show(console: Console, done: Comparison) -> None:
-    lines = done.lines
+def _show(console: Console, comparison: Comparison) -> None:
+    lines = comparison.lines
     shown = [name for name in TRIED if name == "learner" or len({getattr(line, name) for line in lines}) > 1]
     table = Table(box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
     for name in shown:
@@ -192,7 +196,7 @@ def _show(console: Console, done: Comparison) -> None:
         table.add_column(name, justify="right")
     for line in lines:
         means = [getattr(line, name).text(digits) for name, digits in measured.items()]
-        table.add_row(*(_said(line, name) for name in shown), *means)
+        table.add_row(*(_cell(line, name) for name in shown), *means)
     console.print(table)
     seeds = f"Means over {lines[0].seeds} seeds ± their standard errors" if lines[0].seeds > 1 else "One seed"
     console.print(
@@ -202,7 +206,7 @@ def _show(console: Console, done: Comparison) -> None:
     )
 
 
-def _said(line: Line, name: str) -> str:
+def _cell(line: Line, name: str) -> str:
     from likewise.experiments.compare import LEARNERS
 
     value = getattr(line, name)

@@ -30,7 +30,7 @@ Examples:
     likewise data people.parquet --json
 """
 ROOM = 60
-"""So many characters of levels are shown."""
+"""At most this many characters of levels are shown."""
 
 
 def data(
@@ -45,7 +45,7 @@ def data(
     if not source:
         _list(as_json)
     elif source in datasets.NAMES:
-        _one(source, as_json)
+        _datasheet(source, as_json)
     else:
         _file(source, as_json)
 
@@ -53,44 +53,46 @@ def data(
 def _list(as_json: bool) -> None:
     from likewise import datasets
 
-    found = {name: datasets.about(name) for name in datasets.NAMES}
+    sentences = {name: datasets.about(name) for name in datasets.NAMES}
     if as_json:
-        print_json({"datasets": [{"name": name, "about": about} for name, about in found.items()]})
+        print_json({"datasets": [{"name": name, "about": about} for name, about in sentences.items()]})
         return
     table = _table("data set", "what it is")
-    for name, about in found.items():
+    for name, about in sentences.items():
         table.add_row(name, about)
     words(as_json).print(table)
     words(as_json).print("The datasheet of one: likewise data adult. Your own file: likewise data people.csv.")
 
 
-def _one(name: str, as_json: bool) -> None:
+def _datasheet(name: str, as_json: bool) -> None:
     from likewise import datasets
 
-    found = datasets.load(name)
-    columns = datasets.inspected(found.people)
-    roles = dict.fromkeys(found.compare_by, "compare by") | dict.fromkeys(found.sensitive, "sensitive")
+    dataset = datasets.load(name)
+    columns = datasets.inspected(dataset.people)
+    roles = dict.fromkeys(dataset.compare_by, "compare by") | dict.fromkeys(dataset.sensitive, "sensitive")
     if as_json:
-        print_json(_facts(name, found) | {"columns": [c.to_dict() | {"role": roles.get(c.name, "")} for c in columns]})
+        print_json(
+            _facts(name, dataset) | {"columns": [c.to_dict() | {"role": roles.get(c.name, "")} for c in columns]}
+        )
         return
     console = words(as_json)
-    console.print(found.datasheet.text(min(console.width, 100)), markup=False, highlight=False, soft_wrap=True)
+    console.print(dataset.datasheet.text(min(console.width, 100)), markup=False, highlight=False, soft_wrap=True)
     console.print(_columns(columns, roles))
-    console.print(f"Label: 1 for {found.y.mean():.1%} of {len(found):,} people.")
-    console.print(f"Hidden distance of a simulated reviewer: {found.distance_described}", markup=False)
-    console.print(f"Encoded, a person is {len(found.encoder.names)} numbers.")
+    console.print(f"Label: 1 for {dataset.y.mean():.1%} of {len(dataset):,} people.")
+    console.print(f"Hidden distance of a simulated reviewer: {dataset.distance_described}", markup=False)
+    console.print(f"Encoded, a person is {len(dataset.encoder.names)} numbers.")
 
 
-def _facts(name: str, found: Dataset) -> dict[str, Any]:
+def _facts(name: str, dataset: Dataset) -> dict[str, Any]:
     return {
         "name": name,
-        "people": len(found),
-        "positive_rate": float(found.y.mean()),
-        "compare_by": list(found.compare_by),
-        "sensitive": list(found.sensitive),
-        "distance": found.distance_described,
-        "encoded_columns": len(found.encoder.names),
-        "datasheet": found.datasheet.to_dict(),
+        "people": len(dataset),
+        "positive_rate": float(dataset.y.mean()),
+        "compare_by": list(dataset.compare_by),
+        "sensitive": list(dataset.sensitive),
+        "distance": dataset.distance_described,
+        "encoded_columns": len(dataset.encoder.names),
+        "datasheet": dataset.datasheet.to_dict(),
     }
 
 
@@ -104,8 +106,8 @@ def _file(source: str, as_json: bool) -> None:
     columns = datasets.inspected(people)
     labels = [column for column in columns if column.kind != "unusable" and column.different == 2]
     if as_json:
-        found = {"file": source, "people": len(people), "columns": [column.to_dict() for column in columns]}
-        print_json(found | {"possible_labels": [column.name for column in labels]})
+        facts = {"file": source, "people": len(people), "columns": [column.to_dict() for column in columns]}
+        print_json(facts | {"possible_labels": [column.name for column in labels]})
         return
     console = words(as_json)
     console.print(f"{Path(source).name}: {len(people):,} people, {len(columns)} columns.", highlight=False)
@@ -145,8 +147,8 @@ def _advice(source: str, labels: list[Column], columns: list[Column]) -> str:
     if not labels:
         return "No column has exactly two values: --positive says which value of your label counts as 1."
     label = labels[-1]
-    known = {value.lower() for value in label.values} in ({"0", "1"}, {"false", "true"})
-    positive = "" if known else f" --positive {shlex.quote(label.values[-1])}"
+    obvious = {value.lower() for value in label.values} in ({"0", "1"}, {"false", "true"})
+    positive = "" if obvious else f" --positive {shlex.quote(label.values[-1])}"
     by = [column.name for column in columns if column.kind == "number" and column not in labels][:2]
     return (
         f"Columns with two values, one of which may be the label: {', '.join(column.name for column in labels)}.\n"

@@ -32,7 +32,7 @@ def demo(
     alpha: Annotated[
         float, typer.Option(min=0.001, max=1.0, help="How much more than their distance two people may differ.")
     ] = 0.1,
-    seed: Annotated[int, typer.Option(min=0, help="Names every random number of the demo.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Determines every random number of the demo.")] = 0,
     out: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("demo"),
     synthetic: Annotated[
         bool, typer.Option("--synthetic", help="Play on the built-in population, without any download.")
@@ -53,18 +53,19 @@ def demo(
     console.print(
         f"{rounds:,} rounds of {people} people; policies are mixtures of {setting.hypotheses.size} hypotheses: "
         "six models' scores × cut-offs.\n"
-        f"The auditor reports one pair whose probabilities differ by more than their distance + {alpha:g}.\n"
+        "The simulated reviewer reports one pair whose probabilities differ by more than their distance + "
+        f"{alpha:g}.\n"
     )
     plays = demonstration.run(setting, seed, progress=not as_json)
     lines = demonstration.table(setting, plays)
-    drawn = figures.learning_curves(plays, title=f"{data.name}: three learners, the same people, the same auditor")
+    drawn = figures.learning_curves(plays, title=f"{data.name}: three learners, the same people, the same reviewer")
     picture = figures.save(drawn, out / "learning.png")
     if as_json:
         print_json({"data": data.name, "picture": str(picture), "learners": [dataclasses.asdict(x) for x in lines]})
         return
     console.print(_demo_table(lines))
     console.print(
-        "How to read it: a violation is a round in which the auditor pointed at two people whose probabilities "
+        "How to read it: a violation is a round in which the reviewer pointed at two people whose probabilities "
         "differ more than the people do (fewer is fairer, at the price of the accuracy that came from such "
         "differences), and regret is what hindsight would have saved, errors and penalties together.\n",
     )

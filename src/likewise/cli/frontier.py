@@ -74,15 +74,15 @@ def frontier(
         else:
             setup, transcript = _of_people(context.params)
     with console.status("Solving…"):
-        found = _frontier(setup, transcript, levels)
-    picture = _drawn(found, out or _place(source, folder))
+        trade_off = _frontier(setup, transcript, levels)
+    picture = _drawn(trade_off, out or _place(source, folder))
     if as_json:
-        print_json(_plain(found) | {"picture": picture and str(picture)})
+        print_json(_plain(trade_off) | {"picture": picture and str(picture)})
         return
     if setup.settings.ask:
         console.print("The reviewer of this run is a person, whose distance nobody knows; this is the data set's own.")
     console.print(escape(setup.data.distance_described))
-    console.print(_table(found))
+    console.print(_table(trade_off))
     console.print(f"Picture: {picture}" if picture else 'No picture: pip install "likewise[figures]".', markup=False)
 
 
@@ -92,7 +92,7 @@ def _levels(text: str) -> list[float] | None:
     except ValueError:
         levels = [math.nan]
     if not all(0 <= level <= 1 for level in levels):
-        raise InvalidParameter(f"`alphas` must be numbers from 0 to 1 with commas between, got {text!r}.")
+        raise InvalidParameter(f"`alphas` must be numbers from 0 to 1, separated by commas, got {text!r}.")
     return levels or None
 
 
@@ -107,12 +107,12 @@ def _of_run(folder: Path) -> tuple[Setup, Transcript]:
     return run.setup, transcript
 
 
-def _of_people(given: dict[str, Any]) -> tuple[Setup, Transcript]:
-    """Rounds of people from a file. Who comes does not depend on who learns, so the quickest learner plays."""
+def _of_people(parameters: dict[str, Any]) -> tuple[Setup, Transcript]:
+    """Rounds of people from a file. Who comes does not depend on who learns, so the fastest learner plays."""
     from likewise.experiments.runs import prepare
     from likewise.game import play
 
-    setup = prepare(options.settings_from(given | {"learner": "unconstrained"}, given["source"]))
+    setup = prepare(options.settings_from(parameters | {"learner": "unconstrained"}, parameters["source"]))
     return setup, play(setup.learner, setup.people, setup.simulated(), setup.settings.T, seed=setup.settings.seed)
 
 
@@ -126,16 +126,16 @@ def _place(source: str, folder: Path | None) -> Path:
     return Path(f"{Path(source).stem}-frontier.png") if folder is None else folder / "figures" / "frontier.png"
 
 
-def _drawn(found: Frontier, path: Path) -> Path | None:
+def _drawn(trade_off: Frontier, path: Path) -> Path | None:
     from importlib.util import find_spec
 
     from likewise import figures
 
-    return None if find_spec("matplotlib") is None else figures.save(found.plot(), path)
+    return None if find_spec("matplotlib") is None else figures.save(trade_off.plot(), path)
 
 
-def _plain(found: Frontier) -> dict[str, Any]:
-    people = max(1, found.people)
+def _plain(trade_off: Frontier) -> dict[str, Any]:
+    people = max(1, trade_off.people)
     points = [
         {
             "alpha": point.alpha,
@@ -145,17 +145,17 @@ def _plain(found: Frontier) -> dict[str, Any]:
             "binding_pairs": len(point.pairs),
             "dearest_pair": point.pairs[0]._asdict() if point.pairs else None,
         }
-        for point in found.points
+        for point in trade_off.points
     ]
-    return {"people": found.people, "best_error": found.points[0].unconstrained, "points": points}
+    return {"people": trade_off.people, "best_error": trade_off.points[0].unconstrained, "points": points}
 
 
-def _table(found: Frontier) -> Table:
+def _table(trade_off: Frontier) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("α", "least error\nper person", "more than the best\nhypothesis", "pairs\nthat bind"):
         table.add_column(heading, justify="right")
-    people = max(1, found.people)
-    for point in found.points:
+    people = max(1, trade_off.people)
+    for point in trade_off.points:
         more = (point.error - point.unconstrained) / people
         table.add_row(f"{point.alpha:g}", f"{point.error / people:.4f}", f"{more:+.4f}", f"{len(point.pairs):,}")
     return table

@@ -35,7 +35,7 @@ Sensitive = Annotated[
     str,
     typer.Option(
         rich_help_panel=PEOPLE,
-        help="Columns that must not. The class may still use them: name them in --drop instead if nobody may.",
+        help="Columns that must not justify one. The class may still use them; name them in --drop to forbid that.",
     ),
 ]
 Drop = Annotated[str, typer.Option(rich_help_panel=PEOPLE, help="Columns that nobody may use.")]
@@ -67,7 +67,7 @@ Features = Annotated[
 WarmUp = Annotated[
     int,
     typer.Option(
-        min=1, rich_help_panel=CLASS, help="People to fit models on, half of all at the most; the game won't see them."
+        min=1, rich_help_panel=CLASS, help="People to fit models on, at most half of all; the game won't see them."
     ),
 ]
 Alpha = Annotated[
@@ -80,13 +80,13 @@ Rounds = Annotated[int | None, typer.Option(min=1, rich_help_panel=PLAY, help="H
 People = Annotated[
     int, typer.Option(min=2, rich_help_panel=PLAY, help="How many people to decide about in a round (k).")
 ]
-Seed = Annotated[int, typer.Option(min=0, rich_help_panel=PLAY, help="Names every random number of the play.")]
+Seed = Annotated[int, typer.Option(min=0, rich_help_panel=PLAY, help="Determines every random number of the play.")]
 
 LISTS = ("compare_by", "sensitive", "drop", "categories", "features", "show")
 
 
 def listed(text: str) -> tuple[str, ...]:
-    """Words with commas between; one that has a comma itself stands in quotes, as in a CSV file.
+    """Words separated by commas; one that has a comma itself goes in quotes, as in a CSV file.
 
     Examples
     --------
@@ -125,18 +125,18 @@ def measured(text: str, name: str) -> dict[str, float]:
         raise InvalidParameter(f"`{name}` must look like income=20000,debt=5, got {text!r}.") from None
 
 
-def settings_from(given: dict[str, Any], source: str) -> Settings:
-    """The settings that a command line asks for; a name that is no file must be a built-in data set."""
+def settings_from(parameters: dict[str, Any], source: str) -> Settings:
+    """The settings that a command line asks for; a name that is not a file must be a built-in data set."""
     from likewise.experiments import runs
 
-    names = {field.name for field in dataclasses.fields(runs.Settings)} & set(given)
-    chosen = {name: given[name] for name in names}
-    chosen |= {name: listed(given[name]) for name in LISTS if name in names}
-    chosen["units"] = measured(given["units"], "units")
+    names = {field.name for field in dataclasses.fields(runs.Settings)} & set(parameters)
+    chosen = {name: parameters[name] for name in names}
+    chosen |= {name: listed(parameters[name]) for name in LISTS if name in names}
+    chosen["units"] = measured(parameters["units"], "units")
     chosen |= runs.located(source)
-    T = given["rounds"] or (runs.ROUNDS_ASKED if given.get("ask") else runs.ROUNDS)
-    part = runs.rounds_in_a_part(given.get("learner", "adahedge"), T)
-    return runs.Settings(**chosen, k=given["people"], T=T, part=part)
+    T = parameters["rounds"] or (runs.ROUNDS_ASKED if parameters.get("ask") else runs.ROUNDS)
+    part = runs.rounds_in_a_part(parameters.get("learner", "adahedge"), T)
+    return runs.Settings(**chosen, k=parameters["people"], T=T, part=part)
 
 
 def refuse_changes(context: typer.Context, allowed: set[str], why: str) -> None:
@@ -157,7 +157,7 @@ def _typed(context: typer.Context, name: str) -> bool:
 
 @contextmanager
 def reading(console: Console) -> Iterator[None]:
-    """While people are read. What is left out of them is said by the command, once, and not by the log too."""
+    """While people are read. The command itself says what is left out, once, so the log need not."""
     log = logging.getLogger("likewise.datasets")
     before = log.level
     log.setLevel(logging.ERROR)
@@ -169,7 +169,7 @@ def reading(console: Console) -> Iterator[None]:
 
 
 def free_folder(name: str) -> Path:
-    """A folder that isn't there yet: name, name-2, name-3, …"""
+    """A folder that doesn't exist yet: name, name-2, name-3, …"""
     path, number = Path(name), 2
     while path.exists():
         path, number = Path(f"{name}-{number}"), number + 1

@@ -21,19 +21,19 @@ def words(as_json: bool) -> Console:
     return problems if as_json else console
 
 
-def print_json(found: dict[str, Any]) -> None:
+def print_json(result: dict[str, Any]) -> None:
     """One JSON object on standard output, and nothing else."""
-    typer.echo(json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False))
+    typer.echo(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 @contextmanager
 def bar(
-    what: str, console: Console, *, hidden: bool, stays: bool = False
+    title: str, console: Console, *, hidden: bool, stays: bool = False
 ) -> Iterator[Callable[[int, int | None], None]]:
-    """A bar that is told what is done of how much; gone at the end unless it ``stays``."""
+    """A progress bar, updated with what is done and of how much; it disappears at the end unless it ``stays``."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn(what), BarColumn(24), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn(title), BarColumn(24), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(
         *columns, console=console, disable=hidden or not (stays or console.is_terminal), transient=not stays
     ) as progress:

@@ -86,17 +86,21 @@ def play(
         str, typer.Option(rich_help_panel=REVIEWER, help="With --ask: show these columns too, beside those to compare.")
     ] = "",
     margin: Annotated[
-        float, typer.Option(min=0.0, rich_help_panel=REVIEWER, help="Point at pairs so much before they count.")
+        float,
+        typer.Option(
+            min=0.0, rich_help_panel=REVIEWER, help="Point at pairs this much before they count as violations."
+        ),
     ] = 0.0,
     choose: Annotated[
         str,
         typer.Option(rich_help_panel=REVIEWER, help="Which pair, if several: the worst, the first or a random one."),
     ] = "worst",
     misses: Annotated[
-        float, typer.Option(min=0.0, max=1.0, rich_help_panel=REVIEWER, help="The chance to overlook a pair.")
+        float,
+        typer.Option(min=0.0, max=1.0, rich_help_panel=REVIEWER, help="The probability that a pair is overlooked."),
     ] = 0.0,
     false_reports: Annotated[
-        float, typer.Option(min=0.0, max=1.0, rich_help_panel=REVIEWER, help="The chance to make one up.")
+        float, typer.Option(min=0.0, max=1.0, rich_help_panel=REVIEWER, help="The probability that a pair is made up.")
     ] = 0.0,
     delta: Annotated[
         float, typer.Option(rich_help_panel=options.PLAY, help="One minus the confidence of the certificate.")
@@ -105,7 +109,7 @@ def play(
         Path | None, typer.Option(rich_help_panel=FOLDER, help="A new folder for the run; people-run for people.csv.")
     ] = None,
     resume: Annotated[
-        Path | None, typer.Option(rich_help_panel=FOLDER, help="Go on with the run in this folder.")
+        Path | None, typer.Option(rich_help_panel=FOLDER, help="Continue the run in this folder.")
     ] = None,
     again: Annotated[
         Path | None,
@@ -120,7 +124,7 @@ def play(
 
     The reviewer is simulated (two people are alike if they are in the columns to compare by), or you, with `--ask`.
     Everything goes into a folder: the transcript, a certificate, the policy for `likewise score`, figures and
-    `report.html`. Stop with Ctrl-C whenever you like; `--resume` goes on, and the result is the same.
+    `report.html`. Stop with Ctrl-C whenever you like; `--resume` continues, and the result is the same.
 
     Exit codes: 0 done, 1 the repeated run differs, 2 bad input, 130 stopped.
     """
@@ -135,16 +139,16 @@ def play(
         command.start(_settings(context.params), out)
 
 
-def _settings(given: dict[str, Any]) -> Settings:
-    if given["source"] is None:
+def _settings(parameters: dict[str, Any]) -> Settings:
+    if parameters["source"] is None:
         raise InvalidParameter(
             "`source` must be a file of people or a built-in data set, got nothing; try likewise play adult."
         )
     try:
-        costs = tuple(float(cost) for cost in options.listed(given["costs"]))
+        costs = tuple(float(cost) for cost in options.listed(parameters["costs"]))
     except ValueError:
-        raise InvalidParameter(f"`costs` must be two numbers like 1,5, got {given['costs']!r}.") from None
-    return options.settings_from(given | {"costs": costs}, given["source"])
+        raise InvalidParameter(f"`costs` must be two numbers like 1,5, got {parameters['costs']!r}.") from None
+    return options.settings_from(parameters | {"costs": costs}, parameters["source"])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -173,7 +177,7 @@ class Command:
         with self._stoppable(path):
             folder = RunFolder.open(path)
             for change in changed_versions(folder):
-                self.console.print(f"[yellow]Not as when this run was begun: {escape(change)}.[/]")
+                self.console.print(f"[yellow]Changed since this run was started: {escape(change)}.[/]")
             with options.reading(self.console):
                 run = Run.resume(path, self._person(stored_settings(folder, source)), source)
             self._show(run, self._finish(run))
@@ -189,22 +193,22 @@ class Command:
             first = dataclasses.replace(run, folder=run.folder.open(path)).transcript()
             result = self._finish(run)
             second = run.transcript()
-        found = difference(first, second) if first is not None and second is not None else None
-        self._show(run, result | {"identical": found is None, "difference": found and str(found)})
-        if found is not None:
-            self.console.print(f"[red]Not the same as {escape(str(path))}: {escape(str(found))}.[/]")
+        differs = difference(first, second) if first is not None and second is not None else None
+        self._show(run, result | {"identical": differs is None, "difference": differs and str(differs)})
+        if differs is not None:
+            self.console.print(f"[red]Not the same as {escape(str(path))}: {escape(str(differs))}.[/]")
             raise typer.Exit(1)
-        self.console.print(f"Identical with {path}, bit for bit.", markup=False)
+        self.console.print(f"Identical to {path}, bit for bit.", markup=False)
 
     def _finish(self, run: Run) -> dict[str, Any]:
-        """Play what is left, write everything, and return what came of it."""
+        """Play what is left, write everything, and return the result."""
         from likewise.experiments.runs import write_outputs
 
         finished = self._play(run)
         if finished and run.folder.result_file.exists():
-            known = run.folder.read_json("result.json")
-            if known["finished"] and (not self.pictures or (run.folder.path / "report.html").exists()):
-                return known
+            result = run.folder.read_json("result.json")
+            if result["finished"] and (not self.pictures or (run.folder.path / "report.html").exists()):
+                return result
         transcript = run.transcript()
         if transcript is None:
             raise KeyboardInterrupt
@@ -233,7 +237,7 @@ class Command:
             # The bar says so, as printing from inside a signal could cut into a line that is being printed.
             pressed = partial(bar.update, task, description="Stopping when this part is on disk (Ctrl-C: at once)")
             with _asked_to_stop(pressed) as stop:
-                if not run.play(stop=stop, progress=lambda done: bar.update(task, completed=done)):
+                if not run.play(stop=stop, progress=lambda played: bar.update(task, completed=played)):
                     raise KeyboardInterrupt
         return True
 
@@ -244,18 +248,18 @@ class Command:
 
         def ask(_: str) -> str:
             try:
-                said = self.console.input("Two treated too differently (like 1 4), Enter: none, s: skip, q: stop? ")
+                typed = self.console.input("Two treated too differently (like 1 4), Enter: none, s: skip, q: stop? ")
             except EOFError:
                 raise Stopped("There is nobody left to ask.") from None
-            if said.strip().lower() in ("q", "quit"):
+            if typed.strip().lower() in ("q", "quit"):
                 raise Stopped("Enough for now.")
-            return said
+            return typed
 
         return AskAuditor(settings.alpha, settings.margin, ask=ask, console=self.console) if settings.ask else None
 
     @contextmanager
     def _stoppable(self, path: Path) -> Iterator[None]:
-        """Ctrl-C ends with the sentence that says how to go on."""
+        """Ctrl-C ends with a sentence that says how to continue."""
         try:
             yield
         except KeyboardInterrupt:
@@ -265,12 +269,16 @@ class Command:
     def _say_stopped(self, path: Path) -> None:
         from likewise.experiments.runs import RunFolder
 
-        begun = (path / "settings.json").exists()
-        rounds = RunFolder(path).rounds_kept() if begun else 0
-        go_on = f"likewise play --resume {shlex.quote(str(path))}" if begun else None
+        started = (path / "settings.json").exists()
+        rounds = RunFolder(path).rounds_kept() if started else 0
+        resume = f"likewise play --resume {shlex.quote(str(path))}" if started else None
         if self.as_json:
-            print_json({"folder": str(path), "finished": False, "rounds": rounds, "resume": go_on})
-        how = f"{rounds:,} rounds are safe in {path}; go on with: {go_on}" if begun else "Nothing had been played yet."
+            print_json({"folder": str(path), "finished": False, "rounds": rounds, "resume": resume})
+        how = (
+            f"{rounds:,} rounds are safe in {path}; continue with: {resume}"
+            if started
+            else "Nothing had been played yet."
+        )
         self.console.print(f"\nStopped. {how}", markup=False, soft_wrap=True)
 
     def _introduce(self, run: Run) -> None:
@@ -278,7 +286,7 @@ class Command:
         data, s, F = run.setup.data, run.setup.settings, run.setup.hypotheses
         self.console.print(f"[bold]{escape(data.name)}.[/] {escape(data.described)}")
         for problem in data.datasheet.problems if s.sha256 else ():
-            self.console.print(f"Mind: {problem}", markup=False)
+            self.console.print(f"Note: {problem}", markup=False)
         size = f"{F.size:,}" if F.size < 10**9 else f"2^{F.size.bit_length() - 1}"
         self.console.print(
             f"{s.T:,} rounds of {s.k} people; policies are mixtures of {size} hypotheses ({s.hypotheses}), learner "
@@ -293,7 +301,7 @@ class Command:
             self.console.print(f"The simulated reviewer's measure: {escape(data.distance_described)}\n")
 
     def _show(self, run: Run, result: dict[str, Any]) -> None:
-        """What came of it."""
+        """Show the result."""
         path = run.folder.path
         if self.as_json:
             print_json({"folder": str(path), **result})
@@ -307,7 +315,7 @@ class Command:
             self.console.print(f"Read:   {report}", markup=False, soft_wrap=True)
         if not result["finished"]:
             how = f"likewise play --resume {shlex.quote(str(path))}"
-            self.console.print(f"Stopped for now; go on with: {how}", markup=False, soft_wrap=True)
+            self.console.print(f"Stopped for now; continue with: {how}", markup=False, soft_wrap=True)
 
 
 def _table(result: dict[str, Any], alpha: float) -> Table:

@@ -30,13 +30,13 @@ def reproduce(
     """Run the paper's seven experiments and write tables, figures and one page that holds them all."""
     from likewise.experiments.reproduce import reproduce as run
 
-    parts = [part.strip() for part in only.split(",") if part.strip()]
-    if not all(part.isdecimal() for part in parts):
-        raise InvalidParameter(f"`only` must be numbers from 1 to 7 with commas between, got {only!r}.")
-    found = run(out, quick, {int(part) for part in parts} or None, progress=not as_json)
+    numbers = [number.strip() for number in only.split(",") if number.strip()]
+    if not all(number.isdecimal() for number in numbers):
+        raise InvalidParameter(f"`only` must be numbers from 1 to 7, separated by commas, got {only!r}.")
+    reproduction = run(out, quick, {int(number) for number in numbers} or None, progress=not as_json)
     if as_json:
-        print_json({"page": str(found.page), "failures": found.failures})
-    words(as_json).print(f"Page: {found.page}")
-    if found.failures:
-        words(as_json).print(f"[red]{found.failures} checks failed; the page shows which.[/]")
+        print_json({"page": str(reproduction.page), "failures": reproduction.failures})
+    words(as_json).print(f"Page: {reproduction.page}")
+    if reproduction.failures:
+        words(as_json).print(f"[red]{reproduction.failures} checks failed; the page shows which.[/]")
         raise typer.Exit(1)

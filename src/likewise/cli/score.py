@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from likewise.cli.options import listed
 from likewise.cli.output import AsJson, bar, print_json, words
 from likewise.errors import InvalidParameter
-
-if TYPE_CHECKING:
-    pass
 
 EXAMPLES = """
 Examples:
@@ -44,16 +41,16 @@ def score(
     from likewise.scoring import FinishedPolicy, score_file
 
     beside = policy.with_name("models.skops")
-    found = FinishedPolicy.load(policy, models or (beside if beside.exists() else None))
+    finished = FinishedPolicy.load(policy, models or (beside if beside.exists() else None))
     destination = out or people.with_name(f"{people.name.split('.')[0]}-scores.parquet")
     secret = None if secret_file is None else _secret(secret_file)
     console = words(as_json)
     with bar("Scoring", console, hidden=as_json) as progress:
-        scored = score_file(found, people, destination, ids=listed(ids), secret=secret, progress=progress)
+        scored = score_file(finished, people, destination, ids=listed(ids), secret=secret, progress=progress)
     if as_json:
         print_json(scored._asdict() | {"path": str(scored.path)})
         return
-    decided = "" if scored.yes is None else f" {scored.yes:,} are decided with yes."
+    decided = "" if scored.yes is None else f" {scored.yes:,} of the decisions are yes."
     console.print(
         f"{scored.rows:,} people in {scored.seconds:.1f} s; their mean probability is {scored.mean:.3f}.{decided}"
     )

@@ -51,7 +51,7 @@ def serve(
     behind_proxy: Annotated[
         bool | None, typer.Option("--behind-proxy", help="Something in front does TLS: allow any address without it.")
     ] = None,
-    tls_certificate: Annotated[Path | None, typer.Option(help="A certificate, for TLS of our own.")] = None,
+    tls_certificate: Annotated[Path | None, typer.Option(help="A certificate, to serve TLS directly.")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="Its private key.")] = None,
     demo: Annotated[
         bool, typer.Option("--demo", help="With a stream that has a past and rounds to review; prints login links.")
@@ -60,7 +60,7 @@ def serve(
 ) -> None:
     """Serve decisions, labels and audits over HTTP. The first start prints an administrator's token, once."""
     with service_part():
-        import_module("uvicorn")  # that it isn't installed is said before anything is begun
+        import_module("uvicorn")  # if it isn't installed, say so before anything starts
         from likewise.service.configuration import configured
     with _folder(demo and database is None) as folder:
         configuration = configured(
@@ -79,12 +79,12 @@ def serve(
 
 
 @contextmanager
-def _folder(wanted: bool) -> Iterator[Path | None]:
-    """A folder for a demo that nobody gave a database; it goes when the service ends."""
-    if not wanted:
+def _folder(temporary: bool) -> Iterator[Path | None]:
+    """A folder for a demo without a database of its own; it is removed when the service ends."""
+    if not temporary:
         yield None
         return
-    # The server hands the signal that ended it on; unheard, it would end us before the folder is gone.
+    # The server hands the signal that ended it on; unhandled, it would end us before the folder is gone.
     before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
         with tempfile.TemporaryDirectory(prefix="likewise-") as folder:
@@ -97,7 +97,7 @@ def _serve(configuration: Configuration, demo: bool, kept: bool) -> None:
     from likewise.service.redaction import begin_log
 
     begin_log()
-    # Before anything is begun or told: a token that is shown once must not be lost to a port that is taken.
+    # Before anything is started or shown: a token that is shown once must not be lost to a port that is taken.
     with _listening(configuration) as bound:
         if configuration.workers == 1:
             _serve_alone(configuration, bound, _demo(configuration, kept) if demo else None)
@@ -132,11 +132,11 @@ def _serve_together(configuration: Configuration, demo: bool) -> None:
 
 
 def _introduce(configuration: Configuration, address: str) -> None:
-    """Say what the first start alone says, and by which key the service is known."""
+    """Say what only the first start says, and by which key the service is known."""
     from likewise.service.log.signing import Signer
 
     with open_tokens(configuration.database, None, new=True) as tokens:
-        key = Signer.at(configuration.key_file).public_key  # before a token, which would be told to no end
+        key = Signer.at(configuration.key_file).public_key  # before a token, which would be shown in vain
         token = tokens.first()
     if token is not None:
         _say(f"This is the first start. The administrator's token, shown only now:\n{token}")
@@ -146,7 +146,7 @@ def _introduce(configuration: Configuration, address: str) -> None:
 
 
 def _listening(configuration: Configuration) -> socket:
-    """A socket at the address of the service; whoever comes before it serves waits, and isn't refused."""
+    """A socket at the address of the service; whoever connects before it serves waits, and isn't refused."""
     host, port = configuration.host, configuration.port
     bound = socket(AF_INET6 if ":" in host else AF_INET)
     bound.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
@@ -158,11 +158,11 @@ def _listening(configuration: Configuration) -> socket:
     except OSError as error:
         bound.close()
         if error.errno == errno.EADDRINUSE:
-            other = port + 1 if port < 65535 else port - 1
+            suggested = port + 1 if port < 65535 else port - 1
             raise InvalidParameter(
-                f"Port {port} is in use; stop what uses it, or give another: --port {other}."
+                f"Port {port} is in use; stop what uses it, or give another: --port {suggested}."
             ) from None
-        raise InvalidParameter(f"Nobody can listen at {host}, port {port}: {error.strerror}.") from None
+        raise InvalidParameter(f"The service can't listen at {host}, port {port}: {error.strerror}.") from None
     return bound
 
 
@@ -175,9 +175,9 @@ def _demo(configuration: Configuration, kept: bool) -> Links:
     from likewise.service.run.demo import prepare
 
     with open_tokens(configuration.database, None, new=True):
-        pass  # a database that can't be used is said before anything else
-    said = f"Filling {configuration.database} with a few hundred rounds, which takes about 15 seconds …"
-    links = prepare(configuration, before=lambda: _say(said))
+        pass  # say that a database can't be used before anything else
+    message = f"Filling {configuration.database} with a few hundred rounds, which takes about 15 seconds …"
+    links = prepare(configuration, before=lambda: _say(message))
     if not kept:
         _say("It is removed when the service ends; give a --database to keep it.")
     return links
@@ -186,21 +186,21 @@ def _demo(configuration: Configuration, kept: bool) -> Links:
 def check(configuration: Configuration) -> None:
     """Refuse what would lose or leak: several processes on SQLite, and tokens over an open network without TLS."""
     if configuration.workers > 1 and not configuration.database.startswith("postgres"):
-        raise InvalidParameter(f"`workers` must be 1 on SQLite, got {configuration.workers}; PostgreSQL takes more.")
+        raise InvalidParameter(f"`workers` must be 1 on SQLite, got {configuration.workers}; PostgreSQL allows more.")
     if configuration.workers > 1 and configuration.port == 0:
-        raise InvalidParameter("`port` must be a port of your choice for several workers, who share it, got 0.")
+        raise InvalidParameter("`port` must be fixed for several workers, which share it, got 0.")
     if (configuration.tls_certificate is None) != (configuration.tls_key is None):
         raise InvalidParameter("`tls_certificate` and `tls_key` must be given together.")
     safe = configuration.behind_proxy or configuration.tls_certificate is not None or _loopback(configuration.host)
     if not safe:
         raise InvalidParameter(
             f"`host` must be a loopback address, as tokens would travel in the clear, got {configuration.host!r}; give "
-            "tls_certificate and tls_key, or say behind_proxy if something in front does TLS."
+            "tls_certificate and tls_key, or set behind_proxy if something in front does TLS."
         )
 
 
 def _check_files(certificate: Path | None, key: Path | None) -> None:
-    """Refuse what is no certificate before the server would, which by then has told its token."""
+    """Refuse a bad certificate before the server would: by then it has shown its token."""
     if certificate is not None:
         try:
             SSLContext(PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
@@ -220,8 +220,8 @@ def _loopback(host: str) -> bool:
 
 def _uvicorn(configuration: Configuration) -> dict[str, Any]:
     """How the server is run. Requests aren't logged one by one: their addresses name people."""
-    many = configuration.workers > 1
-    if many:  # other processes find the configuration in their environment
+    several = configuration.workers > 1
+    if several:  # other processes find the configuration in their environment
         os.environ.update(configuration.environment())
         app: Any = "likewise.service.run:server_app"
     else:
@@ -230,7 +230,7 @@ def _uvicorn(configuration: Configuration) -> dict[str, Any]:
         app = server_app(configuration)
     return {
         "app": app,
-        "factory": many,
+        "factory": several,
         "workers": configuration.workers,
         "host": configuration.host,
         "port": configuration.port,

@@ -1,4 +1,4 @@
-"""What the commands of the service share: where its database is, and a sentence if its packages aren't here."""
+"""What the commands of the service share: where its database is, and a sentence if its packages aren't installed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Database = Annotated[
     str | None, typer.Option(help="A SQLite file, or postgresql://…; likewise.db, or LIKEWISE_DATABASE, if not given.")
 ]
 Config = Annotated[
-    Path | None, typer.Option(help="A TOML file of settings; options and LIKEWISE_… variables come before it.")
+    Path | None, typer.Option(help="A TOML file of settings; options and LIKEWISE_… variables override it.")
 ]
 
 
@@ -29,7 +29,7 @@ def service_part() -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         package = 'pip install "likewise[service]"'
-        raise NotSupported(f"The service needs {error.name}, which is not here: {package}.") from None
+        raise NotSupported(f"The service needs {error.name}, which is not installed: {package}.") from None
 
 
 @contextmanager
@@ -40,9 +40,9 @@ def open_tokens(database: str | None, config: Path | None, *, new: bool = False)
         from likewise.service.configuration import configured
         from likewise.service.log import Store
         from likewise.service.log.connections import require_there
-    given = configured(config, database=database).database
+    url = configured(config, database=database).database
     if not new:
-        require_there(given)
-    with Store(given) as store:
+        require_there(url)
+    with Store(url) as store:
         store.migrate()
         yield Tokens(store)

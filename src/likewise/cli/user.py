@@ -28,7 +28,7 @@ user = typer.Typer(no_args_is_help=True, help="Who may ask the service for what:
 
 @user.command(epilog=EXAMPLES)
 def add(
-    name: Annotated[str, typer.Argument(help="Whom the log shall name.")],
+    name: Annotated[str, typer.Argument(help="The name that the log will show.")],
     role: Annotated[str, typer.Option(help="admin, decider, auditor or viewer.")],
     stream: Annotated[
         list[str] | None, typer.Option(help="A stream that the token is for; may be repeated; all if not given.")
@@ -49,25 +49,25 @@ def add(
     until = "" if expires is None else f", until {_time(expires)}"
     console.print(f"The token of {name} ({role}{until}), shown only now:", markup=False, highlight=False)
     console.print(token, markup=False, highlight=False, soft_wrap=True)
-    for one in to_come:
-        said = f"There is no stream {one!r} yet; the token will work once there is."
-        console.print(said, markup=False, highlight=False, soft_wrap=True)
+    for missing in to_come:
+        message = f"There is no stream {missing!r} yet; the token will work once there is."
+        console.print(message, markup=False, highlight=False, soft_wrap=True)
 
 
 @user.command("list")
 def listed(database: Database = None, config: Config = None, as_json: AsJson = False) -> None:
-    """Every token there was, oldest first; never the tokens themselves."""
+    """List all tokens ever made, oldest first; never the tokens themselves."""
     with open_tokens(database, config) as tokens:
-        found = tokens.list()
+        records = tokens.list()
     if as_json:
-        print_json({"tokens": found})
+        print_json({"tokens": records})
         return
     from rich.table import Table
 
     table = Table("token", "name", "role", "streams", "made", "state")
-    for one in found:
-        streams = "all" if one["streams"] is None else " ".join(one["streams"])
-        table.add_row(one["token"], one["name"], one["role"], streams, _time(one["created_at"]), _state(one))
+    for token in records:
+        streams = "all" if token["streams"] is None else " ".join(token["streams"])
+        table.add_row(token["token"], token["name"], token["role"], streams, _time(token["created_at"]), _state(token))
     console.print(table, markup=False)
 
 
@@ -78,7 +78,7 @@ def revoke(
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make tokens worthless; a running service refuses them within a second."""
+    """Revoke tokens; a running service refuses them within a second."""
     with open_tokens(database, config) as tokens:
         count = tokens.revoke(who)
     if count == 0:
@@ -89,10 +89,10 @@ def revoke(
     console.print(f"Revoked {plural(count, 'token')}.")
 
 
-def _state(one: dict[str, Any]) -> str:
-    if one["revoked_at"] is not None:
-        return f"revoked {_time(one['revoked_at'])}"
-    expires = one["expires_at"]
+def _state(token: dict[str, Any]) -> str:
+    if token["revoked_at"] is not None:
+        return f"revoked {_time(token['revoked_at'])}"
+    expires = token["expires_at"]
     if expires is None:
         return "valid"
     return f"{'expired' if expires <= datetime.now(UTC).timestamp() else 'valid until'} {_time(expires)}"

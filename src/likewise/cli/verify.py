@@ -40,20 +40,24 @@ def verify(
     _refuse_other_files(export)
     from likewise.service.proof import replay as checking
 
-    with bar("Checking", words(as_json), hidden=as_json) as told:
-        found = checking.verify(
-            export, key=key, checkpoints=checkpoints, replay=replay, progress=lambda share: told(int(100 * share), 100)
+    with bar("Checking", words(as_json), hidden=as_json) as advance:
+        report = checking.verify(
+            export,
+            key=key,
+            checkpoints=checkpoints,
+            replay=replay,
+            progress=lambda fraction: advance(int(100 * fraction), 100),
         )
     if as_json:
-        print_json(found.to_dict())
+        print_json(report.to_dict())
     else:
-        for sentence in checking.sentences(found):
+        for sentence in checking.sentences(report):
             console.print(sentence, markup=False, highlight=False, soft_wrap=True)
-    raise typer.Exit(1 if found.first else 0)
+    raise typer.Exit(1 if report.first else 0)
 
 
 def _refuse_other_files(path: Path) -> None:
-    """A file that never was an export gets one sentence; one that was changed gets all that is wrong with it."""
+    """A file that was never an export gets one sentence; one that was changed gets all that is wrong with it."""
     if not path.is_file():
         raise InvalidParameter(f"There is no file {path} here.")
     with path.open("rb") as file:

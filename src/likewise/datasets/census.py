@@ -25,11 +25,11 @@ FILES = {
     "adult.data": "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
     "adult.test": "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
 }
-THERE = (
+OPENML_COLUMNS = (
     "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship",
     "race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "class",
 )  # fmt: skip
-OPENML = OpenML(1590, "class", {"<=50K": 37_155, ">50K": 11_687}, dict(zip(THERE, COLUMNS, strict=True)))
+OPENML = OpenML(1590, "class", {"<=50K": 37_155, ">50K": 11_687}, dict(zip(OPENML_COLUMNS, COLUMNS, strict=True)))
 
 
 def adult() -> Dataset:
@@ -98,7 +98,7 @@ def _datasheet(rows: int, source: str) -> Datasheet:
             "The threshold of 50,000 dollars is arbitrary, and results change with it (Ding, Hardt, Miller and "
             "Schmidt, 2021, Retiring Adult).",
             "The rows are a filtered sample with census weights, and the weights are ignored here as nearly "
-            "everywhere: shares in the file are not shares of the population.",
+            "everywhere: proportions in the file are not those of the population.",
             "Old, and of one country: nothing measured here says much about people today.",
             "Race and sex are recorded in the census's categories of the time; relationship gives away sex "
             "(Husband, Wife).",

@@ -5,7 +5,7 @@ a person is encoded the same whatever holds them. Kinds:
 
     number      whole numbers, decimals, true and false
     category    text with few different values; what is missing is a level of its own
-    unusable    free text and ids, dates, columns that never change or are never known; each with a reason in words
+    unusable    free text and ids, dates, columns that never change or are always missing; each with a reason in words
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 MANY = 200
 """Text with more different values than this is free text or an id, not a category."""
 FEW = 20
-"""Text with so few different values is a category, even if every row has another one."""
+"""Text with at most this many different values is a category, even if every row has a different one."""
 SHOWN = 6
-"""So many levels of a category are shown."""
+"""How many levels of a category are shown."""
 MISSING, UNSEEN = -1, -2
 """Codes of values that are missing, and of levels that were not there when the levels were learned."""
 
@@ -46,15 +46,17 @@ def needs(package: str) -> Any:
     try:
         return importlib.import_module(package)
     except ImportError:
-        raise NotSupported(f'Data frames need {package}, which is not here: pip install "likewise[data]".') from None
+        raise NotSupported(
+            f'Data frames need {package}, which is not installed: pip install "likewise[data]".'
+        ) from None
 
 
 def opened(frame: Any, name: str = "frame") -> nw.DataFrame[Any]:
     """A dataframe of any kind, as narwhals sees it; its columns have different names, as text."""
     narwhals = needs("narwhals")
     needs("pyarrow")
-    twice = _twice(frame)
-    require(not twice, name, "have different names for its columns", twice)
+    repeated = _repeated(frame)
+    require(not repeated, name, "have different names for its columns", repeated)
     try:
         table: nw.DataFrame[Any] = narwhals.from_native(frame, eager_only=True)
     except TypeError:
@@ -65,7 +67,7 @@ def opened(frame: Any, name: str = "frame") -> nw.DataFrame[Any]:
     return table
 
 
-def _twice(frame: Any) -> list[str]:
+def _repeated(frame: Any) -> list[str]:
     """Names that several columns of a pandas dataframe or a pyarrow table have; polars has none."""
     names = getattr(frame, "column_names", None) or getattr(frame, "columns", []) if hasattr(frame, "shape") else []
     return sorted({str(name) for name, times in Counter(names).items() if times > 1})
@@ -98,17 +100,17 @@ def _text(value: Any) -> str:
     return f"{value:.15g}" if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value)
 
 
-def _is_text(kind: Any) -> bool:
+def _is_text(type_: Any) -> bool:
     from pyarrow import types
 
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+    return bool(types.is_string(type_) or types.is_large_string(type_) or types.is_string_view(type_))
 
 
-def _is_number(kind: Any) -> bool:
+def _is_number(type_: Any) -> bool:
     from pyarrow import types
 
-    counted = types.is_boolean(kind) or types.is_integer(kind)
-    return bool(counted or types.is_floating(kind) or types.is_decimal(kind))
+    counted = types.is_boolean(type_) or types.is_integer(type_)
+    return bool(counted or types.is_floating(type_) or types.is_decimal(type_))
 
 
 def numbers(values: Any, name: str) -> Floats:
@@ -116,15 +118,15 @@ def numbers(values: Any, name: str) -> Floats:
     import pyarrow as pa
 
     try:
-        found = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        floats = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # they name types; people know the column and what it holds
         raise InvalidParameter(f"`{name}` must be a column of numbers, got {_odd(values)}.") from None
-    require(not np.isinf(found).any(), name, "be a column of finite numbers", "an infinite one")
-    return np.asarray(found, dtype=float)
+    require(not np.isinf(floats).any(), name, "be a column of finite numbers", "an infinite one")
+    return np.asarray(floats, dtype=float)
 
 
 def _odd(values: Any) -> str:
-    """The first value that is no number, or what the column holds."""
+    """The first value that is not a number, or what the column holds."""
     if not _is_text(values.type):
         return str(values.type)
     return next((repr(text) for text in values.to_pylist() if text is not None and not _is_float(text)), "text")
@@ -147,8 +149,8 @@ def texts(values: Any) -> Any:
     if pa.types.is_boolean(values.type) or not _is_number(values.type):
         return values.cast(pa.large_string())
     different, which = np.unique(numbers(values, "column"), return_inverse=True)
-    words = pa.array([None if value != value else _text(float(value)) for value in different], pa.large_string())
-    return words.take(pa.array(which.ravel()))
+    labels = pa.array([None if value != value else _text(float(value)) for value in different], pa.large_string())
+    return labels.take(pa.array(which.ravel()))
 
 
 def levels(values: Any) -> tuple[str, ...]:
@@ -158,17 +160,17 @@ def levels(values: Any) -> tuple[str, ...]:
     return tuple(sorted(pc.unique(texts(values)).drop_null().to_pylist()))
 
 
-def codes(values: Any, known: Sequence[str]) -> NDArray[np.int64]:
+def codes(values: Any, distinct: Sequence[str]) -> NDArray[np.int64]:
     """Each value's place among the known levels; ``MISSING`` or ``UNSEEN`` where it has none."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    words = texts(values)
-    place = pc.index_in(words, value_set=pa.array(known, pa.large_string())).fill_null(UNSEEN)
-    found: NDArray[np.int64] = place.to_numpy(zero_copy_only=False).astype(np.int64)
-    if words.null_count:
-        found[words.is_null().to_numpy(zero_copy_only=False)] = MISSING
-    return found
+    labels = texts(values)
+    place = pc.index_in(labels, value_set=pa.array(distinct, pa.large_string())).fill_null(UNSEEN)
+    positions: NDArray[np.int64] = place.to_numpy(zero_copy_only=False).astype(np.int64)
+    if labels.null_count:
+        positions[labels.is_null().to_numpy(zero_copy_only=False)] = MISSING
+    return positions
 
 
 # Kinds -----------------------------------------------------------------------------------------------------------
@@ -212,59 +214,59 @@ def inspect(table: nw.DataFrame[Any], name: str, *, category: bool = False) -> C
         return _number(values, name)
     if not (_is_text(values.type) or _is_number(values.type)):
         return _other(values, name)
-    found, missing = levels(values), int(texts(values).null_count)
-    reason = _no_category(found, len(values) - missing, forced=category)
+    distinct, missing = levels(values), int(texts(values).null_count)
+    reason = _no_category(distinct, len(values) - missing, forced=category)
     if reason:
-        return Column(name, "unusable", missing, len(found), reason=reason)
-    return Column(name, "category", missing, len(found), found[:SHOWN])
+        return Column(name, "unusable", missing, len(distinct), reason=reason)
+    return Column(name, "category", missing, len(distinct), distinct[:SHOWN])
 
 
 def _number(values: Any, name: str) -> Column:
     try:
-        found = numbers(values, name)
+        floats = numbers(values, name)
     except InvalidParameter:
         return Column(name, "unusable", int(values.null_count), 0, reason="it holds infinite numbers")
-    known = found[~np.isnan(found)]
-    missing, different = len(found) - len(known), len(np.unique(known))
-    whole = bool((known == np.floor(known)).all())
-    unique = whole and different == len(found) > FEW
+    present = floats[~np.isnan(floats)]
+    missing, different = len(floats) - len(present), len(np.unique(present))
+    integers = bool((present == np.floor(present)).all())
+    unique = integers and different == len(floats) > FEW
     reason = ""
     if different == 0:
-        reason = "it is never known"
-    elif different == 1 and len(found) > 1 and not missing:
+        reason = "it is always missing"
+    elif different == 1 and len(floats) > 1 and not missing:
         reason = "it is the same for everybody"
-    elif unique and (known.max() - known.min() == different - 1 or _ID.search(name)):
-        reason = "it is an id, another number in every row"
+    elif unique and (present.max() - present.min() == different - 1 or _ID.search(name)):
+        reason = "it is an id, a different number in every row"
     if reason:
         return Column(name, "unusable", missing, different, reason=reason)
-    ends = tuple(f"{end:.0f}" if whole else f"{end:.4g}" for end in (known.min(), known.max()))
+    ends = tuple(f"{end:.0f}" if integers else f"{end:.4g}" for end in (present.min(), present.max()))
     return Column(name, "number", missing, different, ends)
 
 
-def _no_category(found: tuple[str, ...], known: int, *, forced: bool) -> str:
+def _no_category(distinct: tuple[str, ...], rows: int, *, forced: bool) -> str:
     """Why these levels are no category."""
-    if not found:
-        return "it is never known"
+    if not distinct:
+        return "it is always missing"
     if forced:
         return ""
-    if all(_DATE.fullmatch(level) for level in found):
+    if all(_DATE.fullmatch(level) for level in distinct):
         return "it holds dates; turn them into numbers (an age, a number of days) to use them"
-    if len(found) > MANY or (len(found) > FEW and len(found) > known / 2):
-        odd = [level for level in found if not _is_float(level)]
-        if len(odd) < len(found) / 10:
+    if len(distinct) > MANY or (len(distinct) > FEW and len(distinct) > rows / 2):
+        odd = [level for level in distinct if not _is_float(level)]
+        if len(odd) < len(distinct) / 10:
             return f"it holds numbers as text, and {odd[0]!r} among them" if odd else "it holds numbers as text"
-        if sum(_FIGURES.fullmatch(level) is not None for level in found) > len(found) * 0.9:
+        if sum(_FIGURES.fullmatch(level) is not None for level in distinct) > len(distinct) * 0.9:
             return "it holds numbers with commas, signs or spaces in them; write them plainly, like 3713.5, to use them"
-        much = f"with {len(found):,} different values in {known:,} rows"
-        return f"it is free text or an id, {much}; name it in `categories` if it is one all the same"
-    return "it is the same for everybody" if len(found) == 1 and known > 1 else ""
+        counts = f"with {len(distinct):,} different values in {rows:,} rows"
+        return f"it is free text or an id, {counts}; if it is a category all the same, name it in `categories`"
+    return "it is the same for everybody" if len(distinct) == 1 and rows > 1 else ""
 
 
 def _other(values: Any, name: str) -> Column:
     import pyarrow as pa
 
     if pa.types.is_null(values.type):
-        reason = "it is never known"
+        reason = "it is always missing"
     elif pa.types.is_temporal(values.type):
         reason = "it holds dates; turn them into numbers (an age, a number of days) to use them"
     else:

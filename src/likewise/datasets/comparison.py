@@ -1,4 +1,4 @@
-"""Comparisons: a distance between people that is said in words, from the columns that a reviewer compares by.
+"""Comparisons: a distance between people, put in words, from the columns that a reviewer compares by.
 
 Each number counts weight · |a − b| / unit, each category its weight if the two differ, and the distance is the sum:
 
@@ -23,7 +23,7 @@ from likewise.protocol import Floats
 
 @dataclass(frozen=True)
 class ByNumber:
-    """A number: ``unit`` apart counts ``weight``. What is missing is at the median, and ``weight`` away from there."""
+    """A number: a difference of ``unit`` counts ``weight``. What is missing is ``weight`` away from the median."""
 
     name: str
     weight: float
@@ -38,9 +38,9 @@ class ByNumber:
 
     def write(self, values: Any, out: Floats) -> None:
         """Fill the view's columns of some people."""
-        found = numbers(values, self.name)
-        absent = np.isnan(found)
-        out[:, 0] = np.where(absent, self.median, found) * (self.weight / self.unit)
+        floats = numbers(values, self.name)
+        absent = np.isnan(floats)
+        out[:, 0] = np.where(absent, self.median, floats) * (self.weight / self.unit)
         if self.missing:
             out[:, 1] = self.weight * absent
 
@@ -62,7 +62,7 @@ class ByCategory:
         return (len(self.levels) + 3) // 2
 
     def write(self, values: Any, out: Floats) -> None:
-        """Fill the view's columns of some people; they hold zeros before."""
+        """Fill the view's columns of some people; they start as zeros."""
         place = codes(values, self.levels)
         place[place == MISSING] = len(self.levels)
         place[place == UNSEEN] = len(self.levels) + 1
@@ -128,9 +128,9 @@ class Comparison:
         names = _chosen(compare_by, table.columns)
         require(len(table) > 0, "frame", "have at least one row", 0)
         units, weights = dict(units or {}), dict(weights or {})
-        for given, said in ((units, "units"), (weights, "weights")):
-            stray = sorted(set(given) - set(names))
-            require(not stray, said, f"be for columns of `compare_by`, {names}", stray)
+        for mapping, argument in ((units, "units"), (weights, "weights")):
+            stray = sorted(set(mapping) - set(names))
+            require(not stray, argument, f"be for columns of `compare_by`, {names}", stray)
         parts = []
         for name in names:
             column = inspect(table, name, category=name in categories)
@@ -167,9 +167,9 @@ class Comparison:
         if len(weights) > 1:
             return _listed([f"{part} counts {part.weight:.4g}" for part in self.parts])
         (weight,) = weights
-        share = f"1/{len(self.parts)}" if weight * len(self.parts) == 1 < len(self.parts) else f"{weight:.4g}"
+        amount = f"1/{len(self.parts)}" if weight * len(self.parts) == 1 < len(self.parts) else f"{weight:.4g}"
         each = "each count" if len(self.parts) > 1 else "counts"
-        return f"{_listed([str(part) for part in self.parts], 'or')} {each} {share}"
+        return f"{_listed([str(part) for part in self.parts], 'or')} {each} {amount}"
 
     def transform(self, frame: Any) -> Floats:
         """The view of people: one row each, whose cityblock distances are the distances of the people."""
@@ -193,10 +193,10 @@ class Comparison:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Comparison:
-        """The comparison again, the same to the last bit."""
+        """The comparison from ``to_dict``, the same to the last bit."""
         try:
             require(data["kind"] == "Comparison", "data", "be a comparison", data["kind"])
-            return cls(tuple(_part_again(part) for part in data["parts"]))
+            return cls(tuple(_part_from(part) for part in data["parts"]))
         except (KeyError, TypeError):
             raise InvalidParameter("`data` must be what `Comparison.to_dict` gave, got something else.") from None
 
@@ -222,22 +222,22 @@ def _chosen(compare_by: Sequence[str], columns: Sequence[str]) -> list[str]:
 def _part(values: Any, name: str, weight: float, unit: float | None, category: bool) -> ByNumber | ByCategory:
     import pyarrow as pa
 
-    known = levels(values) if category or pa.types.is_large_string(values.type) else None
-    if known is not None:
+    distinct = levels(values) if category or pa.types.is_large_string(values.type) else None
+    if distinct is not None:
         require(unit is None, "units", "be for numbers", {name: unit})
-        return ByCategory(name, weight, known)
-    found = numbers(values, name)
-    absent = np.isnan(found)
+        return ByCategory(name, weight, distinct)
+    floats = numbers(values, name)
+    absent = np.isnan(floats)
     if unit is None:
-        unit = _spread(found[~absent])
+        unit = _spread(floats[~absent])
     require_number(unit, f"units[{name}]", 0, open_at="low")
-    return ByNumber(name, weight, float(unit), float(np.median(found[~absent])), bool(absent.any()))
+    return ByNumber(name, weight, float(unit), float(np.median(floats[~absent])), bool(absent.any()))
 
 
-def _spread(known: Floats) -> float:
+def _spread(values: Floats) -> float:
     """The middle half of the values, or the first wider part of them that is not a single point."""
     for low in (0.25, 0.05, 0.0):
-        below, above = np.quantile(known, [low, 1 - low])
+        below, above = np.quantile(values, [low, 1 - low])
         if above > below:
             return float(above - below)
     return 1.0
@@ -247,20 +247,20 @@ def _plain(part: ByNumber | ByCategory) -> dict[str, Any]:
     return asdict(part) | ({"levels": list(part.levels)} if isinstance(part, ByCategory) else {})
 
 
-def _part_again(part: dict[str, Any]) -> ByNumber | ByCategory:
+def _part_from(part: dict[str, Any]) -> ByNumber | ByCategory:
     return ByCategory(**part | {"levels": tuple(part["levels"])}) if "levels" in part else ByNumber(**part)
 
 
-def _listed(words: Sequence[str], last: str = "and") -> str:
+def _listed(names: Sequence[str], last: str = "and") -> str:
     """a, b and c."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}"
 
 
 @dataclass(frozen=True)
 class Codes:
-    """A view for a distance of one's own: the columns as they are, categories as 0, 1, 2, … in order of their text.
+    """A view for a distance of your own: the columns as they are, categories as 0, 1, 2, … in order of their text.
 
-    Missing numbers are NaN, missing categories -1 and those that are new -2.
+    Missing numbers are NaN, missing categories -1 and new ones -2.
 
     Examples
     --------
@@ -288,20 +288,23 @@ class Codes:
         table = opened(frame)
         require_columns(table, self.columns)
         columns = [
-            numbers(arrow(table, name), name) if known is None else codes(arrow(table, name), known)
-            for name, known in self.levels.items()
+            numbers(arrow(table, name), name) if distinct is None else codes(arrow(table, name), distinct)
+            for name, distinct in self.levels.items()
         ]
         return np.column_stack(columns).astype(float)
 
     def to_dict(self) -> dict[str, Any]:
         """The view's levels as plain JSON values."""
-        return {"kind": "Codes", "levels": {name: known and list(known) for name, known in self.levels.items()}}
+        return {
+            "kind": "Codes",
+            "levels": {name: distinct and list(distinct) for name, distinct in self.levels.items()},
+        }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Codes:
-        """The same view again."""
+        """The view from ``to_dict``."""
         try:
             require(data["kind"] == "Codes", "data", "be the codes of a view", data["kind"])
-            return cls({name: known and tuple(known) for name, known in data["levels"].items()})
+            return cls({name: distinct and tuple(distinct) for name, distinct in data["levels"].items()})
         except (KeyError, TypeError, AttributeError):
             raise InvalidParameter("`data` must be what `Codes.to_dict` gave, got something else.") from None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Datasheet:
-    """What one should know of some data before using it.
+    """What to know about a data set before using it.
 
     Attributes
     ----------

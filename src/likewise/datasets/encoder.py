@@ -44,12 +44,12 @@ class Number:
     @classmethod
     def fit(cls, name: str, values: Any) -> Number:
         """Centre, spread and median of a column."""
-        found = numbers(values, name)
-        absent = np.isnan(found)
-        median = float(np.median(found[~absent]))
-        found = np.where(absent, median, found)
-        spread = float(found.std())
-        return cls(name, float(found.mean()), spread if spread > 0 else 1.0, median, bool(absent.any()))
+        floats = numbers(values, name)
+        absent = np.isnan(floats)
+        median = float(np.median(floats[~absent]))
+        floats = np.where(absent, median, floats)
+        spread = float(floats.std())
+        return cls(name, float(floats.mean()), spread if spread > 0 else 1.0, median, bool(absent.any()))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -58,9 +58,9 @@ class Number:
 
     def write(self, values: Any, out: Floats) -> None:
         """Fill the encoded columns of some people."""
-        found = numbers(values, self.name)
-        absent = np.isnan(found)
-        out[:, 0] = (np.where(absent, self.median, found) - self.centre) / self.spread
+        floats = numbers(values, self.name)
+        absent = np.isnan(floats)
+        out[:, 0] = (np.where(absent, self.median, floats) - self.centre) / self.spread
         if self.missing:
             out[:, 1] = absent
 
@@ -76,8 +76,8 @@ class Category:
     @classmethod
     def fit(cls, name: str, values: Any) -> Category:
         """The levels of a column."""
-        known = levels(values)
-        return cls(name, known, bool((codes(values, known) == MISSING).any()))
+        distinct = levels(values)
+        return cls(name, distinct, bool((codes(values, distinct) == MISSING).any()))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -86,10 +86,10 @@ class Category:
         return absent + tuple(f"{self.name} = {level}" for level in self.levels)
 
     def write(self, values: Any, out: Floats) -> None:
-        """Fill the encoded columns of some people; they hold zeros before."""
+        """Fill the encoded columns of some people; they start as zeros."""
         place = codes(values, self.levels) + (1 if self.missing else 0)
-        known = np.flatnonzero(place >= 0)
-        out[known, place[known]] = 1.0
+        encoded = np.flatnonzero(place >= 0)
+        out[encoded, place[encoded]] = 1.0
 
 
 @dataclass(frozen=True)
@@ -135,15 +135,15 @@ class Encoder:
         require_columns(table, [*categories, *drop])
         require(len(table) > 0, "frame", "have at least one row", 0)
         names = [name for name in table.columns if name not in drop]
-        found = [inspect(table, name, category=name in categories) for name in names]
-        left_out = {column.name: column.reason for column in found if column.kind == "unusable"}
+        columns = [inspect(table, name, category=name in categories) for name in names]
+        left_out = {column.name: column.reason for column in columns if column.kind == "unusable"}
         for name, reason in left_out.items():
             log.warning("Column %r is left out: %s.", name, reason)
         kinds: dict[str, Any] = {"number": Number, "category": Category}
-        used = {kind: tuple(part.fit(c.name, arrow(table, c.name)) for c in found if c.kind == kind)
+        used = {kind: tuple(part.fit(c.name, arrow(table, c.name)) for c in columns if c.kind == kind)
                 for kind, part in kinds.items()}  # fmt: skip
         if not any(used.values()):
-            raise InvalidParameter(f"`frame` must have a column of numbers or categories, got {_said(found)}.")
+            raise InvalidParameter(f"`frame` must have a column of numbers or categories, got {_reasons(columns)}.")
         return cls(used["number"], used["category"], left_out)
 
     @property
@@ -181,7 +181,7 @@ class Encoder:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Encoder:
-        """The encoder again, the same to the last bit."""
+        """The encoder from ``to_dict``, the same to the last bit."""
         try:
             require(data["kind"] == "Encoder", "data", "be an encoder", data["kind"])
             scaled = tuple(Number(**part) for part in data["numbers"])
@@ -193,5 +193,5 @@ class Encoder:
             raise InvalidParameter("`data` must be what `Encoder.to_dict` gave, got something else.") from None
 
 
-def _said(found: list[Column]) -> str:
-    return "; ".join(f"{column.name!r}: {column.reason}" for column in found) or "no column"
+def _reasons(columns: list[Column]) -> str:
+    return "; ".join(f"{column.name!r}: {column.reason}" for column in columns) or "no column"

@@ -39,12 +39,14 @@ def read_people(path: str | Path) -> pd.DataFrame:
     except pandas.errors.EmptyDataError:
         people = pandas.DataFrame()
     except (ValueError, EOFError, gzip.BadGzipFile) as error:
-        raise InvalidParameter(f"`path` must be a {kind} file, got {path.name}: {_said(error)}.") from None
+        raise InvalidParameter(f"`path` must be a {kind} file, got {path.name}: {_reason(error)}.") from None
     except OSError as error:
-        raise DataUnavailable(f"`path` must be a file that can be read, got {path.name}: {_said(error)}.") from None
+        raise DataUnavailable(f"`path` must be a file that can be read, got {path.name}: {_reason(error)}.") from None
     if not isinstance(people.index, pandas.RangeIndex):
         # pandas takes what is left of the header's columns for the names of the rows.
-        raise InvalidParameter(f"`path` must have a name for every column, got {path.name}, whose rows are longer.")
+        raise InvalidParameter(
+            f"`path` must have a name for every column, got {path.name}, whose rows are longer than its header."
+        )
     if people.empty:
         raise InvalidParameter(f"`path` must be a file with at least one person, got {path.name}, which has none.")
     return people
@@ -68,39 +70,39 @@ def _read(pandas: Any, path: Path, kind: str) -> pd.DataFrame:
     elif kind == "JSON lines":
         people = pandas.DataFrame(_objects(path))
     else:
-        # Without chunks a column has one kind from the first row to the last; with them it may change half-way.
+        # Without chunks a column has one type from the first row to the last; with them it may change half-way.
         comma = separator(path)
         people = with_numbers(pandas.read_csv(path, sep=comma, low_memory=False), comma)
     return people
 
 
 def _objects(path: Path) -> list[dict[str, Any]]:
-    """The objects of a JSON-lines file; empty lines are passed over."""
-    found = []
+    """The objects of a JSON-lines file; empty lines are skipped."""
+    objects = []
     with _text(path) as file:
         for number, line in enumerate(file, 1):
             if line.strip():
-                found.append(_object(line, number))
-    return found
+                objects.append(_object(line, number))
+    return objects
 
 
 def _object(line: str, number: int) -> dict[str, Any]:
     try:
-        found = json.loads(line)
+        value = json.loads(line)
     except json.JSONDecodeError:
-        found = None
-    if not isinstance(found, dict):
-        raise ValueError(f"line {number} is no JSON object")
-    return found
+        value = None
+    if not isinstance(value, dict):
+        raise ValueError(f"line {number} is not a JSON object")
+    return value
 
 
 def column_names(path: Path) -> list[str]:
-    """The columns of a CSV file as :func:`read_people` names them, also where two have one name or one has none."""
+    """The columns of a CSV file as :func:`read_people` names them, even where two share a name or one has none."""
     return [str(name) for name in needs("pandas").read_csv(path, sep=separator(path), nrows=0).columns]
 
 
 def separator(path: Path) -> str:
-    """What stands between the fields of the first line: a comma, unless semicolons or tabs are more."""
+    """What stands between the fields of the first line: a comma, unless there are more semicolons or tabs."""
     with _text(path) as file:
         first = file.readline()
     return max(",;\t", key=first.count)
@@ -112,7 +114,7 @@ def _text(path: Path) -> IO[str]:
     return path.open(encoding="utf-8-sig")
 
 
-def _said(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     """What went wrong, as the end of a sentence."""
     text = str(error).removeprefix("Error tokenizing data. C error: ").strip().splitlines()
     return text[0].rstrip(".") if text else type(error).__name__

@@ -37,7 +37,7 @@ def from_frame(
     """A data set of your own people.
 
     Rows without a label are left out, and so are columns that can't be encoded (free text, ids, dates); the log and the
-    datasheet say which. Other missing values stay, and the encoder has a way with them.
+    datasheet say which. Other missing values stay; the encoder handles them.
 
     Parameters
     ----------
@@ -72,31 +72,31 @@ def from_frame(
     table = opened(frame)
     _check_roles(table.columns, label, compare_by, sensitive, drop)
     y, meaning = labels(arrow(table, label), label, positive)
-    known = ~np.isnan(y)
-    unlabelled = int((~known).sum())
+    labelled = ~np.isnan(y)
+    unlabelled = int((~labelled).sum())
     if unlabelled:
         log.warning("%d rows have no label in %r and are left out.", unlabelled, label)
-    people: pd.DataFrame = table.drop([label, *drop]).filter(known.tolist()).to_pandas().reset_index(drop=True)
+    people: pd.DataFrame = table.drop([label, *drop]).filter(labelled.tolist()).to_pandas().reset_index(drop=True)
     encoder = Encoder.fit(people, categories=[column for column in categories if column != label])
     compared = [column for column in categories if column in compare_by]
     viewer: Comparison | Codes
     if distance is None:
         distance = viewer = Comparison.fit(people, compare_by, units=units, categories=compared)
-        said = viewer.described
+        in_words = viewer.described
     else:
         require(callable(distance), "distance", "be a callable, from a view to (k, k) distances", distance)
         require(units is None, "units", "be left out with a distance of your own", units)
         viewer = Codes.fit(people, compare_by, categories=compared)
-        said = f"A distance of your own: {getattr(distance, '__name__', type(distance).__name__)}."
+        in_words = f"A distance of your own: {getattr(distance, '__name__', type(distance).__name__)}."
     return Dataset(
         name=name,
         people=people,
-        y=y[known],
+        y=y[labelled],
         compare_by=viewer.columns,
         sensitive=tuple(sensitive),
         distance=distance,
         described=f"{len(people):,} people; {meaning}.",
-        distance_described=said,
+        distance_described=in_words,
         datasheet=_datasheet(name, len(people), unlabelled, meaning, encoder),
         encoder=encoder,
         viewer=viewer,
@@ -140,32 +140,32 @@ def _check_roles(
 
 def labels(values: Any, name: str, positive: Any = None) -> tuple[Floats, str]:
     """A column of labels as 0, 1 and NaN, and what 1 means in words."""
-    found = levels(values)
-    chosen = _positive(found, name, positive)
-    places = codes(values, found)
-    y = np.where(places < 0, np.nan, places == found.index(chosen))
+    distinct = levels(values)
+    chosen = _positive(distinct, name, positive)
+    places = codes(values, distinct)
+    y = np.where(places < 0, np.nan, places == distinct.index(chosen))
     return y, f"1 means that {name} is {chosen}"
 
 
-def _positive(found: tuple[str, ...], name: str, positive: Any) -> str:
+def _positive(distinct: tuple[str, ...], name: str, positive: Any) -> str:
     """Which of the label's values counts as 1."""
-    if len(found) < 2:
-        raise InvalidParameter(f"`label` must have two values, got only {list(found)} in the column {name!r}.")
+    if len(distinct) < 2:
+        raise InvalidParameter(f"`label` must have two values, got only {list(distinct)} in the column {name!r}.")
     if positive is not None:
-        said = positive if isinstance(positive, str) else _word(positive)
-        matches = [level for level in found if level == said] or [x for x in found if x.lower() == said.lower()]
-        require(len(matches) == 1, "positive", f"be one of the values {list(found[:10])} of {name!r}", positive)
+        text = positive if isinstance(positive, str) else _word(positive)
+        matches = [level for level in distinct if level == text] or [x for x in distinct if x.lower() == text.lower()]
+        require(len(matches) == 1, "positive", f"be one of the values {list(distinct[:10])} of {name!r}", positive)
         return matches[0]
     for zero, one in (("0", "1"), ("false", "true")):
-        if tuple(level.lower() for level in found) == (zero, one):
-            return found[1]
-    if len(found) == 2:
+        if tuple(level.lower() for level in distinct) == (zero, one):
+            return distinct[1]
+    if len(distinct) == 2:
         raise InvalidParameter(
-            f"`positive` must say which value of {name!r} counts as 1, {found[0]!r} or {found[1]!r}, got None."
+            f"`positive` must say which value of {name!r} counts as 1, {distinct[0]!r} or {distinct[1]!r}, got None."
         )
     raise InvalidParameter(
-        f"`label` must be a column with two values, got {name!r} with {len(found):,}: "
-        f"{', '.join(found[:5])}, …; say with `positive` which one counts as 1."
+        f"`label` must be a column with two values, got {name!r} with {len(distinct):,}: "
+        f"{', '.join(distinct[:5])}, …; say with `positive` which one counts as 1."
     )
 
 
@@ -180,12 +180,12 @@ def _datasheet(name: str, rows: int, unlabelled: int, meaning: str, encoder: Enc
     problems = [f"The column {column} is not used: {reason}." for column, reason in encoder.left_out.items()]
     if unlabelled:
         problems.append(
-            f"{unlabelled:,} rows have no label and are left out; if labels are missing for a reason, the rest is not "
-            "like the whole."
+            f"{unlabelled:,} rows have no label and are left out; if labels are missing for a reason, the people "
+            "who remain are not typical."
         )
     return Datasheet(
         name=name,
-        origin="Given as a dataframe; Likewise knows nothing else of it.",
+        origin="Given as a dataframe; Likewise knows nothing else about it.",
         rows=f"{rows:,} people with a label.",
         positive=f"{meaning}.",
         licence="Not known to Likewise: ask whoever gave you the data.",

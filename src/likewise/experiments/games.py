@@ -65,8 +65,8 @@ class Pairs:
     """Pairs of people who are alike (d = 0), and hypotheses that treat most pairs differently.
 
     One hypothesis favours the first of every pair; the others favour the first of a pair with probability ``unfair``.
-    Labels reward the first, so a policy with gap g on the pair shown errs 1 − g, and Q_α errs exactly 1 − α a round: a
-    share α of the one hypothesis, mixed with a constant.
+    Labels reward the first, so a policy with gap g on the pair shown errs 1 − g, and Q_α errs exactly 1 − α a round:
+    weight α on the one hypothesis, the rest on a constant.
     """
 
     pairs: int = 16

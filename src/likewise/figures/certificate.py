@@ -17,7 +17,7 @@ def certificate_curve(certificate: Certificate) -> Figure:
     """What is proved of a play: left against stricter and stricter policies, right for people not yet seen.
 
     Left, a value below 0 says that every policy as strict as that made more errors than the play did. Right, a point
-    (α', β) says that two random people differ by more than their distance plus α' with a chance of at most β; a
+    (α', β) says that two random people differ by more than their distance plus α' with a probability of at most β; a
     dot marks where both are smallest together.
     """
     return captioned(certificate.plot(), _caption(certificate))
@@ -36,9 +36,9 @@ def _caption(c: Certificate) -> str:
         return f"{left} Right, nothing can be claimed about new people, as an assumption is broken."
     best = c.fairness[0]
     return (
-        f"{left} Right, the chance that the average policy puts two new people further apart than their distance plus "
-        f"α', at most: {at_most(100 * min(1.0, best.beta), 1)}% at α' = {at_most(best.alpha, 3)} by the sharpest limit "
-        "(its dot)."
+        f"{left} Right, the probability that the average policy puts two new people further apart than their distance "
+        f"plus α', at most: {at_most(100 * min(1.0, best.beta), 1)}% at α' = {at_most(best.alpha, 3)} by the sharpest "
+        "limit (its dot)."
     )
 
 

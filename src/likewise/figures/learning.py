@@ -32,7 +32,7 @@ def learning_curves(plays: Mapping[str, Transcript], title: str = "") -> Figure:
             after = moments(t.rounds, POINTS)
             # The first few rounds average over too few people to mean anything.
             settled = after[after > min(20, t.rounds // 10)]
-            # From the seventh play on, colours come again with other lines.
+            # From the seventh play on, colours repeat with other line styles.
             line = LINES[(i + i // len(COLOURS)) % len(LINES)]
             style = {"color": COLOURS[i % len(COLOURS)], "linestyle": line, "label": name}
             style |= {"marker": "o"} if t.rounds == 1 else {}

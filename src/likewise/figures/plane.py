@@ -20,8 +20,8 @@ from likewise.reduction import label_weights
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-JUDGED = 5000
-"""Rounds on which the frontier's policies are judged; of more, so many evenly spread over the play."""
+TRIED = 5000
+"""The frontier's policies are tried on at most this many rounds, spread evenly over the play."""
 BEST = "best in hindsight"
 TOUCHING = 1e-7
 """A policy that is fair at α touches its limits: rounding must not count as a violation."""
@@ -80,13 +80,13 @@ def frontier_points(frontier: Frontier, transcript: Transcript, distance: Distan
 def _violating(t: Transcript, policies: list[Floats], distance: Distance | str) -> list[float]:
     """The share of rounds in which each policy has a pair further apart than d + α."""
     compare = named_metric(distance) if isinstance(distance, str) else distance
-    probabilities, judged = np.array(policies), moments(t.rounds, JUDGED) - 1
-    found = np.zeros(len(policies))
-    for i in judged:
-        part = probabilities[:, t.starts[i] : t.starts[i + 1]]
-        gaps = part[:, :, None] - part[:, None, :]
-        found += (gaps - np.asarray(compare(t.view_of(i))) > t.alpha + TOUCHING).any(axis=(1, 2))
-    return [float(share) for share in found / len(judged)]
+    probabilities, tried = np.array(policies), moments(t.rounds, TRIED) - 1
+    violating = np.zeros(len(policies))
+    for i in tried:
+        shown = probabilities[:, t.starts[i] : t.starts[i + 1]]
+        gaps = shown[:, :, None] - shown[:, None, :]
+        violating += (gaps - np.asarray(compare(t.view_of(i))) > t.alpha + TOUCHING).any(axis=(1, 2))
+    return [float(share) for share in violating / len(tried)]
 
 
 def plane(
@@ -134,9 +134,9 @@ def _frontier(axes: Any, frontier: Sequence[Point]) -> None:
     # Names lie over dots, on a pale ground, so that they can be read wherever the dots are.
     style: Any = {"textcoords": "offset points", "fontsize": 10.5, "zorder": 4}
     style["bbox"] = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.5}
-    kept = [p for p in frontier if p.alpha is not None and p.violations == 0]
-    if kept:
-        axes.annotate(f"fair at {kept[-1].alpha:g}", (0.0, kept[-1].error), (12, 2), **style)
+    fair = [p for p in frontier if p.alpha is not None and p.violations == 0]
+    if fair:
+        axes.annotate(f"fair at {fair[-1].alpha:g}", (0.0, fair[-1].error), (12, 2), **style)
     if frontier[-1].alpha is None:
         axes.annotate("fair or not", (x[-1], y[-1]), (-9, -3), ha="right", **style)
 

@@ -70,30 +70,30 @@ def course(transcript: Transcript, learner: Learner | None = None, points: int =
 
 
 def _regret(t: Transcript, after: NDArray[np.intp]) -> Floats | None:
-    """Σ L(π^s) − min_f Σ L(f) over the first so many rounds, by sums of losses that go on from moment to moment."""
+    """Σ L(π^s) − min_f Σ L(f) over the rounds up to each moment, by running sums of the losses."""
     F = t.hypotheses
     if not isinstance(F, EnumerableClass):
         return None
     s, paid, base = t.signed_weights, np.cumsum(t.lagrangian), 0.0
     losses = np.zeros(F.geometry.dim)
-    found, start = [], 0
+    regrets, start = [], 0
     for moment in after:
         stop = int(t.starts[moment])
         losses = losses + F.losses(t.rows[start:stop], s[start:stop])
         base += base_error(t.y[start:stop], t.costs)
-        found.append(float(paid[moment - 1]) - base - F.geometry.minimum(losses))
+        regrets.append(float(paid[moment - 1]) - base - F.geometry.minimum(losses))
         start = stop
-    return np.array(found)
+    return np.array(regrets)
 
 
 def _observed(t: Transcript, learner: Learner, after: NDArray[np.intp]) -> Floats | None:
-    found = []
+    limits = []
     for state in states(t, learner, after):
         limit = learner.observed_bound(state)
         if limit is None:
             return None
-        found.append(limit)
-    return np.array(found)
+        limits.append(limit)
+    return np.array(limits)
 
 
 def _violations_limit(t: Transcript, after: NDArray[np.intp], limit: Floats) -> Floats | None:
@@ -143,18 +143,18 @@ def violations_and_regret(
     hindsight
         The best fair policy: adds how many more errors the play made, at the end.
     """
-    t, found, bound = transcript, course(transcript, learner), promise(transcript, learner)
+    t, reached, bound = transcript, course(transcript, learner), promise(transcript, learner)
     with canvas(8, 4.4) as figure:
         left, right = figure.subplots(1, 2)
-        rounds = found.after + t.first - 1
+        rounds = reached.after + t.first - 1
         most = math.inf if bound is None or bound.violations >= t.rounds else bound.violations
-        _panel(left, rounds, found.violations, found.violations_limit, most)
-        if found.regret is None:
+        _panel(left, rounds, reached.violations, reached.violations_limit, most)
+        if reached.regret is None:
             why = "not computed: the class\nis reached only by fitting"
             right.text(0.5, 0.5, why, ha="center", va="center", color=GREY, transform=right.transAxes)
             right.set(yticks=[], xlim=left.get_xlim())
         else:
-            _panel(right, rounds, found.regret, found.limit, math.inf if bound is None else bound.lagrangian_regret)
+            _panel(right, rounds, reached.regret, reached.limit, math.inf if bound is None else bound.lagrangian_regret)
             if hindsight is not None:
                 above = _above(t, hindsight)
                 right.plot(rounds[-1], above, "D", color=COLOURS[2], markersize=8, label=BEST_FAIR, clip_on=False)
@@ -164,7 +164,7 @@ def violations_and_regret(
             axes.locator_params(axis="x", nbins=4, integer=True)
             axes.set_ylim(1.08 * min(0.0, axes.dataLim.y0), None)
         legend_below(figure, left, right)
-    return captioned(figure, _caption(t, found, hindsight))
+    return captioned(figure, _caption(t, reached, hindsight))
 
 
 def _panel(axes: Any, rounds: Any, reached: Any, limit: Any, promised: float) -> None:
@@ -188,23 +188,23 @@ def _above(t: Transcript, hindsight: Hindsight) -> float:
     return float(t.errors.sum()) - hindsight.error
 
 
-def _caption(t: Transcript, found: Course, hindsight: Hindsight | None) -> str:
+def _caption(t: Transcript, reached: Course, hindsight: Hindsight | None) -> str:
     late = int(t.violations[3 * t.rounds // 4 :].sum())
     left = (
-        f"Left, {int(found.violations[-1]):,} of {t.rounds:,} rounds had a reported violation, {late:,} of them in the "
-        "last quarter"
+        f"Left, {int(reached.violations[-1]):,} of {t.rounds:,} rounds had a reported violation, {late:,} of them in "
+        "the last quarter"
     )
-    if found.violations_limit is not None:
-        most = float(found.violations_limit[-1])
+    if reached.violations_limit is not None:
+        most = float(reached.violations_limit[-1])
         says = (
             "the theorem would allow every round" if most >= t.rounds else f"the theorem allows at most {at_most(most)}"
         )
         left += f"; by what was seen, {says}"
-    if found.regret is None:
+    if reached.regret is None:
         return f"{left}."
-    right = f"Right, errors and penalties ended {found.regret[-1]:,.0f} above the best single rule in hindsight"
-    if found.limit is not None:
-        right += f", where {at_most(float(found.limit[-1]))} was proved to be the most"
+    right = f"Right, errors and penalties ended {reached.regret[-1]:,.0f} above the best single rule in hindsight"
+    if reached.limit is not None:
+        right += f", where {at_most(float(reached.limit[-1]))} was proved to be the most"
     if hindsight is not None:
         above = _above(t, hindsight)
         amount = f"{abs(above):,.0f} {'fewer' if above > 0 else 'more'}"

@@ -1,4 +1,4 @@
-"""The fold again: a learner's states in a play that is over, at some of its rounds."""
+"""Replaying the fold: a learner's states after some rounds of a finished play."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from likewise.protocol import Batch, Learner, Round
 
 
 def moments(T: int, most: int) -> NDArray[np.intp]:
-    """At most so many numbers of rounds from 1 to T, evenly spread, with both ends.
+    """At most ``most`` round numbers from 1 to T, evenly spread, with both ends.
 
     Examples
     --------
@@ -27,18 +27,18 @@ def moments(T: int, most: int) -> NDArray[np.intp]:
 def states(transcript: Transcript, learner: Learner, after: Sequence[int] | NDArray[np.intp]) -> Iterator[Any]:
     """The learner's state after each of these numbers of rounds, in rising order."""
     t = transcript
-    recorded, given = t.facts.learner, learner.parameters()
-    other = [name for name, value in recorded.parameters.items() if value != given.get(name)]
-    if other:
-        differs = " and ".join(other)
-        raise InvalidParameter(f"`learner` must be the play's own {recorded.name}, got one with another {differs}.")
+    recorded, parameters = t.facts.learner, learner.parameters()
+    changed = [name for name, value in recorded.parameters.items() if value != parameters.get(name)]
+    if changed:
+        differs = " and ".join(changed)
+        raise InvalidParameter(f"`learner` must be the play's own {recorded.name}, got one with a different {differs}.")
     require(t.first == 1, "transcript", "start at round 1 to be replayed", f"round {t.first}")
-    state, done = learner.init(), 0
+    state, learned = learner.init(), 0
     for moment in after:
-        for i in range(done, int(moment)):
+        for i in range(learned, int(moment)):
             people = slice(int(t.starts[i]), int(t.starts[i + 1]))
             # The view is left out: a learner never sees it, and slicing a dataframe costs more than learning.
             batch = Batch(t.rows[people], t.y[people], None)
             state = learner.update(state, Round(batch, t.shown[people], t.reports_in(i), bool(t.reviewed[i])))
-        done = int(moment)
+        learned = int(moment)
         yield state

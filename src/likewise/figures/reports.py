@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LOOKS, FITTED_LOOKS = 60, 12
 """Later policies under which the pairs are looked at again; fewer where each of them has to be fitted."""
 PAIRS = 120
-"""Reported pairs drawn; of more, so many evenly spread over the play."""
+"""At most this many reported pairs are drawn, spread evenly over the play."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,10 @@ def later_gaps(transcript: Transcript, learner: Learner, *, looks: int | None = 
     later = np.full((len(reports), len(after)), np.nan)
     for column, (moment, state) in enumerate(zip(after, states(t, learner, after), strict=True)):
         policy = learner.act(state, Key(t.seed, Role.LEARNER, int(moment) + 1))
-        known = rounds < moment
-        if known.any():
-            favoured, disfavoured = policy.at(rows).reshape(-1, 2)[known].T
-            later[known, column] = favoured - disfavoured
+        reported = rounds < moment
+        if reported.any():
+            favoured, disfavoured = policy.at(rows).reshape(-1, 2)[reported].T
+            later[reported, column] = favoured - disfavoured
     return LaterGaps(reports, rounds + 1, t.pair_gaps[reports], after, later)
 
 
@@ -78,7 +78,7 @@ def did_reports_help(transcript: Transcript, learner: Learner, *, distance: Dist
     """The gap of every reported pair, as reported (a dot) and under the policies that came after (a line).
 
     A line that falls says that later policies treat those two people more alike; one that stays as high as its dot says
-    that the report did not help. Inside the band, the two could be reported no more, whoever they are; outside, that
+    that the report did not help. Inside the band, the two can no longer be reported, whoever they are; outside, that
     depends on how unlike they are. Below 0 the other one of the two is favoured. The thick line is the median of the
     pairs reported so far.
 
@@ -89,53 +89,53 @@ def did_reports_help(transcript: Transcript, learner: Learner, *, distance: Dist
     distance
         The reviewer's distance, where one is written: the caption then says how many pairs are still violations.
     """
-    found, level = later_gaps(transcript, learner), transcript.level
+    later, level = later_gaps(transcript, learner), transcript.level
     with canvas(8, 4.4) as figure:
         axes = figure.subplots()
         axes.axhspan(-level, level, color=COLOURS[4], alpha=0.25, linewidth=0, label=f"within {level:g}")
-        if len(found.rounds):
-            _lines(axes, found)
+        if len(later.rounds):
+            _lines(axes, later)
         else:
             axes.text(0.5, 0.7, "no pair was reported", ha="center", color=GREY, transform=axes.transAxes)
             axes.set(xlim=(0, transcript.rounds + 1), ylim=(-1, 1))
         axes.set(title="Gap between the probabilities of each reported pair", xlabel="round")
         axes.locator_params(axis="x", nbins=5, integer=True)
         legend_below(figure, axes)
-    violating = None if distance is None else _violating(transcript, found, distance)
-    return captioned(figure, _caption(found, len(transcript.pairs), level, violating))
+    violating = None if distance is None else _violating(transcript, later, distance)
+    return captioned(figure, _caption(later, len(transcript.pairs), level, violating))
 
 
-def _lines(axes: Any, found: LaterGaps) -> None:
-    for start, gap, gaps in zip(found.rounds, found.first, found.later, strict=True):
-        known = np.isfinite(gaps)
-        x, y = np.append(start, found.after[known]), np.append(gap, gaps[known])
+def _lines(axes: Any, later: LaterGaps) -> None:
+    for start, gap, gaps in zip(later.rounds, later.first, later.later, strict=True):
+        computed = np.isfinite(gaps)
+        x, y = np.append(start, later.after[computed]), np.append(gap, gaps[computed])
         axes.plot(x, y, color=COLOURS[5], linewidth=0.9, alpha=0.6, label="later")
-    axes.plot(found.rounds, found.first, "o", color=COLOURS[1], markersize=5, label="as reported")
-    some = np.isfinite(found.later).any(axis=0)
-    middle = np.nanmedian(found.later[:, some], axis=0)
-    axes.plot(found.after[some], middle, color=COLOURS[0], linewidth=2.8, label="median of all so far, later")
+    axes.plot(later.rounds, later.first, "o", color=COLOURS[1], markersize=5, label="as reported")
+    looked_at = np.isfinite(later.later).any(axis=0)
+    middle = np.nanmedian(later.later[:, looked_at], axis=0)
+    axes.plot(later.after[looked_at], middle, color=COLOURS[0], linewidth=2.8, label="median of all so far, later")
 
 
-def _violating(t: Transcript, found: LaterGaps, distance: Distance | str) -> int:
+def _violating(t: Transcript, later: LaterGaps, distance: Distance | str) -> int:
     """How many of the pairs are violations under the last policy, whichever of the two it favours."""
     compare = named_metric(distance) if isinstance(distance, str) else distance
     count = 0
-    for report, i, gap in zip(found.reports, found.rounds - 1, found.last, strict=True):
+    for report, i, gap in zip(later.reports, later.rounds - 1, later.last, strict=True):
         high, low = t.pairs[report] if gap > 0 else t.pairs[report][::-1]
         count += bool(abs(gap) > float(np.asarray(compare(t.view_of(int(i))))[high, low]) + t.alpha)
     return count
 
 
-def _caption(found: LaterGaps, reports: int, level: float, violating: int | None) -> str:
-    count = len(found.rounds)
+def _caption(later: LaterGaps, reports: int, level: float, violating: int | None) -> str:
+    count = len(later.rounds)
     if not count:
         return "No pair was reported, so there is nothing to look at again."
     which = f"Of {count} reported pairs" if count == reports else f"Of {count} of the {reports:,} reported pairs"
-    closer = int((np.abs(found.last) < found.first).sum())
-    end = f"{int((np.abs(found.last) <= level).sum())} were within {level:g} of each other"
+    closer = int((np.abs(later.last) < later.first).sum())
+    end = f"{int((np.abs(later.last) <= level).sum())} were within {level:g} of each other"
     if violating is not None:
         end = f"{violating} were still violations"
     return (
         f"{which}, {closer} were closer together under the last policy than when they were reported, and {end}; the "
-        f"median gap went from {np.median(found.first):.2f} to {np.round(np.median(found.last), 2) + 0.0:.2f}."
+        f"median gap went from {np.median(later.first):.2f} to {np.round(np.median(later.last), 2) + 0.0:.2f}."
     )

@@ -44,20 +44,20 @@ def one_round(transcript: Transcript, i: int | None = None) -> Figure:
     t = transcript
     i = telling_round(t) if i is None else i
     require(-t.rounds <= i < t.rounds, "i", f"be the position of one of {t.rounds} rounds", i)
-    seen, number = t.round(i), t.first + i % t.rounds
-    order = np.argsort(seen.probabilities, kind="stable")
+    round_, number = t.round(i), t.first + i % t.rounds
+    order = np.argsort(round_.probabilities, kind="stable")
     ranks = np.empty(len(order), dtype=np.intp)
     ranks[order] = np.arange(1, len(order) + 1)
     level = t.level
     with canvas(8, 4.4) as figure:
         axes = figure.subplots()
-        disfavoured = [report.disfavoured for report in seen.reports] or [order[0]]
-        low = float(seen.probabilities[disfavoured].min())
+        disfavoured = [report.disfavoured for report in round_.reports] or [order[0]]
+        low = float(round_.probabilities[disfavoured].min())
         axes.axhspan(low, low + level, color=COLOURS[4], alpha=0.25, linewidth=0, label=f"tolerance of {level:g}")
         for value, name, style in LABELS:
-            _dots(axes, ranks, seen.probabilities, _having(seen.batch.y, value), name, style)
-        for report in seen.reports:
-            _joined(axes, ranks, seen.probabilities, report)
+            _dots(axes, ranks, round_.probabilities, _having(round_.batch.y, value), name, style)
+        for report in round_.reports:
+            _joined(axes, ranks, round_.probabilities, report)
         axes.set(
             title=f"Round {number:,}: probability of each person",
             xlabel="people of the round, lowest probability first",
@@ -66,16 +66,16 @@ def one_round(transcript: Transcript, i: int | None = None) -> Figure:
         )
         axes.set_xticks(np.unique(np.linspace(1, len(ranks), min(len(ranks), 12)).round()))
         legend_below(figure, axes)
-    return captioned(figure, _caption(seen, number, level))
+    return captioned(figure, _caption(round_, number, level))
 
 
 def _having(y: Any, value: float | None) -> Any:
     return ~np.isfinite(y) if value is None else y == value
 
 
-def _dots(axes: Any, ranks: Any, probabilities: Any, who: Any, name: str, style: Any) -> None:
-    if who.any():
-        axes.scatter(ranks[who], probabilities[who], s=70, linewidth=1.8, label=name, zorder=3, **style)
+def _dots(axes: Any, ranks: Any, probabilities: Any, chosen: Any, name: str, style: Any) -> None:
+    if chosen.any():
+        axes.scatter(ranks[chosen], probabilities[chosen], s=70, linewidth=1.8, label=name, zorder=3, **style)
 
 
 def _joined(axes: Any, ranks: Any, probabilities: Any, report: Report) -> None:
@@ -86,20 +86,20 @@ def _joined(axes: Any, ranks: Any, probabilities: Any, report: Report) -> None:
     axes.scatter(x, y, s=190, facecolor="none", edgecolor=COLOURS[1], linewidth=1.8, zorder=4)
 
 
-def _caption(seen: Round, number: int, level: float) -> str:
-    k = len(seen.probabilities)
+def _caption(round_: Round, number: int, level: float) -> str:
+    k = len(round_.probabilities)
     people = f"Round {number:,}, with {plural(k, 'person', 'people')}"
-    if not seen.reviewed:
+    if not round_.reviewed:
         return f"{people}: nobody reviewed it."
-    if not seen.reports:
+    if not round_.reports:
         return f"{people}: the reviewer pointed at no pair. Two people within the band differ by less than {level:g}."
     allowed = f"is {level:g} high: even two people who are alike in every respect may differ by that much."
-    if len(seen.reports) > 1:
+    if len(round_.reports) > 1:
         return (
-            f"{people}: the reviewer pointed at the {len(seen.reports)} ringed pairs, whose probabilities differ by "
-            f"{seen.gap:.2f} on average. The band above the lowest of these people {allowed}"
+            f"{people}: the reviewer pointed at the {len(round_.reports)} ringed pairs, whose probabilities differ by "
+            f"{round_.gap:.2f} on average. The band above the lowest of these people {allowed}"
         )
-    high, low = (float(seen.probabilities[j]) for j in seen.reports[0][:2])
+    high, low = (float(round_.probabilities[j]) for j in round_.reports[0][:2])
     return (
         f"{people}: the reviewer pointed at the ringed pair, with probabilities of {high:.2f} and {low:.2f}. The band "
         f"above the lower of the two {allowed}"

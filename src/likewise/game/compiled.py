@@ -62,17 +62,17 @@ class CompiledPlay:
         average = np.zeros(len(weights))
         numbers = getattr(state, "log_weights", None)
         numbers = np.array(state.losses if numbers is None else numbers)
-        delta, reports, done = getattr(state, "delta", 0.0), state.reports, state.rounds
+        delta, reports, rounds = getattr(state, "delta", 0.0), state.reports, state.rounds
         log_size = float(self.learner.hypotheses.log_size)
-        for part in chunks:
-            now = slice(part.start, part.stop)
-            delta, reports, done = kernels.play_rounds(
+        for chunk in chunks:
+            span = slice(chunk.start, chunk.stop)
+            delta, reports, rounds = kernels.play_rounds(
                 self.kind, self.knobs, np.array(self.learner.costs, dtype=float), log_size, self.first,
-                rows, y, view, draws[now], *metric, alpha, level, choose,
-                numbers, weights, delta, reports, done, average,
-                shown[now], pairs[now], violates[now], penalties[now],
+                rows, y, view, draws[span], *metric, alpha, level, choose,
+                numbers, weights, delta, reports, rounds, average,
+                shown[span], pairs[span], violates[span], penalties[span],
             )  # fmt: skip
-        fields = {"rounds": done, "reports": reports, "losses": numbers, "log_weights": numbers}
+        fields = {"rounds": rounds, "reports": reports, "losses": numbers, "log_weights": numbers}
         fields |= {"delta": delta, "weights": weights}
         people = draws.ravel()
         record.add_many(
@@ -84,12 +84,12 @@ class CompiledPlay:
 
 def _form(part: Any, *methods: str, **details: Any) -> Any:
     """The compiled form of a part, if no subclass has redefined a method that the form stands for."""
-    kind = type(part)
-    owner = _owner(kind, "compiled")
-    if owner is None or any(not issubclass(owner, _owner(kind, name) or object) for name in methods):
+    class_ = type(part)
+    owner = _owner(class_, "compiled")
+    if owner is None or any(not issubclass(owner, _owner(class_, name) or object) for name in methods):
         return None
     return part.compiled(**details)
 
 
-def _owner(kind: type, name: str) -> type | None:
-    return next((base for base in kind.__mro__ if name in vars(base)), None)
+def _owner(class_: type, name: str) -> type | None:
+    return next((base for base in class_.__mro__ if name in vars(base)), None)

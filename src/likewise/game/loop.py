@@ -22,7 +22,7 @@ from likewise.protocol import SKIPPED, Answer, Auditor, Batch, Environment, Floa
 
 log = logging.getLogger(__name__)
 ENVIRONMENT, LEARNER, AUDITOR = Role  # three names, as Python 3.11 is slow to look a member up
-Step = TypeVar("Step")
+Item = TypeVar("Item")
 
 
 def play(
@@ -45,14 +45,14 @@ def play(
     T
         How many rounds; by default what is left of the learner's own horizon.
     seed
-        Names every random number of the play: the same seed gives the same transcript, in any process.
+        Determines every random number of the play: the same seed gives the same transcript, in any process.
     state
-        Go on from an earlier play instead of from the start: its transcript, or only its ``transcript.state`` (then an
-        adversary's first look at the round before shows none).
+        Continue an earlier play: its transcript, or only its ``transcript.state`` (then an adversary sees no previous
+        round at first).
     progress
         Show a progress bar; a string is its title.
     compiled
-        Where every part is plain arrays, play in one compiled loop: the same transcript, sooner. False always takes
+        Where every part is plain arrays, play in one compiled loop: the same transcript, faster. False always takes
         the loop below.
 
     Examples
@@ -64,12 +64,12 @@ def play(
     >>> t.rounds, int(t.violations.sum())
     (50, 0)
     """
-    for name, part, verb in (
+    for name, role, verb in (
         ("learner", learner, "update"),
         ("environment", environment, "batch"),
         ("auditor", auditor, "audit"),
     ):
-        require(callable(getattr(part, verb, None)), name, f"have a method `{verb}`", type(part).__name__)
+        require(callable(getattr(role, verb, None)), name, f"have a method `{verb}`", type(role).__name__)
     previous = state.round(state.rounds - 1) if isinstance(state, Transcript) else None
     state = _starting_state(learner, state.state if isinstance(state, Transcript) else state)
     T = _horizon(learner, environment, T, state.rounds)
@@ -119,18 +119,18 @@ def _starting_state(learner: Learner, state: Any) -> Any:
 
 def _same_shape(fresh: Any, stored: Any) -> bool:
     """Whether a part of a state has the shape that this learner gives it; one that starts empty may have grown."""
-    expected, got = np.shape(fresh), np.shape(stored)
-    return expected == got or (len(expected) == len(got) > 0 and expected[0] == 0 and expected[1:] == got[1:])
+    expected, actual = np.shape(fresh), np.shape(stored)
+    return expected == actual or (len(expected) == len(actual) > 0 and expected[0] == 0 and expected[1:] == actual[1:])
 
 
-def _horizon(learner: Learner, environment: Environment, T: int | None, done: int) -> int:
+def _horizon(learner: Learner, environment: Environment, T: int | None, played: int) -> int:
     """The number of rounds to play; an error, before the first round, where the parts don't fit."""
     if T is None:
         require(learner.T is not None, "T", "be given, as the learner has no horizon", T)
-        T = (learner.T or 0) - done
+        T = (learner.T or 0) - played
     require(isinstance(T, Integral) and T >= 1, "T", "be a whole number of rounds, at least 1", T)
-    if learner.T is not None and done + T > learner.T:
-        raise InvalidParameter(f"`T` must be at most the learner's {learner.T} rounds, got {done} + {T}.")
+    if learner.T is not None and played + T > learner.T:
+        raise InvalidParameter(f"`T` must be at most the learner's {learner.T} rounds, got {played} + {T}.")
     if learner.k is not None and environment.k is not None and environment.k > learner.k:
         raise InvalidParameter(f"`k` must be at most the learner's {learner.k} people, got {environment.k}.")
     if learner.needs_blind and environment.sees_policy:
@@ -142,7 +142,7 @@ def _horizon(learner: Learner, environment: Environment, T: int | None, done: in
 
 
 def _round(batch: Batch, probabilities: Floats, answer: Answer, auditor: Auditor) -> Round:
-    """What was seen, with reports that can't be true refused."""
+    """The round as it was seen; reports that can't be true are refused."""
     if answer is SKIPPED:
         return Round(batch, probabilities, reviewed=False)
     if answer is None:
@@ -180,10 +180,10 @@ def _chunks(T: int) -> list[range]:
     return [range(start, min(start + CHUNK, T)) for start in range(0, T, CHUNK)]
 
 
-def _shown(steps: Sequence[Step], progress: bool | str) -> Iterable[Step]:
-    """The steps, with a progress bar if one is wanted."""
+def _shown(items: Sequence[Item], progress: bool | str) -> Iterable[Item]:
+    """The items, with a progress bar if one is wanted."""
     if not progress:
-        return steps
+        return items
     from rich.progress import track
 
-    return track(steps, description=progress if isinstance(progress, str) else "Playing", update_period=0.2)
+    return track(items, description=progress if isinstance(progress, str) else "Playing", update_period=0.2)

@@ -25,11 +25,16 @@ def learner_facts(learner: Learner) -> LearnerFacts:
 
 def play_facts(learner: Learner, environment: Environment, auditor: Auditor, seed: int, first: int) -> PlayFacts:
     """What is known of a play before its first round."""
-    people, reviewer = environment.facts(), auditor.facts()
-    require(isinstance(people, EnvironmentFacts), "environment", "give EnvironmentFacts as its facts", people)
-    require(isinstance(reviewer, AuditorFacts), "auditor", "give AuditorFacts as its facts", reviewer)
+    about_environment, about_auditor = environment.facts(), auditor.facts()
+    require(
+        isinstance(about_environment, EnvironmentFacts),
+        "environment",
+        "give EnvironmentFacts as its facts",
+        about_environment,
+    )
+    require(isinstance(about_auditor, AuditorFacts), "auditor", "give AuditorFacts as its facts", about_auditor)
     alpha, margin = float(auditor.alpha), float(auditor.margin)
-    return PlayFacts(learner_facts(learner), people, reviewer, alpha, margin, seed, first)
+    return PlayFacts(learner_facts(learner), about_environment, about_auditor, alpha, margin, seed, first)
 
 
 class _Block(NamedTuple):
@@ -72,9 +77,9 @@ class Recorder:
         """How many rounds were recorded."""
         return self._before + len(self._penalties)
 
-    def add(self, seen: Round, penalty: float) -> None:
+    def add(self, round_: Round, penalty: float) -> None:
         """One more round, with what its reports weighed, or would have weighed."""
-        (people, probabilities, reports, reviewed), (rows, y, views, shown) = seen, self._people
+        (people, probabilities, reports, reviewed), (rows, y, views, shown) = round_, self._people
         rows.append(people.rows)
         y.append(people.y)
         views.append(people.view)
@@ -88,16 +93,16 @@ class Recorder:
     def add_many(
         self, people: Batch, shown: Floats, pairs: NDArray[np.intp], violates: NDArray[np.int8], penalties: Floats
     ) -> None:
-        """Rounds of equal size, as the compiled loop leaves them: a pair for each of them, −1 without a report.
+        """Rounds of equal size, as the compiled loop leaves them: a pair for each round, −1 without a report.
 
         ``shown`` is (rounds, k); ``people`` holds the people of all rounds one after another.
         """
         self._close_block()
         rounds, k = shown.shape
-        for parts, part in zip(self._people, (*people, shown.ravel()), strict=True):
-            parts.append(part)
+        for parts, array in zip(self._people, (*people, shown.ravel()), strict=True):
+            parts.append(array)
         reported = np.flatnonzero(pairs[:, 0] >= 0)
-        table = np.zeros((len(reported), 5), dtype=np.intp)  # nothing is false that a distance reports
+        table = np.zeros((len(reported), 5), dtype=np.intp)  # what a distance reports is never false
         table[:, 0], table[:, 1:3], table[:, 3] = self._before + reported, pairs[reported], violates[reported]
         self._blocks.append(_Block(np.full(rounds, k), np.ones(rounds, dtype=bool), penalties, table))
         self._before += rounds
@@ -141,5 +146,5 @@ class Recorder:
 
 def _table(reports: list[tuple[int, Report]]) -> NDArray[np.intp]:
     """One row per report: its round, the two people, whether it violates (−1 for unknown), whether it is false."""
-    rows = [(i, high, low, -1 if known is None else known, false) for i, (high, low, known, false) in reports]
+    rows = [(i, high, low, -1 if violates is None else violates, false) for i, (high, low, violates, false) in reports]
     return np.array(rows, dtype=np.intp).reshape(-1, 5)

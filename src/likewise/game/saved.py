@@ -45,12 +45,12 @@ def write(transcript: Transcript, path: str | Path) -> None:
 
 
 def read(path: str | Path, *, models: Any = None, hypotheses: Any = None) -> Transcript:
-    """The transcript again; ``models`` or ``hypotheses`` for a class that is built on fitted models."""
+    """The transcript; ``models`` or ``hypotheses`` for a class that is built on fitted models."""
     with np.load(path, allow_pickle=False) as file:
         meta = json.loads(str(file["meta"]))
-        found = meta["format"]
-        if found != FORMAT:
-            raise InvalidParameter(f"`path` must hold a transcript of format {FORMAT}, got one of format {found}.")
+        number = meta["format"]
+        if number != FORMAT:
+            raise InvalidParameter(f"`path` must hold a transcript of format {FORMAT}, got one of format {number}.")
         F = classes.from_dict(meta["hypotheses"], models) if hypotheses is None else hypotheses
         arrays: Any = {name: file[name] for name in ARRAYS}
         return Transcript(

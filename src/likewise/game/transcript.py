@@ -1,6 +1,6 @@
 """The transcript: everything that was seen in a play, as arrays, with the average policy and the last state.
 
-It is enough to replay, to judge and to certify the play, and to go on from where it stopped. Files hold npz and
+It is enough to replay, check and certify the play, and to continue it where it stopped. Files hold npz and
 JSON, no pickle; models are named by fingerprint and given again on loading.
 """
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 class Transcript:
     """What was seen in T rounds.
 
-    Per-round arrays have T entries. People of all rounds stand one after another in ``rows``, ``y``, ``view`` and
-    ``shown``, round i from ``starts[i]`` to ``starts[i + 1]``. So do the reports of all rounds, in ``report_rounds``,
-    ``pairs``, ``violates`` and ``false``: a round has none, one, or several.
+    Per-round arrays have T entries. The people of all rounds are kept one after another in ``rows``, ``y``, ``view``
+    and ``shown``, round i from ``starts[i]`` to ``starts[i + 1]``. So are the reports of all rounds, in
+    ``report_rounds``, ``pairs``, ``violates`` and ``false``: a round has none, one, or several.
     """
 
     rows: Rows
@@ -70,7 +70,7 @@ class Transcript:
 
     @property
     def seed(self) -> int:
-        """Names every random number of the play."""
+        """Determines every random number of the play."""
         return self.facts.seed
 
     @property
@@ -80,7 +80,7 @@ class Transcript:
 
     @property
     def margin(self) -> float:
-        """How much earlier than at ``alpha`` pairs are reported."""
+        """How far below ``alpha`` pairs are already reported."""
         return self.facts.margin
 
     @property
@@ -115,7 +115,7 @@ class Transcript:
 
     @cached_property
     def report_starts(self) -> NDArray[np.intp]:
-        """(T + 1,): the reports of round i stand from ``report_starts[i]`` to ``report_starts[i + 1]``."""
+        """(T + 1,): the reports of round i are those from ``report_starts[i]`` to ``report_starts[i + 1]``."""
         return np.searchsorted(self.report_rounds, np.arange(self.rounds + 1))
 
     @property
@@ -131,9 +131,9 @@ class Transcript:
     @property
     def violations(self) -> NDArray[np.bool_]:
         """Rounds with a reported α-violation; a report that nobody can check is taken at its word."""
-        found = np.zeros(self.rounds, dtype=bool)
-        found[self.report_rounds[self.violates != 0]] = True
-        return found
+        violating = np.zeros(self.rounds, dtype=bool)
+        violating[self.report_rounds[self.violates != 0]] = True
+        return violating
 
     @property
     def reports(self) -> list[tuple[Report, ...]]:
@@ -147,12 +147,12 @@ class Transcript:
 
     def _report(self, j: int) -> Report:
         favoured, disfavoured = (int(person) for person in self.pairs[j])
-        known = None if self.violates[j] < 0 else bool(self.violates[j])
-        return Report(favoured, disfavoured, known, bool(self.false[j]))
+        violates = None if self.violates[j] < 0 else bool(self.violates[j])
+        return Report(favoured, disfavoured, violates, bool(self.false[j]))
 
     @property
     def pair_people(self) -> NDArray[np.intp]:
-        """(reports, 2): where the two people of each report stand in ``rows``, ``y``, ``view`` and ``shown``."""
+        """(reports, 2): where to find the two people of each report in ``rows``, ``y``, ``view`` and ``shown``."""
         return np.asarray(self.starts[self.report_rounds][:, None] + self.pairs)
 
     @cached_property
@@ -244,7 +244,7 @@ class Transcript:
         return self.view.iloc[people] if hasattr(self.view, "iloc") else self.view[people]
 
     def __add__(self, later: Transcript) -> Transcript:
-        """This play and its continuation, as one."""
+        """This play and its continuation as one transcript."""
         expected = self.first + self.rounds
         require(later.first == expected, "later", f"start at round {expected}", later.first)
         names = ("rows", "y", "shown", "pairs", "violates", "false", "reviewed", "penalties")
@@ -282,15 +282,15 @@ class Transcript:
         """One row per reported pair, as a pandas dataframe; ``violates`` is missing where nobody can know."""
         import pandas as pd
 
-        known = pd.array(self.violates != 0, dtype="boolean")
-        known[self.violates < 0] = pd.NA
+        violates = pd.array(self.violates != 0, dtype="boolean")
+        violates[self.violates < 0] = pd.NA
         return pd.DataFrame(
             {
                 "round": self.first + self.report_rounds,
                 "favoured": self.pairs[:, 0],
                 "disfavoured": self.pairs[:, 1],
                 "gap": self.pair_gaps,
-                "violates": known,
+                "violates": violates,
                 "false": self.false,
                 "penalty": self.pair_penalties,
             }
@@ -317,10 +317,10 @@ class Transcript:
     def _round_sums(self, values: Floats) -> Floats:
         return np.add.reduceat(values, self.starts[:-1]) if self.rounds else np.empty(0)
 
-    def _enumerable(self, what: str) -> classes.EnumerableClass:
+    def _enumerable(self, wanted: str) -> classes.EnumerableClass:
         if not isinstance(self.hypotheses, classes.EnumerableClass):
             raise NotSupported(
-                f"{what} needs a class that can be searched exactly, got {type(self.hypotheses).__name__}."
+                f"{wanted} needs a class that can be searched exactly, got {type(self.hypotheses).__name__}."
             )
         return self.hypotheses
 

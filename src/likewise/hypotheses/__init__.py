@@ -32,7 +32,7 @@ _CLASSES = {c.__name__: c for c in (Cells, EstimatorClass, FiniteClass, Threshol
 
 
 def from_dict(data: dict[str, Any], models: Sequence[Any] | str | Path | None = None) -> Any:
-    """A saved class again. One built on models takes them (or a skops file of them) and checks them."""
+    """Rebuild a saved class. One built on models needs them (or a skops file of them) and checks them."""
     if data.get("class") not in _CLASSES:
         raise InvalidParameter(f"`class` must be one of {sorted(_CLASSES)}, got {data.get('class')!r}.")
     return _CLASSES[data["class"]].from_dict(data, open_models(models))
@@ -43,6 +43,6 @@ def enumerable(F: Any, by: str) -> EnumerableClass:
     if not isinstance(F, EnumerableClass):
         raise NotSupported(
             f"{by} needs a class whose hypotheses' losses can all be computed (FiniteClass, Thresholds, Cells), "
-            f"got {type(F).__name__}; an EstimatorClass is played by SmoothedFTPL."
+            f"got {type(F).__name__}; SmoothedFTPL plays an EstimatorClass."
         )
     return F

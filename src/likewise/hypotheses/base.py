@@ -129,7 +129,7 @@ class EnumerableClass(ABC):
         """
         points = self.separator
         if points is None:
-            raise InvalidParameter(f"`separator` must be there to perturb leaders, got none in {type(self).__name__}.")
+            raise InvalidParameter(f"`separator` must be known to perturb leaders, got none in {type(self).__name__}.")
         return self.minimisers(losses, points, scale * laplace_noise(key, E, len(points), padding))
 
     def require_listable(self) -> None:
@@ -176,13 +176,14 @@ def columns_of(X: Any, names: list[Any] | None = None) -> tuple[Floats, list[Any
 
     With ``names``, columns are picked by name from a dataframe, or all taken in order from an array.
     """
-    found = list(getattr(X, "columns", []))
-    require(len(set(found)) == len(found), "X", "have columns of different names", found)
-    if found and names is not None:
-        missing = [name for name in names if name not in found]
-        require(not missing, "X", f"have the columns {names}", f"none of the name {missing}")
+    columns = list(getattr(X, "columns", []))
+    require(len(set(columns)) == len(columns), "X", "have columns of different names", columns)
+    if columns and names is not None:
+        missing = [name for name in names if name not in columns]
+        if missing:
+            raise InvalidParameter(f"`X` must have the columns {names}, got no {missing}.")
         X = X[names]
-        found = names
+        columns = names
     try:
         values = np.asarray(X, dtype=float)
     except (TypeError, ValueError) as error:
@@ -191,7 +192,7 @@ def columns_of(X: Any, names: list[Any] | None = None) -> tuple[Floats, list[Any
     if np.isnan(values).any():
         column = int(np.isnan(values).any(axis=0).argmax())
         raise InvalidParameter(f"`X` must have no missing values, got NaN in column {column}.")
-    labels = found or list(range(values.shape[1]))
+    labels = columns or list(range(values.shape[1]))
     if names is not None:
         require(len(labels) == len(names), "X", f"have {len(names)} columns", f"{len(labels)}")
     return values, labels

@@ -52,8 +52,8 @@ class Cells(EnumerableClass):
         chosen = names if features is None else list(features)
         unknown = [name for name in chosen if name not in names]
         require(not unknown, "features", f"be among {names}", unknown)
-        where = [names.index(name) for name in chosen]
-        values = columns_of(X[chosen] if hasattr(X, "columns") else np.asarray(X)[:, where])[0]
+        positions = [names.index(name) for name in chosen]
+        values = columns_of(X[chosen] if hasattr(X, "columns") else np.asarray(X)[:, positions])[0]
         counts = [int(bins)] * len(chosen) if isinstance(bins, Integral) else list(cast("Sequence[int]", bins))
         require(len(counts) == len(chosen), "bins", f"be one number or {len(chosen)} of them", bins)
         require(min(counts) >= 1, "bins", "be at least 1", bins)
@@ -61,7 +61,7 @@ class Cells(EnumerableClass):
             quantile_cuts(column, count - 1) if count > 1 else np.empty(0)
             for column, count in zip(values.T, counts, strict=True)
         ]
-        grid = Grid(cuts, chosen, where, width=len(names))
+        grid = Grid(cuts, chosen, positions, width=len(names))
         return cls(grid, grid.cells)
 
     @classmethod
@@ -74,8 +74,8 @@ class Cells(EnumerableClass):
     def encode(self, X: Any) -> NDArray[np.intp]:
         """(people,): each person's cell."""
         cells = np.asarray(self.assign(X))
-        whole = np.issubdtype(cells.dtype, np.number) and bool((cells == np.floor(cells)).all())
-        inside = whole and bool((cells >= 0).all() and (cells < self.geometry.dim).all())
+        integers = np.issubdtype(cells.dtype, np.number) and bool((cells == np.floor(cells)).all())
+        inside = integers and bool((cells >= 0).all() and (cells < self.geometry.dim).all())
         if cells.shape != (len(X),) or not inside:
             raise InvalidParameter(
                 f"`assign` must give each of {len(X)} people a cell, a whole number in 0 … {self.geometry.dim - 1}, "
@@ -125,12 +125,12 @@ class Cells(EnumerableClass):
         if isinstance(self.assign, Grid):
             return {"class": "Cells", "grid": self.assign.to_dict(), "models": None}
         model = self.assign.tree if isinstance(self.assign, Leaves) else self.assign
-        kind = "tree" if isinstance(self.assign, Leaves) else "rule"
-        return {"class": "Cells", kind: self.geometry.dim, "models": [fingerprint(model)]}
+        source = "tree" if isinstance(self.assign, Leaves) else "rule"
+        return {"class": "Cells", source: self.geometry.dim, "models": [fingerprint(model)]}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], models: Sequence[Any]) -> Cells:
-        """The class again; cells of a tree or a rule take it again."""
+        """Rebuild the class; cells of a tree or a rule need it again."""
         if "grid" in data:
             grid = Grid(**data["grid"])
             return cls(grid, grid.cells)

@@ -1,7 +1,7 @@
 """Classes reached only through an oracle: any scikit-learn estimator with ``fit(X, y, sample_weight)``.
 
 The weighted ERM oracle minimises Σ_i s_i f(x_i): label 1[s_i < 0], weight |s_i|, people with s_i = 0 dropped.
-A real estimator minimises it only approximately; who relies on it says so.
+A real estimator minimises it only approximately; whatever relies on it says so.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class EstimatorClass:
         return columns_of(X, self.names)[0]
 
     def fit(self, rows: Floats, s: Floats, seed: int = 0) -> Any:
-        """The oracle: an estimator fitted to make Σ_i s_i f(x_i) small; a constant where one label is left.
+        """The oracle: an estimator fitted to make Σ_i s_i f(x_i) small; a constant where only one label is left.
 
         An estimator that draws, and was given no ``random_state`` of its own, draws from ``seed``.
         """
@@ -83,6 +83,6 @@ class EstimatorClass:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], models: Sequence[Any]) -> EstimatorClass:
-        """The class again, from its estimator and its pool."""
+        """Rebuild the class from its estimator and its pool."""
         check_models(models, data["models"])
         return cls(models[0], models[1])

@@ -99,7 +99,7 @@ def _feed_object(digest: Any, value: Any, above: set[int]) -> None:
         _feed(digest, state, above)
     else:
         # Compiled objects (the nodes of a tree) show their numbers only through the pickle protocol.
-        _feed_all(digest, [part for part in value.__reduce_ex__(4)[1:3] if part is not None], above)
+        _feed_all(digest, [piece for piece in value.__reduce_ex__(4)[1:3] if piece is not None], above)
 
 
 def open_models(models: Sequence[Any] | str | Path | None) -> list[Any]:
@@ -114,7 +114,7 @@ def open_models(models: Sequence[Any] | str | Path | None) -> list[Any]:
         raise ModelMismatch('Reading a skops file needs skops: pip install "likewise[models]".') from None
     try:
         loaded = io.load(models)
-    except Exception as error:  # skops raises its own kinds, which we don't want to depend on
+    except Exception as error:  # skops raises errors of its own, which we don't want to depend on
         raise ModelMismatch(
             f"`models` must be a skops file of trusted types, got {str(models)!r}: {error} "
             "Load it yourself with skops.io.load(file, trusted=[...]) and pass the models."

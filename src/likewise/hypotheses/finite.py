@@ -29,7 +29,7 @@ class FiniteClass(EnumerableClass):
     constants
         Which constant hypotheses to put before them. Fairness needs one: it is fair to everybody.
     pool
-        People among which a separator is sought, for ``likewise.ContextFTPL``: a greedy test cover.
+        People to choose a separator from, for ``likewise.ContextFTPL``: a greedy test cover.
 
     Examples
     --------
@@ -42,8 +42,8 @@ class FiniteClass(EnumerableClass):
         self, hypotheses: Sequence[Any], *, constants: Sequence[int] = (0, 1), pool: Any | None = None
     ) -> None:
         require(set(constants) <= {0, 1}, "constants", "be among 0 and 1", tuple(constants))
-        several = isinstance(hypotheses, Sequence)
-        require(several, "hypotheses", "be a list of callables or fitted classifiers", type(hypotheses).__name__)
+        listed = isinstance(hypotheses, Sequence)
+        require(listed, "hypotheses", "be a list of callables or fitted classifiers", type(hypotheses).__name__)
         self.hypotheses = tuple(hypotheses)
         self.constants = tuple(sorted(set(constants)))
         require(len(self.hypotheses) + len(self.constants) > 0, "hypotheses", "hold at least one", [])
@@ -84,7 +84,7 @@ class FiniteClass(EnumerableClass):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], models: Sequence[Any]) -> FiniteClass:
-        """The class again, from its hypotheses."""
+        """Rebuild the class from its hypotheses."""
         check_models(models, data["models"])
         return cls(models, constants=data["constants"])
 

@@ -26,7 +26,7 @@ from likewise.hypotheses.geometry import Simplex
 from likewise.protocol import Floats, Key, Rows
 
 BUSY = 400_000
-"""Random numbers in a round from which on threads pay."""
+"""From this many random numbers a round on, threads pay off."""
 FEW = 64
 """A batch of up to this many people goes through the compiled loops, which sort it by insertion."""
 
@@ -89,8 +89,8 @@ class Thresholds(EnumerableClass):
     @classmethod
     def scores(cls, models: Sequence[Any], X: Any, cuts: int = 32) -> Thresholds:
         """Up to ``cuts`` cuts per model, at the quantiles of its scores on ``X``."""
-        several = isinstance(models, Sequence) and len(models) > 0
-        require(several, "models", "be a list of at least one fitted model", type(models).__name__)
+        listed = isinstance(models, Sequence) and len(models) > 0
+        require(listed, "models", "be a list of at least one fitted model", type(models).__name__)
         require_whole(cuts, "cuts")
         columns = [quantile_cuts(score(model, X), cuts) for model in models]
         return cls(columns, names=[type(model).__name__ for model in models], models=models)
@@ -162,10 +162,10 @@ class Thresholds(EnumerableClass):
                 losses, scale, np.uint64(key.seed), key.t, padding, self.first, start, leaders[start : start + width]
             )
 
-        others = [_pool(threads).submit(draw, start) for start in range(width, E, width)]
+        futures = [_pool(threads).submit(draw, start) for start in range(width, E, width)]
         draw(0)  # this thread does its share: it would only wait
-        for other in others:
-            other.result()
+        for future in futures:
+            future.result()
         return leaders
 
     def losses(self, rows: Rows, s: Floats) -> Floats:
@@ -227,7 +227,7 @@ class Thresholds(EnumerableClass):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], models: Sequence[Any]) -> Thresholds:
-        """The class again; one on scores takes its models."""
+        """Rebuild the class; one on scores needs its models."""
         if data["models"] is None:
             return cls(data["cuts"], names=data["names"])
         check_models(models, data["models"])

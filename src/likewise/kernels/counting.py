@@ -11,26 +11,26 @@ from likewise.kernels.metrics import CHEBYSHEV, CITYBLOCK, EUCLIDEAN, MAHALANOBI
 
 
 @njit
-def _distances_from(low, first, columns, metric, weights, inverse, apart):
+def _distances_from(low, first, columns, metric, weights, inverse, distances):
     """Distances of person ``low`` to everybody from ``first`` on, column by column, so that the loops vectorise."""
-    out = apart[: columns.shape[1] - first]
+    out = distances[: columns.shape[1] - first]
     out[:] = 0.0
     for u in range(len(columns)):
-        ahead, here, weight = columns[u, first:], columns[u, low], weights[u]
+        ahead, own, weight = columns[u, first:], columns[u, low], weights[u]
         if metric == CITYBLOCK:
             for i in range(len(out)):
-                out[i] += weight * abs(ahead[i] - here)
+                out[i] += weight * abs(ahead[i] - own)
         elif metric == CHEBYSHEV:
             for i in range(len(out)):
-                out[i] = max(out[i], abs(ahead[i] - here))
+                out[i] = max(out[i], abs(ahead[i] - own))
         elif metric == MAHALANOBIS:
             for v in range(len(columns)):
-                across, there, factor = columns[v, first:], columns[v, low], inverse[u, v]
+                across, own_across, factor = columns[v, first:], columns[v, low], inverse[u, v]
                 for i in range(len(out)):
-                    out[i] += factor * (ahead[i] - here) * (across[i] - there)
+                    out[i] += factor * (ahead[i] - own) * (across[i] - own_across)
         else:
             for i in range(len(out)):
-                out[i] += weight * (ahead[i] - here) * (ahead[i] - here)
+                out[i] += weight * (ahead[i] - own) * (ahead[i] - own)
     if metric in (EUCLIDEAN, MAHALANOBIS):
         for i in range(len(out)):
             out[i] = math.sqrt(max(0.0, out[i]))
@@ -38,20 +38,20 @@ def _distances_from(low, first, columns, metric, weights, inverse, apart):
 
 
 @njit(cache=True, nogil=True)
-def count_violations(chances, columns, metric, weights, inverse, alpha, start, stop):
+def count_violations(probabilities, columns, metric, weights, inverse, alpha, start, stop):
     """Violating pairs whose less favoured person stands from ``start`` to ``stop``, in people sorted by probability.
 
     ``columns`` is (features, people): the view, column by column.
     """
     count = 0
-    apart = np.empty(len(chances))
+    distances = np.empty(len(probabilities))
     first = start + 1
     for low in range(start, stop):
         first = max(first, low + 1)
-        while first < len(chances) and chances[first] - chances[low] <= alpha:
+        while first < len(probabilities) and probabilities[first] - probabilities[low] <= alpha:
             first += 1  # d ≥ 0, so nobody needs to compare people this close
-        far = _distances_from(low, first, columns, metric, weights, inverse, apart)
-        ahead, here = chances[first:], chances[low]
+        far = _distances_from(low, first, columns, metric, weights, inverse, distances)
+        ahead, own = probabilities[first:], probabilities[low]
         for i in range(len(far)):
-            count += ahead[i] - here - far[i] > alpha
+            count += ahead[i] - own - far[i] > alpha
     return count

@@ -186,7 +186,7 @@ def threshold_perturbed_leaders(losses, scale, seed, t, padding, first, start, l
     variables; person 1 + c passed the cuts of c's column up to c, and none of the others. The noise is a function of
     (seed, t, draw, person) alone, so draws may be split among threads at multiples of LANES: the answer stays the same.
 
-    One walk down the cuts of each column: ``passed`` is the noise of who passed the cut. So 1[x >= c] bears it and
+    One walk down the cuts of each column: ``passed`` is the noise of all who passed it. So 1[x >= c] bears it and
     1[x < c] bears what is left of the total, which is known in the end: it is the same for all of them.
     """
     low = losses.min()
@@ -220,7 +220,7 @@ def threshold_perturbed_leaders(losses, scale, seed, t, padding, first, start, l
 
 @njit(cache=True)
 def laplace_noise(points, draws, seed, t):
-    """(points, draws) of the very noise that perturbed leaders get; for the tests, and for who wants to see it."""
+    """(points, draws) of the very noise that perturbed leaders get; for the tests, and for whoever wants to see it."""
     key = philox_key(seed, t)
     state, words = np.empty(4 * LANES, np.uint32), np.empty(LANES, np.uint32)
     out = np.empty((points, LANES * ((draws + LANES - 1) // LANES)), np.float32)

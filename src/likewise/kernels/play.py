@@ -86,7 +86,7 @@ def _maximum(values):
 
 @njit
 def _sum(values):
-    """Σ in four interleaved parts: an order of its own, but always the same, and four times sooner."""
+    """Σ in four interleaved parts: an order of its own, but always the same, and four times faster."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     whole = len(values) // 4 * 4
     for i in range(0, whole, 4):
@@ -161,7 +161,7 @@ def signed_weights(y, favoured, disfavoured, C, false_positive, false_negative):
 
 @njit(cache=True)
 def _steps(rows, s, j, bins, sums):
-    """The people of column j by the cuts they passed, highest first, with Σ s of who passed at least as many.
+    """The people of column j by the cuts they passed, highest first, with Σ s of those who passed at least as many.
 
     Between two of these steps all hypotheses of the column have the same loss. Returns how many steps there are.
     """
@@ -208,7 +208,7 @@ def threshold_added(losses, rows, s, first, out):
     total = _total(s)
     out[0] = losses[0]
     out[1] = losses[1] + total
-    stopped = np.empty(_longest(first) + 1)  # Σ s of who passed exactly so many cuts
+    stopped = np.empty(_longest(first) + 1)  # Σ s of those who passed exactly this many cuts
     for j in range(len(first) - 1):
         cuts = first[j + 1] - first[j]
         up, down = slice(2 + first[j], 2 + first[j + 1]), slice(2 + M + first[j], 2 + M + first[j + 1])

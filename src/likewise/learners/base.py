@@ -52,7 +52,7 @@ class BaseLearner:
 
     @property
     def needs_blind(self) -> bool:
-        """Whether the theorem falls when the environment sees π^t before choosing the batch."""
+        """Whether the theorem fails when the environment sees π^t before choosing the batch."""
         return False
 
     @property
@@ -89,7 +89,7 @@ class BaseLearner:
         return self.T
 
     def _rounds(self, T: int | None) -> int:
-        """For how many rounds a bound is wanted: T, which must not exceed the learner's own horizon, or that."""
+        """For how many rounds a bound is asked: T, at most the learner's own horizon; by default the horizon."""
         if T is None:
             return self.horizon
         require_whole(T, "T")
@@ -107,7 +107,7 @@ class BaseLearner:
 
     @property
     def kappa(self) -> float:
-        """κ: what the best constant policy can lose in a round at most."""
+        """κ: the most that the best constant policy can lose in a round."""
         false_positive, false_negative = self.costs
         constants = self.hypotheses.constants
         if not constants:
@@ -134,7 +134,7 @@ def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {"name": type(value).__name__} | dataclasses.asdict(value)
     if isinstance(value, tuple):
-        return [_plain(part) for part in value]
+        return [_plain(item) for item in value]
     if isinstance(value, np.generic):
         return value.item()
     return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)

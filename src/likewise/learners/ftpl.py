@@ -127,7 +127,7 @@ class ContextFTPL(BaseLearner):
             if twins is not None:
                 raise InvalidParameter(
                     f"`separator` must tell any two hypotheses apart, got hypotheses {twins[0]} and {twins[1]} that "
-                    "agree on all of it; add people, or say transductive=True if nobody else will ever come."
+                    "agree on all of it; add people, or pass transductive=True if nobody else will ever come."
                 )
         if isinstance(self.F.geometry, Cube):
             if not self.transductive:

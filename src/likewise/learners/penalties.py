@@ -33,7 +33,7 @@ class Scheduled:
         require_number(self.growth, "growth", 0)
 
     def at(self, reports: int) -> float:
-        """The penalty of the next report after so many."""
+        """The penalty of the next report, after this many."""
         return math.exp(min(self.growth * reports + math.log(self.first), LOG_CEILING))
 
 

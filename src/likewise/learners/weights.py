@@ -1,4 +1,4 @@
-"""Weights with a learning rate that is known before: the paper's ExponentialWeights, Hedge, and Hedge at any time.
+"""Weights with a learning rate that is known in advance: the paper's ExponentialWeights, Hedge, and Hedge at any time.
 
 All keep one number per hypothesis and play π^t = Σ_f p_f f. The paper's update is p_f ← p_f (1 − γ m_f / B);
 Hedge's is p_f ← p_f exp(−η L_f). They may face an environment that sees π^t.
@@ -218,7 +218,7 @@ class Hedge(_FixedPenaltyHedge):
 class AnytimeHedge(_FixedPenaltyHedge):
     """Hedge that needs no horizon: round t uses the rate that Hedge would have if t were the last.
 
-    Its regret is at most half more than Hedge's with the horizon known: ``likewise.theory.anytime_hedge_regret``. Plays
+    Its regret is at most 1.5 times that of Hedge with a known horizon: ``likewise.theory.anytime_hedge_regret``. Plays
     ``likewise.Cells`` exactly, in factorised form.
 
     Parameters

@@ -81,9 +81,9 @@ def typeset(text: str) -> str:
     return re.sub(r"\b([Tπp2k])\^(?:\{([^}]*)\}|(\d+(?:\.\d+)?|[¾⅔⅓½¼t]))", r"\1<sup>\2\3</sup>", text)
 
 
-def _scientific(found: re.Match[str]) -> str:
+def _scientific(match: re.Match[str]) -> str:
     """1.8e-16 as people write it."""
-    digits, sign, power = found.groups()
+    digits, sign, power = match.groups()
     return f"{digits} × 10<sup>{'−' if sign == '-' else ''}{power}</sup>"
 
 

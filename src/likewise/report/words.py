@@ -25,7 +25,7 @@ REVIEWERS = {
     "AskAuditor": "The reviewer was a person at the terminal, who saw each round's people with their probabilities.",
 }
 SOURCES = {
-    "IID": "In every round they were drawn anew, at random, from the same {population:,} people.",
+    "IID": "In every round they were drawn again, at random, from the same {population:,} people.",
     "Stream": "They came one round after another, in the order of their source.",
     "Adversary": "They were chosen round by round by a program that may want the learner to fail.",
 }

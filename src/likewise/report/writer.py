@@ -261,7 +261,7 @@ def _words(told: Told) -> str:
 def _parameters(told: Told) -> str:
     made = f"Written by likewise {version('likewise')}, Python {platform.python_version()}, NumPy {np.__version__}."
     command = f"<p>This command repeats the play:</p><pre>{escape(told.again)}</pre>" if told.again else ""
-    seed = f"The seed {told.t.seed} names every random number of the play."
+    seed = f"The seed {told.t.seed} determines every random number of the play."
     chosen = f"<h3>What was chosen</h3>{_listed(told.parameters)}" if told.parameters else ""
     return (
         f"{_section('Parameters, and how to repeat it', seed)}{command}{chosen}"

@@ -14,10 +14,10 @@ from likewise.scoring.finished import FinishedPolicy
 
 
 class PolicyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Gives ``predict_proba`` of a policy that learns no more.
+    """Gives ``predict_proba`` of a policy that has finished learning.
 
     ``fit`` changes nothing and a clone holds the same policy, as with scikit-learn's ``FrozenEstimator``: in
-    ``cross_val_score`` the same policy is judged on every fold.
+    ``cross_val_score`` the same policy is evaluated on every fold.
 
     Parameters
     ----------

@@ -23,14 +23,14 @@ from likewise.protocol import Floats
 from likewise.scoring.finished import FinishedPolicy
 
 ENTRIES, MOST_ROWS = 2_000_000, 50_000
-"""So many encoded numbers (16 MB) are in memory at once, and so many people at the most."""
+"""At most this many encoded numbers (16 MB), and this many people, are in memory at once."""
 ENDINGS = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
 CSV_BLOCK = 1 << 20
 """Bytes of a CSV file that are parsed at once; some forty such blocks are read ahead."""
 
 
 class Scored(NamedTuple):
-    """What scoring a file came to.
+    """The result of scoring a file.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Scored(NamedTuple):
     mean
         Their mean probability.
     yes
-        How many were decided with yes; None where nobody was decided.
+        How many decisions were yes; None without decisions.
     seconds
         How long it took.
     """
@@ -107,14 +107,14 @@ def _check(policy: FinishedPolicy, source: Path, destination: Path, ids: Sequenc
     for name, path in (("people", source), ("out", destination)):
         require(path.name.endswith(ENDINGS), name, f"end in {', '.join(ENDINGS)}", str(path))
     require(source.is_file(), "people", "be a file", str(source))
-    require(source.resolve() != destination.resolve(), "out", "be another file than the people's", str(destination))
+    require(source.resolve() != destination.resolve(), "out", "be a different file from the people's", str(destination))
     if policy.columns is None:
         raise NotSupported(
             "This policy does not say which columns of a table it needs: it was saved without an encoder, over a class "
-            "that numbers its columns or takes models. Save it with the encoder that its people were read by."
+            "that numbers its columns or takes models. Save it with the encoder that read its people."
         )
-    taken = sorted({"probability", "decision", "row"} & set(ids))
-    require(not taken, "ids", "be other columns than the ones that scoring writes", taken)
+    reserved = sorted({"probability", "decision", "row"} & set(ids))
+    require(not reserved, "ids", "not name columns that scoring writes", reserved)
     if secret is not None:
         thresholds_of([], secret)  # refuses a short secret before the first row
         require(len(ids) == 1, "ids", "name people by exactly one column to decide about them", list(ids))
@@ -142,33 +142,35 @@ def _scored(
 
 
 def _read(source: Path, policy: FinishedPolicy, ids: Sequence[str]) -> Iterator[tuple[Any, int | None]]:
-    """Batches of people as Arrow tables of the columns that count, each with the rows in all where that is known."""
+    """Batches of people as Arrow tables of the columns needed, each with the number of all rows where that is known."""
     pa = _arrow()
-    wanted = list(dict.fromkeys([*(policy.columns or ()), *ids]))
-    width = len(policy.encoder.names) if policy.encoder is not None else len(wanted)
+    columns = list(dict.fromkeys([*(policy.columns or ()), *ids]))
+    width = len(policy.encoder.names) if policy.encoder is not None else len(columns)
     rows = max(1, min(MOST_ROWS, ENTRIES // width))
     is_parquet = source.name.endswith(".parquet")
-    batches = _parquet(source, wanted, rows) if is_parquet else _csv(source, wanted, rows, policy)
+    batches = _parquet(source, columns, rows) if is_parquet else _csv(source, columns, rows, policy)
     try:
         yield from batches
     except UnicodeDecodeError:
-        raise InvalidParameter(f"`people` must be UTF-8 text, got {str(source)!r}, which is not; save it so.") from None
+        raise InvalidParameter(
+            f"`people` must be UTF-8 text, got {str(source)!r}, which is not; save it as UTF-8."
+        ) from None
     except (pa.ArrowException, OSError) as error:
-        said = str(error).splitlines()[0]
-        raise InvalidParameter(f"`people` must be a whole CSV or Parquet file, got {str(source)!r}: {said}") from None
+        reason = str(error).splitlines()[0]
+        raise InvalidParameter(f"`people` must be a whole CSV or Parquet file, got {str(source)!r}: {reason}") from None
 
 
-def _parquet(source: Path, wanted: list[str], rows: int) -> Iterator[tuple[Any, int | None]]:
+def _parquet(source: Path, needed: list[str], rows: int) -> Iterator[tuple[Any, int | None]]:
     from pyarrow import Table, parquet
 
     # Read through a small buffer: a row group of a whole file must not come into memory at once.
     with parquet.ParquetFile(source, buffer_size=1 << 20, pre_buffer=False) as file:
-        _require_columns(file.schema_arrow.names, wanted)
-        for batch in file.iter_batches(rows, columns=wanted):
+        _require_columns(file.schema_arrow.names, needed)
+        for batch in file.iter_batches(rows, columns=needed):
             yield Table.from_batches([batch]), file.metadata.num_rows
 
 
-def _csv(source: Path, wanted: list[str], rows: int, policy: FinishedPolicy) -> Iterator[tuple[Any, int | None]]:
+def _csv(source: Path, needed: list[str], rows: int, policy: FinishedPolicy) -> Iterator[tuple[Any, int | None]]:
     from pyarrow import Table, csv, string
 
     comma = separator(source)
@@ -179,12 +181,12 @@ def _csv(source: Path, wanted: list[str], rows: int, policy: FinishedPolicy) -> 
     if "" in names or len(set(names)) < len(names):
         names = column_names(source)
         reading = csv.ReadOptions(block_size=CSV_BLOCK, column_names=names, skip_rows=1)
-    _require_columns(names, wanted)
+    _require_columns(names, needed)
     # All as text: a type that is guessed from the first block may not fit the last one.
     missing = [*csv.ConvertOptions().null_values, "None", "<NA>"]
     texts = csv.ConvertOptions(
-        include_columns=wanted,
-        column_types=dict.fromkeys(wanted, string()),
+        include_columns=needed,
+        column_types=dict.fromkeys(needed, string()),
         null_values=missing,
         strings_can_be_null=True,
     )
@@ -194,16 +196,16 @@ def _csv(source: Path, wanted: list[str], rows: int, policy: FinishedPolicy) -> 
                 yield _typed(Table.from_batches([block.slice(start, rows)]), policy, comma), None
 
 
-def _require_columns(found: Sequence[str], wanted: Sequence[str]) -> None:
-    absent = [name for name in wanted if name not in found]
-    require(not absent, "people", f"have the columns {list(wanted)}", f"no {absent}")
+def _require_columns(names: Sequence[str], needed: Sequence[str]) -> None:
+    absent = [name for name in needed if name not in names]
+    require(not absent, "people", f"have the columns {list(needed)}", f"no {absent}")
 
 
 def _typed(table: Any, policy: FinishedPolicy, comma: str) -> Any:
     """Text from a CSV file as what the policy learned from: numbers, and levels spelled as the encoder spells them."""
     encoder = policy.encoder
-    numbers = policy.columns if encoder is None else [part.name for part in encoder.numbers]
-    levels = {} if encoder is None else {part.name: set(part.levels) for part in encoder.categories}
+    numbers = policy.columns if encoder is None else [column.name for column in encoder.numbers]
+    levels = {} if encoder is None else {column.name: set(column.levels) for column in encoder.categories}
     for place, name in enumerate(table.column_names):
         if name in (numbers or ()):
             table = table.set_column(place, name, _numbers(table.column(name), name, comma))
@@ -222,9 +224,9 @@ def _numbers(texts: Any, name: str, comma: str) -> Any:
         return texts.cast(pa.float64())
     except pa.ArrowInvalid:
         pass
-    words = {"true": "1", "false": "0"}
+    booleans = {"true": "1", "false": "0"}
     written = plain(texts.unique().drop_null().to_pylist(), comma) or {}
-    texts = _mapped(texts, lambda text: written.get(text, words.get(text.lower(), text)))
+    texts = _mapped(texts, lambda text: written.get(text, booleans.get(text.lower(), text)))
     try:
         return texts.cast(pa.float64())
     except pa.ArrowInvalid as error:

@@ -1,7 +1,7 @@
 """A finished policy: how to read people, the class of hypotheses and its weights, in one file.
 
 ``policy.json`` holds plain JSON: no pickle, a format number, and a SHA-256 of its own content, so that a file which was
-changed by hand or cut short is refused. A class on models' scores names each model by its fingerprint, and takes the
+changed by hand or cut short is refused. A class on models' scores names each model by its fingerprint, and needs the
 models again on loading.
 """
 
@@ -30,7 +30,7 @@ FORMAT = 1
 
 
 class FinishedPolicy(DeployablePolicy):
-    """A policy that learns no more, with everything that it needs to meet people as they come.
+    """A policy that has finished learning, with everything that it needs to score people as they come.
 
     Parameters
     ----------
@@ -59,13 +59,13 @@ class FinishedPolicy(DeployablePolicy):
     @classmethod
     def from_transcript(cls, transcript: Transcript, encoder: Encoder | None = None) -> FinishedPolicy:
         """The average policy of a play: the one that the theorems on people not yet seen are about."""
-        known = {
+        settings = {
             "learner": dict(transcript.facts.learner.parameters),
             "alpha": transcript.alpha,
             "margin": transcript.margin,
             "seed": transcript.seed,
         }
-        facts = {"rounds": transcript.rounds, "people_seen": len(transcript.y)} | known
+        facts = {"rounds": transcript.rounds, "people_seen": len(transcript.y)} | settings
         return cls(transcript.average_policy.mixture(), encoder, facts)
 
     @property
@@ -114,12 +114,12 @@ class FinishedPolicy(DeployablePolicy):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], models: Sequence[Any] | str | Path | None = None) -> FinishedPolicy:
-        """The policy again; one on models' scores takes them (or a skops file of them) and checks them."""
+        """Rebuild the policy. One on models' scores needs them (or a skops file of them) and checks them."""
         require(isinstance(data, dict) and "policy" in data, "policy", "be a saved policy", _kind(data))
         require(data.get("format") == FORMAT, "policy", f"be a saved policy of format {FORMAT}", data.get("format"))
         content = {name: value for name, value in data.items() if name != "fingerprint"}
         if _fingerprint(content) != data.get("fingerprint"):
-            raise InvalidParameter("`policy` must be as it was saved, got content that its fingerprint does not fit.")
+            raise InvalidParameter("`policy` must be as it was saved, got content that does not match its fingerprint.")
         encoder = None if data["encoder"] is None else Encoder.from_dict(data["encoder"])
         fitted = read_models(models) if isinstance(models, (str, Path)) else models
         return cls(Mixture.from_dict(data["policy"], fitted), encoder, data["facts"])
@@ -134,7 +134,7 @@ class FinishedPolicy(DeployablePolicy):
         try:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is no JSON"
+            why = error.strerror if isinstance(error, OSError) else "it is not JSON"
             raise InvalidParameter(f"`policy` must be a file of a saved policy, got {str(path)!r}: {why}.") from None
         return cls.from_dict(data, models)
 
@@ -142,7 +142,7 @@ class FinishedPolicy(DeployablePolicy):
 def read_models(path: str | Path) -> list[Any]:
     """The models of a skops file: scikit-learn's own types, and no others.
 
-    skops warns of trees with forged nodes, which can crash ``predict``. Nobody is asked to predict before their
+    skops warns of trees with forged nodes, which can crash ``predict``. No model is asked to predict before its
     fingerprint has been found in the policy, so a file is as safe as the policy that it comes with.
     """
     try:

@@ -73,8 +73,8 @@ def ftpl_paper(
     sampling = ftpl_sampling(T, people or math.ceil(k), E, delta)
     regret = 2 * wide * (omega * n * T + 10 * math.sqrt(n * wide) * log_size(N) / omega + T * sampling)
     name = "Context-FTPL, the paper's Theorem online-batch-regret-ftpl with explicit constants"
-    chance = () if math.isinf(E) else (f"w.p. {1 - delta:g}", BLIND)
-    return from_regret(name, regret, T, C, alpha, kappa, *chance)
+    assumes = () if math.isinf(E) else (f"w.p. {1 - delta:g}", BLIND)
+    return from_regret(name, regret, T, C, alpha, kappa, *assumes)
 
 
 def ftpl_sampling(T: int, k: int, E: float, delta: float) -> float:

@@ -1,8 +1,8 @@
 """From the people of a play to people not yet seen: what its average policy is promised.
 
-Σβ is the sum over rounds of the chance that π^t treats two random people too differently. A round's chance of a report
-is at least that chance if the auditor always reports when it can and the batch has two people, so reports bound Σβ;
-the interpolation lemma turns Σβ into fairness of π^avg = (1/T) Σ π^t. What each function assumes stands with it.
+Σβ is the sum over rounds of the probability that π^t treats two random people too differently. A round brings a report
+with at least that probability if the auditor always reports when it can and the batch has two people, so reports bound
+Σβ; the interpolation lemma turns Σβ into fairness of π^avg = (1/T) Σ π^t. Each function says what it assumes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from likewise.theory.regret import Bound, exponential_weights, exponential_weigh
 
 
 class Fairness(NamedTuple):
-    """(α', β)-fair: two random people are treated more than α' beyond their distance with chance at most β."""
+    """(α', β)-fair: two random people are treated more than α' beyond their distance w.p. at most β."""
 
     alpha: float
     beta: float
@@ -53,8 +53,8 @@ def naive_sum(betas: Sequence[float], alpha: float) -> Fairness:
 def interpolated(sum_of_betas: float, alpha: float, q: int, T: int, *, sharp: bool = True) -> Fairness:
     """Lemma gen: for every integer q ≤ T, π^avg is (α + q/T, Σβ/q)-fair.
 
-    For any T policies whose chances of treating two random people more than α beyond their distance sum up to Σβ; one
-    population, one fixed distance. ``sharp``: fewer than q violating policies leave the average within
+    For any T policies whose probabilities of treating two random people more than α beyond their distance add up to
+    Σβ; one population, one fixed distance. ``sharp``: fewer than q violating policies leave the average within
     α + (q − 1)(1 − α)/T of the distance, so that threshold already forces q of them.
     """
     within(sum_of_betas=sum_of_betas, T=T)
@@ -88,8 +88,8 @@ def best_interpolation(sum_of_betas: float, alpha: float, T: int, *, sharp: bool
         root = max(math.sqrt(sum_of_betas * T), sum_of_betas / room)
     near = math.floor(min(root, T))
     tried = sorted({1, T, *(min(T, max(1, near + step)) for step in (-1, 0, 1, 2))})
-    found = [(q, interpolated(sum_of_betas, alpha, q, T, sharp=sharp)) for q in tried]
-    return min(found, key=lambda point: max(point[1].alpha - alpha, point[1].beta))
+    points = [(q, interpolated(sum_of_betas, alpha, q, T, sharp=sharp)) for q in tried]
+    return min(points, key=lambda point: max(point[1].alpha - alpha, point[1].beta))
 
 
 def _all_or_some(T: int, points: int | None) -> np.ndarray:
@@ -105,7 +105,7 @@ def interpolation_curve(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Many points of the interpolation lemma at once: (α', β) for q = 1 … T.
 
-    ``points``: at most so many values of q, evenly spaced in ln q, with 1 and T among them: enough to draw.
+    ``points``: at most this many values of q, evenly spaced in ln q, with 1 and T among them: enough to draw.
     ``best_interpolation`` finds the best q without a curve.
     """
     within(sum_of_betas=sum_of_betas, T=T)
@@ -118,7 +118,7 @@ def interpolation_curve(
 # From reports to Σβ ----------------------------------------------------------------------------------------
 
 
-def azuma_chance(gamma: float, T: int) -> float:
+def azuma_probability(gamma: float, T: int) -> float:
     """Lemma azuma_fairnes: reports and their expected number differ by γ or more w.p. at most 2 exp(−γ²/(2T)).
 
     The expected number is Σ_t Pr[report in round t | past]. Assumes batches drawn independently across rounds, π^t
@@ -134,16 +134,16 @@ def azuma_deviation(T: int, delta: float) -> float:
     return math.sqrt(2 * T * math.log(2 / delta))
 
 
-def chance_of_report(beta: float, k: int) -> float:
+def report_probability(beta: float, k: int) -> float:
     """Lemma sum_beta_lowerbound: a round brings a report w.p. at least 1 − (1 − β)^⌊k/2⌋ ≥ β.
 
-    β is the chance that π^t treats two random people more than α beyond their distance: a batch holds ⌊k/2⌋ disjoint
-    and so independent pairs. Assumes people i.i.d. within and across batches, k ≥ 2, an auditor who reports whenever
-    they can, and one fixed distance.
+    β is the probability that π^t treats two random people more than α beyond their distance: a batch holds ⌊k/2⌋
+    disjoint and so independent pairs. Assumes people i.i.d. within and across batches, k ≥ 2, an auditor who reports
+    whenever they can, and one fixed distance.
 
     Examples
     --------
-    >>> [round(chance_of_report(0.1, k), 3) for k in (2, 3, 4, 20)]
+    >>> [round(report_probability(0.1, k), 3) for k in (2, 3, 4, 20)]
     [0.1, 0.1, 0.19, 0.651]
     """
     within(beta=beta)
@@ -188,7 +188,7 @@ ANYTIME_RATES = 8 * 2.0 ** (-0.6 * np.arange(20))
 def sum_of_betas_anytime(violations: float, delta: float) -> float:
     """Σβ ≤ (λV + ln(20/δ))/(1 − e^−λ) for twenty λ, w.p. 1 − δ for all t at once: T need not be fixed.
 
-    exp((1 − e^−λ) Σp_t − λV_t) is a supermartingale, p_t the chance of a report given the past; Ville's inequality.
+    exp((1 − e^−λ) Σp_t − λV_t) is a supermartingale, p_t the probability of a report given the past (Ville).
     Assumes people i.i.d. within and across batches, k ≥ 2, an auditor who reports whenever they can, and one fixed
     distance.
 
@@ -232,8 +232,8 @@ def accuracy_observed(error_per_person: float, T: int, delta: float, *, anytime:
     across batches, π^t fixed before batch t, and errors of at most 1 a person; nothing of the auditor or the distance.
     """
     within(error_per_person=error_per_person, T=T, delta=delta)
-    chances = math.log((T * (T + 1) if anytime else 1) / delta)
-    return min(1.0, error_per_person + math.sqrt(chances / (2 * T)))
+    logarithm = math.log((T * (T + 1) if anytime else 1) / delta)
+    return min(1.0, error_per_person + math.sqrt(logarithm / (2 * T)))
 
 
 def holdout(flagged: int, shown: int, delta: float) -> float:
@@ -273,10 +273,10 @@ class Corollary(NamedTuple):
 
 
 def _corollary(bound: Bound, T: int, k: float, delta: float, more: float) -> Corollary:
-    """Plug a learner's limits into both generalisation theorems; ``more`` is the learner's own chance to fail."""
-    share = (delta - more) / 2  # one half for accuracy, one for fairness
-    accuracy = accuracy_generalisation(0.0, bound.error_regret, k, T, share)
-    q, fairness = best_interpolation(sum_of_betas_paper(bound.violations, T, share), 0.0, T, sharp=False)
+    """Plug a learner's limits into both generalisation theorems; the learner's own fail w.p. ``more``."""
+    half = (delta - more) / 2  # one half for accuracy, one for fairness
+    accuracy = accuracy_generalisation(0.0, bound.error_regret, k, T, half)
+    q, fairness = best_interpolation(sum_of_betas_paper(bound.violations, T, half), 0.0, T, sharp=False)
     return Corollary(accuracy, max(fairness), q)
 
 

@@ -1,4 +1,4 @@
-"""What follows from what was observed, whoever the three roles are: in numbers, or in arrays after each round."""
+"""What follows from what was observed, whoever plays the three roles: in numbers, or in arrays after each round."""
 
 from __future__ import annotations
 

@@ -70,17 +70,17 @@ def plan(
     within(alpha=alpha, k=k)
     two_hypotheses(N)
     targets = {"target_violations": target_violations, "target_error": target_error}
-    given = {name: target for name, target in targets.items() if target is not None}
-    for name, target in given.items():
+    wanted = {name: target for name, target in targets.items() if target is not None}
+    for name, target in wanted.items():
         require_number(target, name, 0, 1, open_at="low")
-    if not given:
+    if not wanted:
         raise InvalidParameter("`target_violations` or `target_error` must be given, got neither.")
     require_number(epsilon, "epsilon", 0, alpha)
     constant = k / 2 if kappa is None else kappa
     within(kappa=constant)
 
     def best(T: int) -> Plan | None:
-        most_violations, most_error = given.get("target_violations", 1.0) * T, given.get("target_error", 1.0) * k * T
+        most_violations, most_error = wanted.get("target_violations", 1.0) * T, wanted.get("target_error", 1.0) * k * T
         options = [
             option
             for option in _options(T, alpha, k, N, epsilon, constant)
@@ -97,9 +97,9 @@ def plan(
     while T - low > max(1, T // 1000):
         middle = (low + T) // 2
         low, T = (low, middle) if best(middle) is not None else (middle, T)
-    found = best(T)
-    assert found is not None
-    return found
+    shortest = best(T)
+    assert shortest is not None
+    return shortest
 
 
 def _options(T: int, alpha: float, k: float, N: int, epsilon: float, kappa: float) -> list[Plan]:
@@ -122,7 +122,7 @@ def _capped(bound: Bound, most: float) -> Bound:
 
 
 def pairs_needed(beta: float, delta: float = 0.05, flagged: int = 0) -> int:
-    """How many independent random pairs must be judged, with at most ``flagged`` of them unfair, to certify β.
+    """How many independent random pairs must be reviewed, with at most ``flagged`` of them unfair, to certify β.
 
     Examples
     --------

@@ -37,7 +37,7 @@ class Bound(NamedTuple):
 
 
 ROUNDING = 1e-12
-"""Mix gaps below this share of a round's weight are rounding, not learning."""
+"""Mix gaps below this fraction of a round's weight are rounding, not learning."""
 LOG_CEILING = 200.0
 """Penalties stop growing at e^200: only false reports, or a growth far beyond the theorem, ever get there."""
 ANY_AUDITOR = "the bound on V holds for any auditor whose reports have a gap above α"
@@ -207,7 +207,7 @@ def anytime_hedge_regret(T: int, k: float, C: float, N: int) -> float:
     For losses with a range of at most B = k + 2C, chosen with p^t in view, at every T at once. The regret is
     Σ_t (m_t + δ_t) − min L, m_t the mix loss of round t at η_t and δ_t its mix gap. Rates never rise, so
     Σ_t m_t ≤ min L + ln N/η_T = min L + ½ B √(T ln N / 2). By Hoeffding's lemma δ_t ≤ η_t B²/8, and Σ_t 1/√t ≤ 2√T
-    gives Σ_t δ_t ≤ B √(T ln N / 2). Together half more than ``hedge_regret``, the price of not knowing T.
+    gives Σ_t δ_t ≤ B √(T ln N / 2). Together 1.5 times ``hedge_regret``, the price of not knowing T.
 
     Examples
     --------
@@ -301,7 +301,7 @@ def scheduled(
         return right, largest, violations
 
     right, largest, violations = limits(z)
-    fewest = min(violations, *(limits(other)[2] for other in tried))
+    fewest = min(violations, *(limits(candidate)[2] for candidate in tried))
     return Bound(right + (c + z) * largest, fewest, right, c + z, theorem)
 
 

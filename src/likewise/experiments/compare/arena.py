@@ -31,7 +31,7 @@ class Recipe:
     bins, features
         Intervals per column of the grid, and its columns; by default those to compare by.
     warm_up, seed
-        How many people the models are fitted on, half of all at the most, and who they are.
+        How many people the models are fitted on, at most half of all, and who they are.
     """
 
     hypotheses: str = "thresholds"
@@ -55,11 +55,11 @@ class Recipe:
         require(len(data) >= 2 * k, "data", f"hold at least 2 · k = {2 * k} people", len(data))
         features, view = data.features, data.view
         if self.hypotheses == "models":
-            warm, rest = split(data, min(self.warm_up, len(data) // 2), self.seed)
+            warm, others = split(data, min(self.warm_up, len(data) // 2), self.seed)
             scored = classes.models(features[warm], data.y[warm], self.cuts)
             # Workers get the scores and not the models that gave them.
             F: EnumerableClass = Thresholds(scored.cuts, names=scored.names)
-            people = IID(scored.score_columns(features[rest]), data.y[rest], k, view=view[rest])
+            people = IID(scored.score_columns(features[others]), data.y[others], k, view=view[others])
         else:
             columns = self.features or data.compare_by
             grid = self.hypotheses == "cells"
@@ -101,8 +101,8 @@ def try_out(trial: Trial, arena: Arena) -> dict[str, Any]:
 def violating_rounds(t: Transcript, distance: Distance | str) -> int:
     """Rounds in which some pair differs by more than its distance + α, whether or not anybody reported it.
 
-    A reviewer who misses pairs, or who compares otherwise, would make a learner look fairer than it was: all learners
-    and auditors are held against the same hidden distance.
+    An auditor who misses pairs, or compares differently, would make a learner look fairer than it was: all learners
+    and auditors are measured by the same hidden distance.
     """
-    judge, key = MetricAuditor(distance, t.alpha), Key(0, Role.AUDITOR, 1)
-    return sum(judge.audit(seen.batch, seen.probabilities, key) is not None for seen in t)
+    auditor, key = MetricAuditor(distance, t.alpha), Key(0, Role.AUDITOR, 1)
+    return sum(auditor.audit(round_.batch, round_.probabilities, key) is not None for round_ in t)

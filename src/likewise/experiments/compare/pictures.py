@@ -21,29 +21,29 @@ CROWDED = 12
 """A picture with more dots than this is split by auditor and margin."""
 
 
-def draw(done: Comparison, name: str, *, exact: bool = False) -> list[Path]:
-    """One picture for each α, as violations of one level can't be held against those of another.
+def draw(comparison: Comparison, name: str, *, exact: bool = False) -> list[Path]:
+    """One picture for each α, as violations at different levels can't be compared.
 
     ``exact`` adds what fixed policies could have reached in hindsight, for the people of the first seed.
     """
-    found = []
-    for alpha in done.sweep.alphas:
-        best = price(done.arena(), done.sweep.rounds, alpha, done.sweep.seeds[0]) if exact else ()
-        lines = [line for line in done.lines if line.alpha == alpha]
-        for part in _parts(lines):
-            dots = {label: _point(line) for label, line in zip(_labels(part), part, strict=True)}
-            shared = _shared(part, lines)
+    paths = []
+    for alpha in comparison.sweep.alphas:
+        best = price(comparison.arena(), comparison.sweep.rounds, alpha, comparison.sweep.seeds[0]) if exact else ()
+        lines = [line for line in comparison.lines if line.alpha == alpha]
+        for group in _parts(lines):
+            dots = {label: _point(line) for label, line in zip(_labels(group), group, strict=True)}
+            shared = _shared(group, lines)
             title = ", ".join([name, f"α = {alpha:g}", *shared]) + ": error per person"
             ending = "-".join([f"alpha-{alpha:g}", *(word.replace(" ", "-").replace(":", "-") for word in shared)])
-            path = done.folder / (f"plane-{ending}.png" if len(part) < len(done.lines) else "plane.png")
-            found.append(save(plane(dots, best, title=title), path))
-    return found
+            path = comparison.folder / (f"plane-{ending}.png" if len(group) < len(comparison.lines) else "plane.png")
+            paths.append(save(plane(dots, best, title=title), path))
+    return paths
 
 
 def price(arena: Arena, rounds: int, alpha: float, seed: int) -> tuple[Point, ...]:
     """The exact frontier on the people of one seed: they are the same for every learner, so any play will do."""
-    deaf = Unconstrained(arena.hypotheses, k=arena.environment.k, T=rounds)
-    t = play(deaf, arena.environment, MetricAuditor(arena.distance, alpha), rounds, seed=seed)
+    learner = Unconstrained(arena.hypotheses, k=arena.environment.k, T=rounds)
+    t = play(learner, arena.environment, MetricAuditor(arena.distance, alpha), rounds, seed=seed)
     return frontier_points(frontier(t, arena.distance, sorted({*LEVELS, alpha})), t, arena.distance)
 
 
@@ -63,18 +63,18 @@ def _varying(lines: Sequence[Line]) -> list[str]:
 def _labels(lines: Sequence[Line]) -> list[str]:
     """The learner, and what else tells the lines apart."""
     varying = _varying(lines)
-    return [", ".join([line.learner, *_said(line, [v for v in varying if v != "learner"])]) for line in lines]
+    return [", ".join([line.learner, *_described(line, [v for v in varying if v != "learner"])]) for line in lines]
 
 
-def _shared(part: Sequence[Line], lines: Sequence[Line]) -> list[str]:
-    """What tells this part of the lines from the others."""
-    return _said(part[0], [name for name in _varying(lines) if name not in _varying(part)])
+def _shared(group: Sequence[Line], lines: Sequence[Line]) -> list[str]:
+    """What tells this group of lines from the others."""
+    return _described(group[0], [name for name in _varying(lines) if name not in _varying(group)])
 
 
-def _said(line: Line, names: Sequence[str]) -> list[str]:
-    words = {"margin": f"margin {line.margin:g}", "C": "own C" if line.C is None else f"C = {line.C:g}"}
-    known = [name for name in names if name != "C" or LEARNERS[line.learner].has_penalty]
-    return [words.get(name, str(getattr(line, name))) for name in known]
+def _described(line: Line, names: Sequence[str]) -> list[str]:
+    texts = {"margin": f"margin {line.margin:g}", "C": "own C" if line.C is None else f"C = {line.C:g}"}
+    shown = [name for name in names if name != "C" or LEARNERS[line.learner].has_penalty]
+    return [texts.get(name, str(getattr(line, name))) for name in shown]
 
 
 def _point(line: Line) -> Point:

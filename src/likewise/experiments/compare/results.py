@@ -1,7 +1,7 @@
-"""Results on disk, one line each, written as they come: what a killed sweep goes on from.
+"""Results on disk, one line each, written as they come: what a killed sweep continues from.
 
 A line is appended in one write and flushed to the disk before the next trial is counted as done. A line that was cut
-short by a kill is no JSON, so it is passed over and its trial is played again.
+short by a kill is not JSON, so it is skipped and its trial is played again.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ class Results:
         self.path = path
 
     def read(self) -> dict[str, dict[str, Any]]:
-        """Every whole line; of two with one key the later."""
-        found = {}
+        """Every whole line; of two with the same key, the later."""
+        results = {}
         for number, result in json_lines(self.path):
             if result is None or "key" not in result:
-                log.warning("Line %d of %s is not a whole result; it is passed over.", number, self.path)
+                log.warning("Line %d of %s is not a whole result; it is skipped.", number, self.path)
             else:
-                found[str(result["key"])] = result
-        return found
+                results[str(result["key"])] = result
+        return results
 
     def add(self, result: dict[str, Any]) -> None:
         """One more line, on the disk when this returns."""

@@ -28,7 +28,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What a sweep came to.
+    """The result of a sweep.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ def compare(
     data
         On whom.
     out
-        The folder of the results; the same one goes on with a sweep that was stopped.
+        The folder of the results; the same folder continues a sweep that was stopped.
     recipe
         How people become columns and a class.
     jobs
@@ -88,8 +88,8 @@ def compare(
     recipe, results = recipe or Recipe(), Results(Path(out) / "results.jsonl")
     people = recipe.fingerprint(data)
     trials = {trial.key(people, __version__): trial for trial in sweep.trials()}
-    known = results.read()
-    missing = {key: trial for key, trial in trials.items() if key not in known}
+    by_key = results.read()
+    missing = {key: trial for key, trial in trials.items() if key not in by_key}
     arena = cache(lambda: recipe.prepare(data, sweep.people))
     tell = progress or (lambda done, total: None)
     tell(len(trials) - len(missing), len(trials))
@@ -99,10 +99,10 @@ def compare(
         with cluster(backend, address, arena()), closing(_played(missing, arena(), jobs)) as played:
             for number, (key, measured) in enumerate(played, start=len(trials) - len(missing) + 1):
                 _same_version(measured["version"], __version__)
-                known[key] = {"key": key, "data": data.name} | dataclasses.asdict(trials[key]) | measured
-                results.add(known[key])
+                by_key[key] = {"key": key, "data": data.name} | dataclasses.asdict(trials[key]) | measured
+                results.add(by_key[key])
                 tell(number, len(trials))
-    records = [known[key] for key in trials]
+    records = [by_key[key] for key in trials]
     return Comparison(sweep, records, summarise(records), len(missing), Path(out), arena)
 
 
@@ -119,9 +119,9 @@ def _played(trials: Mapping[str, Trial], arena: Arena, jobs: int) -> Played:
         parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
     except ValueError:
         # Such backends (Ray's) may have workers elsewhere, which can't open a memory map of ours: max_nbytes.
-        parallel, step = Parallel(n_jobs=jobs, batch_size=1, max_nbytes=None), 2 * effective_n_jobs(jobs)
-        for start in range(0, len(work), step):
-            yield from parallel(work[start : start + step])
+        parallel, size = Parallel(n_jobs=jobs, batch_size=1, max_nbytes=None), 2 * effective_n_jobs(jobs)
+        for start in range(0, len(work), size):
+            yield from parallel(work[start : start + size])
         return
     with warnings.catch_warnings():
         # Whoever stops a sweep knows that the trials under way are lost.
@@ -134,9 +134,11 @@ def _named(key: str, trial: Trial, arena: Arena) -> tuple[str, dict[str, Any]]:
     return key, try_out(trial, arena)
 
 
-def _same_version(theirs: str, ours: str) -> None:
-    if theirs != ours:
-        raise NotSupported(f"The workers have Likewise {theirs} and this machine has {ours}; install the same on all.")
+def _same_version(elsewhere: str, local: str) -> None:
+    if elsewhere != local:
+        raise NotSupported(
+            f"The workers have Likewise {elsewhere} and this machine has {local}; install the same version on both."
+        )
 
 
 # Clusters -------------------------------------------------------------------------------------------------------
@@ -145,8 +147,8 @@ def _same_version(theirs: str, ours: str) -> None:
 def check_place(backend: str | None, address: str | None) -> None:
     """Raise unless work can be sent there; cheap, so that it can be asked before anything else is done."""
     require(backend in (None, *BACKENDS), "backend", f"be one of {', '.join(BACKENDS)}", backend)
-    here = backend not in ("dask", "ray")
-    require(address is None or not here, "address", "be left out on this machine", address)
+    local = backend not in ("dask", "ray")
+    require(address is None or not local, "address", "be left out on this machine", address)
     require(address is not None or backend != "dask", "address", "be given for Dask, like tcp://host:8786", address)
 
 
@@ -199,5 +201,5 @@ def _needed(module: str, backend: str, package: str) -> Any:
         return import_module(module)
     except ImportError:
         raise NotSupported(
-            f'The backend {backend} needs a package that is not here: pip install "{package}".'
+            f'The backend {backend} needs a package that is not installed: pip install "{package}".'
         ) from None

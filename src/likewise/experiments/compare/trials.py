@@ -45,7 +45,7 @@ class Trial:
     margin, alpha
         Violations count at α, and are reported at α − margin.
     seed
-        Names every random number of the play.
+        Determines every random number of the play.
     rounds, people
         T and k.
     draws
@@ -122,10 +122,10 @@ class Sweep:
         A learner without a penalty of its own to choose is tried once, whatever the penalties.
         """
         size = {"rounds": self.rounds, "people": self.people, "draws": self.draws}
-        rest = itertools.product(self.seeds, self.alphas, self.margins, self.auditors, self.learners)
+        combinations = itertools.product(self.seeds, self.alphas, self.margins, self.auditors, self.learners)
         return [
             Trial(learner, C, margin, alpha, auditor, seed, **size)
-            for seed, alpha, margin, auditor, learner in rest
+            for seed, alpha, margin, auditor, learner in combinations
             for C in (self.penalties if LEARNERS[learner].has_penalty else (None,))
         ]
 
@@ -133,7 +133,7 @@ class Sweep:
 # Learners -------------------------------------------------------------------------------------------------------
 
 
-class Kind(NamedTuple):
+class KnownLearner(NamedTuple):
     """A learner that a sweep knows by name."""
 
     make: Callable[[EnumerableClass, Trial], Learner]
@@ -181,15 +181,15 @@ def _unconstrained(F: EnumerableClass, trial: Trial) -> Learner:
     return Unconstrained(F, k=trial.people, T=trial.rounds)
 
 
-LEARNERS: Mapping[str, Kind] = {
-    "adahedge": Kind(_adahedge, True, "AdaHedge; its schedule without C, a fixed penalty with one"),
-    "scheduled": Kind(_scheduled, True, "AdaHedge with growing penalties, the first of which is C"),
-    "tilted": Kind(_tilted, False, "AdaHedge without a horizon"),
-    "hedge": Kind(_hedge, True, "Hedge with a fixed rate"),
-    "weights": Kind(_weights, True, "the paper's exponential weights"),
-    "ftpl": Kind(_ftpl, True, "Context-FTPL with scalar noise and few draws"),
-    "leader": Kind(_leader, True, "follow the leader, T^⅓ a report without C"),
-    "unconstrained": Kind(_unconstrained, False, "never hears the auditor"),
+LEARNERS: Mapping[str, KnownLearner] = {
+    "adahedge": KnownLearner(_adahedge, True, "AdaHedge; its schedule without C, a fixed penalty with one"),
+    "scheduled": KnownLearner(_scheduled, True, "AdaHedge with growing penalties, the first of which is C"),
+    "tilted": KnownLearner(_tilted, False, "AdaHedge without a horizon"),
+    "hedge": KnownLearner(_hedge, True, "Hedge with a fixed rate"),
+    "weights": KnownLearner(_weights, True, "the paper's exponential weights"),
+    "ftpl": KnownLearner(_ftpl, True, "Context-FTPL with scalar noise and few draws"),
+    "leader": KnownLearner(_leader, True, "follow the leader, T^⅓ a report without C"),
+    "unconstrained": KnownLearner(_unconstrained, False, "never hears the auditor"),
 }
 
 
@@ -220,12 +220,14 @@ def make_auditor(name: str, distance: Distance | str, alpha: float, margin: floa
     >>> make_auditor("noisy:0.2", "cityblock", alpha=0.1, margin=0.0).misses
     0.2
     """
-    kind, _, detail = name.partition(":")
-    if kind in ("worst", "first", "random") and not detail:
-        return MetricAuditor(distance, alpha, choose=kind, margin=margin)
-    if kind in NOISE and _is_number(detail) and 0 <= float(detail) <= 1:
-        return NoisyAuditor(MetricAuditor(distance, alpha, margin=margin), **dict.fromkeys(NOISE[kind], float(detail)))
-    if kind == "panel" and detail in RULES:
+    behaviour, _, detail = name.partition(":")
+    if behaviour in ("worst", "first", "random") and not detail:
+        return MetricAuditor(distance, alpha, choose=behaviour, margin=margin)
+    if behaviour in NOISE and _is_number(detail) and 0 <= float(detail) <= 1:
+        return NoisyAuditor(
+            MetricAuditor(distance, alpha, margin=margin), **dict.fromkeys(NOISE[behaviour], float(detail))
+        )
+    if behaviour == "panel" and detail in RULES:
         members = [MetricAuditor(Stretched(distance, by), alpha, margin=margin) for by in STRETCH]
         return Panel(members, rule=detail)
     raise InvalidParameter(f"`auditors` must be among {'; '.join(AUDITORS)}, RATE in [0, 1], got {name!r}.")

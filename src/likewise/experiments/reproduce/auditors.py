@@ -40,13 +40,13 @@ def run(size: Size, workers: Workers) -> Experiment:
     """Every kind of auditor with both learners."""
     calls = [(kind, name, game, size.T, seed) for kind in KINDS for name in LEARNERS for game in (IID, TEMPTER)
              for seed in range(size.seeds if game == IID else 1)]  # fmt: skip
-    outcomes = workers.map(one, calls)
+    outcomes = workers.map(one_play, calls)
     first = {o.learner.split(": ")[1]: o.bound for o in outcomes}
     return Experiment(
         number=6,
         title=TITLE,
         question=(
-            "The auditor needs to point at one violating pair, any one, and may judge by a distance that changes or "
+            "The auditor needs to point at one violating pair, any one, and may compare by a distance that changes or "
             "breaks the triangle inequality. What does each weakness cost?"
         ),
         pictures=[_picture(outcomes, size)],
@@ -61,7 +61,7 @@ def run(size: Size, workers: Workers) -> Experiment:
     )
 
 
-def one(kind: str, name: str, game: str, T: int, seed: int) -> Outcome:
+def one_play(kind: str, name: str, game: str, T: int, seed: int) -> Outcome:
     """One learner before one kind of auditor."""
     F, drifts = TOWN.hypotheses, kind == "drifting distance"
     distance: Callable[..., Floats] = TOWN.drifting if drifts else TOWN.broken if kind == "no metric" else TOWN.near
@@ -80,9 +80,9 @@ def broken_triangles(distance: Callable[[Any], Floats] = Town.broken) -> float:
     return float((d[:, None, :] > d[:, :, None] + d[None, :, :] + 1e-12).mean())
 
 
-def _mean(outcomes: list[Outcome], kind: str, name: str, game: str, what: str) -> float:
-    own = [getattr(o, what) for o in outcomes if o.game == game and o.learner == f"{kind}: {name}"]
-    return float(np.mean(own))
+def _mean(outcomes: list[Outcome], kind: str, name: str, game: str, measure: str) -> float:
+    values = [getattr(o, measure) for o in outcomes if o.game == game and o.learner == f"{kind}: {name}"]
+    return float(np.mean(values))
 
 
 def _table(outcomes: list[Outcome]) -> Table:
@@ -95,7 +95,7 @@ def _table(outcomes: list[Outcome]) -> Table:
             bound = bounds[f"{kind}: {name}"]
             assert bound is not None
             for game in (IID, TEMPTER):
-                measured = [_mean(outcomes, kind, name, game, what) for what in ("violations", "error_regret")]
+                measured = [_mean(outcomes, kind, name, game, measure) for measure in ("violations", "error_regret")]
                 limits = (bound.error_regret, against(bound))
                 rows.append((kind, name, game, measured[0], bound.violations, measured[1], *limits))
     return Table("auditors", "Five auditors, two learners, two games", columns, rows)
@@ -106,11 +106,11 @@ def _picture(outcomes: list[Outcome], size: Size) -> Picture:
         axes = figure.subplots(1, 2, sharey=True)
         places = np.arange(len(KINDS))[::-1]
         bars = [(name, game) for name in LEARNERS for game in (IID, TEMPTER)]
-        for ax, what, title in zip(
+        for ax, measure, title in zip(
             axes, ("violations", "error_regret"), ("Violations", "Error regret against Q_α"), strict=True
         ):
             for i, (name, game) in enumerate(bars):
-                values = [_mean(outcomes, kind, name, game, what) for kind in KINDS]
+                values = [_mean(outcomes, kind, name, game, measure) for kind in KINDS]
                 style = {"color": COLOURS[i // 2], "hatch": "" if i % 2 == 0 else "//", "edgecolor": "white"}
                 ax.barh(places + 0.3 - 0.2 * i, values, height=0.18, label=mathtext(f"{name}, {game}"), **style)
             ax.axvline(0, color="#555555", linewidth=1)

@@ -61,14 +61,15 @@ def run(size: Size, workers: Workers) -> Experiment:
     """Play, certify, and look at new people."""
     longest = max(size.horizons)
     calls = [(T, size.newcomers, longest == T) for T in reversed(size.horizons)]
-    promises = sorted(workers.map(one, calls), key=lambda p: p.T)
+    promises = sorted(workers.map(one_play, calls), key=lambda p: p.T)
     betas = tightness()
     return Experiment(
         number=5,
         title=TITLE,
         question=(
             "Few violations in the play promise that the average policy is (α', β)-fair: two random new people are "
-            "treated more than α' beyond their distance with chance at most β. How far is the promise from the truth?"
+            "treated more than α' beyond their distance with probability at most β. How far is the promise from the "
+            "truth?"
         ),
         pictures=[_picture(promises, size)],
         tables=[_table(promises), _tight(betas)],
@@ -89,25 +90,25 @@ def run(size: Size, workers: Workers) -> Experiment:
         notes=[
             "The naive sum Σβ cannot be improved at α itself: three people, α = 1/10, d(x1,x2) = d(x2,x3) = 0, "
             "d(x3,x1) = 1, and the policies (1,0,0) and (1,1,0) in turn. Counted over all nine pairs, each policy "
-            f"violates with chance {betas[0]} and {betas[1]}, their average with {betas[2]}. The paper prints 1/8 "
+            f"violates with probability {betas[0]} and {betas[1]}, their average with {betas[2]}. The paper prints 1/8 "
             "and 1/4."
         ],
     )
 
 
-def one(T: int, newcomers: int, whole: bool) -> Promise:
-    """One play with its certificate; ``whole`` measures the true curve too."""
+def one_play(T: int, newcomers: int, with_curve: bool) -> Promise:
+    """One play with its certificate; ``with_curve`` measures the true curve too."""
     learner = AdaHedge(TOWN.hypotheses, T=T, k=TOWN.k, alpha=ALPHA)
     t = play(learner, TOWN.newcomers(seed=T), MetricAuditor(TOWN.near, ALPHA))
     certificate, policy = certify(t, delta=DELTA), t.average_policy.mixture()
     X, _ = TOWN.sample(newcomers, np.random.default_rng([T, 2]))
-    levels = np.array([ALPHA, ALPHA + BEYOND, *(np.linspace(0.0, 0.7, 15) if whole else [])])
-    found = [evaluate_fairness(policy, X, TOWN.near, float(level), delta=DELTA) for level in levels]
-    at = found[1]
-    true = levels[2:], np.array([f.share for f in found[2:]])
-    drawn = {f.theorem: certificate.curve(f) for f in certificate.fairness} if whole else {}
+    levels = np.array([ALPHA, ALPHA + BEYOND, *(np.linspace(0.0, 0.7, 15) if with_curve else [])])
+    measured = [evaluate_fairness(policy, X, TOWN.near, float(level), delta=DELTA) for level in levels]
+    beyond = measured[1]
+    true = levels[2:], np.array([f.share for f in measured[2:]])
+    drawn = {f.theorem: certificate.curve(f) for f in certificate.fairness} if with_curve else {}
     return Promise(
-        T, certificate.violations, _limits(certificate), (at.share, at.lower), found[0].share, drawn, true
+        T, certificate.violations, _limits(certificate), (beyond.share, beyond.lower), measured[0].share, drawn, true
     )  # fmt: skip
 
 
@@ -122,7 +123,7 @@ def _limits(certificate: Certificate) -> dict[str, float]:
 
 
 def tightness() -> tuple[Fraction, Fraction, Fraction]:
-    """Chances of a violation for h1, h2 and their average, over all pairs of three people, in exact fractions.
+    """Probabilities of a violation for h1, h2 and their average, over all pairs of three people, in exact fractions.
 
     Examples
     --------
@@ -131,14 +132,14 @@ def tightness() -> tuple[Fraction, Fraction, Fraction]:
     """
     h1, h2 = (1, 0, 0), (1, 1, 0)
     average = tuple(Fraction(a + b, 2) for a, b in zip(h1, h2, strict=True))
-    return _share(h1), _share(h2), _share(average)
+    return _violating(h1), _violating(h2), _violating(average)
 
 
-def _share(policy: Any) -> Fraction:
-    apart = {frozenset((0, 2)): 1}
+def _violating(policy: Any) -> Fraction:
+    distances = {frozenset((0, 2)): 1}
     pairs = list(product(range(3), repeat=2))
     unfair = [
-        abs(Fraction(policy[i]) - policy[j]) > apart.get(frozenset((i, j)), 0) + Fraction(1, 10) for i, j in pairs
+        abs(Fraction(policy[i]) - policy[j]) > distances.get(frozenset((i, j)), 0) + Fraction(1, 10) for i, j in pairs
     ]
     return Fraction(sum(unfair), len(pairs))
 
@@ -146,7 +147,7 @@ def _share(policy: Any) -> Fraction:
 def _kept(promises: list[Promise]) -> Check:
     pairs = [(p.beyond[1], limit) for p in promises for limit in p.limits.values()]
     return check(f"lower end of the true β at α + {BEYOND} ≤ each theorem's limit", pairs,
-                 f"{ASSUMES}; each with confidence {1 - DELTA:.0%}, so chance may break one in twenty")  # fmt: skip
+                 f"{ASSUMES}; each with confidence {1 - DELTA:.0%}, so one in twenty may fail")  # fmt: skip
 
 
 def _exact(betas: tuple[Fraction, Fraction, Fraction]) -> Check:

@@ -42,7 +42,7 @@ class Size:
 SIZES = {"tiny": Size(40, 20), "quick": Size(2000), "full": Size(4000)}
 
 
-class Found(NamedTuple):
+class RandomPlay(NamedTuple):
     """One random play: the identity's largest discrepancy, and (ε/α, left, middle, right) of the theorem."""
 
     learner: str
@@ -55,8 +55,8 @@ class Found(NamedTuple):
 def run(size: Size, workers: Workers) -> Experiment:
     """Play, check, draw."""
     blocks = [(seed, min(size.block, size.plays - seed)) for seed in range(0, size.plays, size.block)]
-    plays = [found for block in workers.map(some, blocks) for found in block]
-    links = np.array([link for found in plays for link in found.links])
+    plays = [checked for block in workers.map(block_of_plays, blocks) for checked in block]
+    links = np.array([link for checked in plays for link in checked.links])
     return Experiment(
         number=1,
         title=TITLE,
@@ -79,12 +79,12 @@ def run(size: Size, workers: Workers) -> Experiment:
     )
 
 
-def some(first: int, count: int) -> list[Found]:
+def block_of_plays(first: int, count: int) -> list[RandomPlay]:
     """A block of random plays, by their seeds."""
-    return [one(seed) for seed in range(first, first + count)]
+    return [one_play(seed) for seed in range(first, first + count)]
 
 
-def one(seed: int) -> Found:
+def one_play(seed: int) -> RandomPlay:
     """One random play, checked."""
     rng = np.random.default_rng([seed, 1])
     m, k, T = int(rng.integers(3, 8)), int(rng.integers(2, 5)), int(rng.integers(10, 30))
@@ -94,14 +94,14 @@ def one(seed: int) -> Found:
     distances = np.maximum(distances, distances.transpose(0, 2, 1))
 
     def distance(view: Any, t: int) -> Floats:
-        who = view[:, 0].astype(int)
-        return np.asarray(distances[t % 2][np.ix_(who, who)])  # no metric, and another one every other round
+        numbers = view[:, 0].astype(int)
+        return np.asarray(distances[t % 2][np.ix_(numbers, numbers)])  # no metric, and another one every other round
 
     auditor = DriftingAuditor(distance, alpha, choose=str(rng.choice(["worst", "first", "random"])))
     learner = _learner(rng, F, T, k, alpha)
     t = play(learner, _people(F, m, k, rng), auditor, T, seed=seed)
     count, worst = _identity(t, rng)
-    return Found(type(learner).__name__, count, worst, int(t.violations.sum()), _links(t, distance, alpha))
+    return RandomPlay(type(learner).__name__, count, worst, int(t.violations.sum()), _links(t, distance, alpha))
 
 
 def _different(rng: np.random.Generator, m: int, count: int) -> Floats:
@@ -132,11 +132,11 @@ def _people(F: FiniteClass, m: int, k: int, rng: np.random.Generator) -> Adversa
     def choose(moment: Moment) -> Batch:
         assert moment.policy is not None
         draw = moment.key.generator()
-        who = draw.integers(m, size=k)
+        people = draw.integers(m, size=k)
         y = draw.integers(2, size=k).astype(float)
         if draw.random() < hostile:
-            y = (moment.policy.at(rows[who]) < 0.5).astype(float)
-        return Batch(rows[who], y, numbers[who])
+            y = (moment.policy.at(rows[people]) < 0.5).astype(float)
+        return Batch(rows[people], y, numbers[people])
 
     return Adversary(choose, k=k, sees_policy=True)
 
@@ -144,14 +144,14 @@ def _people(F: FiniteClass, m: int, k: int, rng: np.random.Generator) -> Adversa
 def _identity(t: Transcript, rng: np.random.Generator) -> tuple[int, float]:
     """Err(f, R_C(z)) − L_C(f, z) − C, literally with copies, for every hypothesis and for π^t; the largest size."""
     worst = 0.0
-    for seen in t:
+    for round_ in t:
         C = int(rng.integers(0, 12))
-        everybody = np.column_stack([seen.batch.rows, seen.probabilities])  # one column per policy
+        everybody = np.column_stack([round_.batch.rows, round_.probabilities])  # one column per policy
         filler = rng.random(everybody.shape[1])
-        people, labels = literal(everybody, seen.batch.y, seen.reports, C, filler)
+        people, labels = literal(everybody, round_.batch.y, round_.reports, C, filler)
         reduced = np.abs(people - labels[:, None]).sum(axis=0)
-        s = signed_weights(seen.batch.y, seen.reports, C)
-        lagrangian = error(np.zeros(len(s)), seen.batch.y) + s @ everybody
+        s = signed_weights(round_.batch.y, round_.reports, C)
+        lagrangian = error(np.zeros(len(s)), round_.batch.y) + s @ everybody
         worst = max(worst, float(np.abs(reduced - lagrangian - C).max()))
     return t.rounds * (t.hypotheses.size + 1), worst
 
@@ -160,19 +160,19 @@ def _links(t: Transcript, distance: Any, alpha: float) -> list[tuple[float, floa
     """Both sides of the theorem at ε = 0, α/2, α, against the exact best of Q_{α−ε}."""
     shares = (0.0, 0.5, 1.0)
     best = frontier(t, distance, [alpha * (1 - share) for share in shares], drifting=True).points[::-1]
-    found = []
+    links = []
     for share, point in zip(shares, best, strict=True):
         probabilities = point.policy.at(t.rows)
         comparator = t.base_error + float(t.signed_weights @ probabilities)
         left = share * alpha * t.penalty_paid + float(t.errors.sum()) - point.error
-        found.append((share, left, float(t.lagrangian.sum()) - comparator, t.lagrangian_regret))
-    return found
+        links.append((share, left, float(t.lagrangian.sum()) - comparator, t.lagrangian_regret))
+    return links
 
 
-def _checks(plays: list[Found], links: Floats) -> list[Check]:
-    discrepancy = max(found.discrepancy for found in plays)
-    failed = sum(found.discrepancy > EXACT for found in plays)
-    count = sum(found.identities for found in plays)
+def _checks(plays: list[RandomPlay], links: Floats) -> list[Check]:
+    discrepancy = max(checked.discrepancy for checked in plays)
+    failed = sum(checked.discrepancy > EXACT for checked in plays)
+    count = sum(checked.identities for checked in plays)
     truthful = "truthful reports; π* is the exact best of Q_{α−ε}"
     return [
         Check(f"Err(f, R_C(z)) = L_C(f, z) + C (largest discrepancy {discrepancy:.1e})", count, failed,
@@ -182,25 +182,25 @@ def _checks(plays: list[Found], links: Floats) -> list[Check]:
     ]  # fmt: skip
 
 
-def _table(plays: list[Found]) -> Table:
+def _table(plays: list[RandomPlay]) -> Table:
     columns = (
         "learner", "plays", "with a violation", "identities checked", "largest discrepancy",
         "smallest slack of the theorem", "largest slack",
     )  # fmt: skip
     rows: list[tuple[Any, ...]] = []
-    for name in sorted({found.learner for found in plays}):
-        own = [found for found in plays if found.learner == name]
-        slack = [middle - left for found in own for _, left, middle, _ in found.links]
-        violated = sum(found.violations > 0 for found in own)
-        rows.append((name, len(own), violated, sum(found.identities for found in own),
-                     max(found.discrepancy for found in own), min(slack), max(slack)))  # fmt: skip
+    for name in sorted({checked.learner for checked in plays}):
+        of_learner = [checked for checked in plays if checked.learner == name]
+        slack = [middle - left for checked in of_learner for _, left, middle, _ in checked.links]
+        violated = sum(checked.violations > 0 for checked in of_learner)
+        rows.append((name, len(of_learner), violated, sum(checked.identities for checked in of_learner),
+                     max(checked.discrepancy for checked in of_learner), min(slack), max(slack)))  # fmt: skip
     return Table("random-plays", "Random plays, by learner", columns, rows)
 
 
-def _picture(plays: list[Found], links: Floats) -> Picture:
+def _picture(plays: list[RandomPlay], links: Floats) -> Picture:
     with canvas(10, 4.2) as figure:
         left, right = figure.subplots(1, 2)
-        sizes = np.log10(np.maximum([found.discrepancy for found in plays], 1e-17))
+        sizes = np.log10(np.maximum([checked.discrepancy for checked in plays], 1e-17))
         left.hist(sizes, bins=np.arange(-17.0, -6.9, 0.25).tolist(), color=COLOURS[0])
         left.axvline(np.log10(EXACT), color=COLOURS[1], linestyle="--")
         left.annotate(
@@ -208,17 +208,17 @@ def _picture(plays: list[Found], links: Floats) -> Picture:
         )
         left.set(title="Largest discrepancy of the identity, by play", xlabel="log₁₀ |Err − L − C|", ylabel="plays")
         for share, colour, marker in ((0.0, COLOURS[0], "o"), (0.5, COLOURS[1], "s"), (1.0, COLOURS[2], "^")):
-            own = links[links[:, 0] == share]
+            points = links[links[:, 0] == share]
             name = {0.0: "ε = 0", 0.5: "ε = α/2", 1.0: "ε = α"}[share]
-            right.scatter(own[:, 2], own[:, 1], s=10, color=colour, marker=marker, label=name, alpha=0.35, linewidths=0,
-                          rasterized=True)  # fmt: skip
+            right.scatter(points[:, 2], points[:, 1], s=10, color=colour, marker=marker, label=name, alpha=0.35,
+                          linewidths=0, rasterized=True)  # fmt: skip
         ends = [min(right.get_xlim()[0], right.get_ylim()[0]), right.get_xlim()[1]]
         right.plot(ends, ends, color="#333333", linewidth=1)
         right.set(xlabel="difference of Lagrangian losses", title="ε ΣC + error regret: below the diagonal")
         legend = right.legend(markerscale=2.5)
         for handle in legend.legend_handles:
             handle.set_alpha(1.0)
-    worst = max(found.discrepancy for found in plays)
+    worst = max(checked.discrepancy for checked in plays)
     failures = _checks(plays, links)[1].failures
     slack = float((links[:, 2] - links[:, 1]).min())
     caption = (

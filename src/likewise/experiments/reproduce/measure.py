@@ -25,7 +25,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P")
 STYLES = ("-", "--", "-.", (0, (5, 1, 1, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (8, 2)))
 """Of measured lines, which have marks; dotted lines without marks are limits."""
 FEWEST = 30
-"""No exponent is fitted to fewer violations, or to a smaller regret, than this at the largest."""
+"""No exponent is fitted where even the largest number of violations, or regret, is below this."""
 
 
 class Outcome(NamedTuple):
@@ -98,7 +98,7 @@ class Curve(NamedTuple):
 
     @property
     def exponents(self) -> tuple[float, float]:
-        """Exponents of violations and error regret, fitted over the last three horizons: the start is no power law.
+        """Exponents of violations and error regret, fitted over the last three horizons: the start is not a power law.
 
         NaN where the largest is below ``FEWEST``: a few rounds that happened to go one way say nothing of growth.
         """
@@ -117,21 +117,21 @@ def curves(outcomes: Iterable[Outcome]) -> list[Curve]:
     """Outcomes grouped by game and learner, in order of first appearance."""
     ordered = list(outcomes)
     groups = dict.fromkeys((o.game, o.learner) for o in ordered)
-    found = []
+    by_game = []
     for game, learner in groups:
-        own = sorted((o for o in ordered if (o.game, o.learner) == (game, learner)), key=lambda o: o.T)
-        by_T = [list(group) for _, group in groupby(own, key=lambda o: o.T)]
+        same = sorted((o for o in ordered if (o.game, o.learner) == (game, learner)), key=lambda o: o.T)
+        by_T = [list(group) for _, group in groupby(same, key=lambda o: o.T)]
         violations = [float(np.mean([o.violations for o in group])) for group in by_T]
         regret = [float(np.mean([o.error_regret for o in group])) for group in by_T]
         bounds = [group[0].bound for group in by_T]
-        found.append(Curve(game, learner, [group[0].T for group in by_T], violations, regret, bounds))
-    return found
+        by_game.append(Curve(game, learner, [group[0].T for group in by_T], violations, regret, bounds))
+    return by_game
 
 
 def theorem_checks(outcomes: Sequence[Outcome]) -> list[Check]:
     """Every play against its own theorem."""
-    known = [o for o in outcomes if o.bound is not None]
-    promised = [(o, o.bound) for o in known if o.bound is not None]
+    bounded = [o for o in outcomes if o.bound is not None]
+    promised = [(o, o.bound) for o in bounded if o.bound is not None]
     compared = [(o.comparator, b.error_regret) for o, b in promised if math.isfinite(o.comparator)]
     truthful = "as in the table of bounds; the auditor is simulated and truthful"
     return [
@@ -144,14 +144,14 @@ def theorem_checks(outcomes: Sequence[Outcome]) -> list[Check]:
     ]  # fmt: skip
 
 
-def curve_table(name: str, title: str, found: Sequence[Curve]) -> Table:
+def curve_table(name: str, title: str, all_curves: Sequence[Curve]) -> Table:
     """Measured beside promised, one line per game, learner and horizon, with the fitted exponents."""
     columns = (
         "game", "learner", "T", "violations", "limit", "error regret against Q_α", "limit of the error regret",
         "which is against", "T-exponent of violations", "T-exponent of regret",
     )  # fmt: skip
     rows = []
-    for curve in found:
+    for curve in all_curves:
         fits = curve.exponents
         for i, T in enumerate(curve.T):
             bound = curve.bounds[i]
@@ -167,10 +167,10 @@ def against(bound: Bound) -> str:
     return "Q_α" if bound.epsilon == 0 else f"Q_{{α−{bound.epsilon:.3g}}}"
 
 
-def draw_curves(axes: Any, found: Sequence[Curve], label: Callable[[Curve], str]) -> None:
+def draw_curves(axes: Any, all_curves: Sequence[Curve], label: Callable[[Curve], str]) -> None:
     """Violations on the left axes and error regret on the right, measured solid, theorem's lines dotted."""
     left, right = axes
-    for i, curve in enumerate(found):
+    for i, curve in enumerate(all_curves):
         for ax, values, name in ((left, curve.violations, "violations"), (right, curve.regret, "error_regret")):
             style = {"color": COLOURS[i % len(COLOURS)]}
             draw_positive(
@@ -182,7 +182,7 @@ def draw_curves(axes: Any, found: Sequence[Curve], label: Callable[[Curve], str]
                 ax.plot(curve.T, [getattr(b, name) for b in promised], linestyle=":", linewidth=1.3, **style)
     for ax in axes:
         ax.set(xscale="log", yscale="log", xlabel="rounds T")
-        plain_ticks(ax, sorted({T for curve in found for T in curve.T}))
+        plain_ticks(ax, sorted({T for curve in all_curves for T in curve.T}))
 
 
 def mathtext(text: str) -> str:
@@ -198,8 +198,8 @@ def mathtext(text: str) -> str:
 
 def plain_ticks(ax: Any, T: Sequence[int]) -> None:
     """Ticks at the horizons that were played (every other one if they are many), in plain numbers."""
-    kept = T if len(T) <= 4 else T[::-1][::2][::-1]
-    ax.set_xticks(kept, [f"{t:,}" for t in kept])
+    ticks = T if len(T) <= 4 else T[::-1][::2][::-1]
+    ax.set_xticks(ticks, [f"{t:,}" for t in ticks])
     ax.set_xticks([], minor=True)
 
 
@@ -217,9 +217,9 @@ def draw_positive(ax: Any, T: Sequence[int], values: Sequence[float], label: str
     ax.scatter(np.asarray(T)[low], high[low], c="white", edgecolors=color, marker=marker, zorder=3, s=36)
 
 
-def idle_limits(found: Sequence[Curve], k: int) -> str:
+def idle_limits(all_curves: Sequence[Curve], k: int) -> str:
     """Which of the theorem's limits say nothing, in words for a caption."""
-    promised = [(T, b) for c in found for T, b in zip(c.T, c.bounds, strict=True) if b is not None]
+    promised = [(T, b) for c in all_curves for T, b in zip(c.T, c.bounds, strict=True) if b is not None]
     idle = sum(b.violations >= T for T, b in promised)
     wide = sum(b.error_regret >= k * T for T, b in promised)
     if not idle and not wide:
@@ -230,10 +230,10 @@ def idle_limits(found: Sequence[Curve], k: int) -> str:
     )
 
 
-def not_drawn(found: Sequence[Curve]) -> str:
+def not_drawn(all_curves: Sequence[Curve]) -> str:
     """What the axes can't show, for a caption: values below 1, and limits of another regret."""
-    count = sum(value < 1 for c in found for value in (*c.regret, *c.violations))
-    stricter = sum(b is not None and b.epsilon > 0 for b in (c.bounds[-1] for c in found))
+    count = sum(value < 1 for c in all_curves for value in (*c.regret, *c.violations))
+    stricter = sum(b is not None and b.epsilon > 0 for b in (c.bounds[-1] for c in all_curves))
     marks = f"; {count} hollow marks stand for values below 1, negative ones too" if count else ""
     left_out = "; limits of the error regret against stricter policies than Q_α are in the table only"
     return marks + (left_out if stricter else "")

@@ -39,7 +39,7 @@ RULES = (PAPER, THIRD, ROOT, SCHEDULED, TILTED)
 
 @dataclass(frozen=True)
 class Size:
-    """Horizons, and for how many rounds the compiled loop is held against ``play``."""
+    """Horizons, and for how many rounds the compiled loop is compared with ``play``."""
 
     horizons: tuple[int, ...]
     compared: int
@@ -84,8 +84,8 @@ class Twin(NamedTuple):
 
 
 LOOP = (
-    "The plays of this experiment run in a compiled loop made of the library's kernels, as a million rounds before an "
-    "adversary that sees p^t take minutes in Python; the last check holds that loop against likewise.play."
+    "The plays of this experiment run in a compiled loop made of the library's kernels, as a million rounds against an "
+    "adversary that sees p^t take minutes in Python; the last check compares that loop with likewise.play."
 )
 
 
@@ -96,7 +96,7 @@ def run(size: Size, workers: Workers) -> Experiment:
         calls += [(game, TILTED, size.horizons)]
         calls += [(game, rule, (T,)) for rule in RULES[:-1] for T in size.horizons]
     calls.sort(key=lambda call: -max(call[2]))
-    points = [point for part in workers.map(some, calls) for point in part]
+    points = [point for block in workers.map(one_play, calls) for point in block]
     twins = workers.map(compared, [(game, rule, size.compared) for game in (PAIRS, TWO) for rule in RULES])
     return Experiment(
         number=4,
@@ -116,7 +116,7 @@ def run(size: Size, workers: Workers) -> Experiment:
     )
 
 
-def some(game: str, rule: str, horizons: tuple[int, ...]) -> list[Point]:
+def one_play(game: str, rule: str, horizons: tuple[int, ...]) -> list[Point]:
     """One play of the longest horizon, read off at each of them."""
     F = _class(game)
     gaps = _gaps(game, rule, max(horizons))
@@ -198,8 +198,8 @@ def _at(points: list[Point], game: str, rule: str) -> list[Point]:
 
 def fitted(points: list[Point], game: str, rule: str) -> float:
     """The growth of violations as measured: an exponent of T, or violations per ln T for the logarithmic rules."""
-    own = _at(points, game, rule)[-3:]  # the start is neither a power nor a logarithm
-    T, V = [p.T for p in own], [float(p.violations) for p in own]
+    of_rule = _at(points, game, rule)[-3:]  # the start is neither a power nor a logarithm
+    T, V = [p.T for p in of_rule], [float(p.violations) for p in of_rule]
     return per_log(T, V) if rule in (SCHEDULED, TILTED) else exponent(T, V, FEWEST)
 
 
@@ -215,10 +215,10 @@ REGRETS = {
 
 def fitted_regret(points: list[Point], game: str, rule: str) -> tuple[float, float]:
     """The exponent of the error regret against Q_α, and the slope of that against Q_{α/2}, a round."""
-    own = _at(points, game, rule)[-3:]
-    T = [p.T for p in own]
-    slope = float(np.polyfit(T, [p.against_half for p in own], 1)[0])
-    return exponent(T, [p.against_alpha for p in own], FEWEST), slope
+    of_rule = _at(points, game, rule)[-3:]
+    T = [p.T for p in of_rule]
+    slope = float(np.polyfit(T, [p.against_half for p in of_rule], 1)[0])
+    return exponent(T, [p.against_alpha for p in of_rule], FEWEST), slope
 
 
 def _fits(points: list[Point]) -> Table:
@@ -282,8 +282,8 @@ def _violations(points: list[Point]) -> Picture:
         axes = figure.subplots(1, 2, sharey=True)
         for ax, game in zip(axes, (TWO, PAIRS), strict=True):
             for i, rule in enumerate(RULES):
-                own = _at(points, game, rule)
-                _line(ax, i, [p.T for p in own], [p.violations for p in own], rule)
+                of_rule = _at(points, game, rule)
+                _line(ax, i, [p.T for p in of_rule], [p.violations for p in of_rule], rule)
             ax.set(xscale="log", yscale="log", xlabel="rounds T", title=mathtext(f"Violations: {game}"))
         outside_legend(figure, axes[0], columns=5)
     fits = "; ".join(
@@ -302,23 +302,23 @@ def _line(ax: Any, i: int, T: list[int], values: Any, label: str) -> None:
 
 def _logarithms(points: list[Point]) -> Picture:
     """The two logarithmic rules against ln T, beside lines of the predicted slope through their last point."""
-    said = []
+    slopes = []
     with canvas(10, 4.4) as figure:
         axes = figure.subplots(1, 2)
         for ax, game in zip(axes, (TWO, PAIRS), strict=True):
             for i, rule in ((3, SCHEDULED), (4, TILTED)):
-                own = _at(points, game, rule)
-                T, V = [p.T for p in own], [p.violations for p in own]
+                of_rule = _at(points, game, rule)
+                T, V = [p.T for p in of_rule], [p.violations for p in of_rule]
                 slope = predicted(rule, game)[1]
                 _line(ax, i, T, V, rule)
                 ax.plot(T, [V[-1] + slope * math.log(t / T[-1]) for t in T], "-", color="#333333", linewidth=1,
                         label="predicted slope" if rule == TILTED else None)  # fmt: skip
-                said.append(f"{rule} {fitted(points, game, rule):.1f} (predicted {slope:.1f})")
+                slopes.append(f"{rule} {fitted(points, game, rule):.1f} (predicted {slope:.1f})")
             ax.set(xscale="log", xlabel="rounds T", title=mathtext(f"Violations: {game}"), ylim=(0, None))
         outside_legend(figure, axes[0])
     caption = (
         f"Against ln T, beside thin lines of the predicted slope, the fitted violations per ln T are, with two "
-        f"people: {said[0]}, {said[1]}; with sixteen pairs: {said[2]}, {said[3]}."
+        f"people: {slopes[0]}, {slopes[1]}; with sixteen pairs: {slopes[2]}, {slopes[3]}."
     )
     return Picture("logarithms", figure, caption)
 
@@ -329,8 +329,8 @@ def _regrets(points: list[Point]) -> Picture:
         for axes, game in zip(grid, (TWO, PAIRS), strict=True):
             for ax, name, title in zip(axes, ("against_alpha", "against_half"), ("Q_α", "Q_{α/2}"), strict=True):
                 for i, rule in enumerate(RULES):
-                    own = _at(points, game, rule)
-                    ax.plot([p.T for p in own], [getattr(p, name) / p.T for p in own], linestyle=STYLES[i],
+                    of_rule = _at(points, game, rule)
+                    ax.plot([p.T for p in of_rule], [getattr(p, name) / p.T for p in of_rule], linestyle=STYLES[i],
                             marker=MARKERS[i], color=COLOURS[i], label=mathtext(rule))  # fmt: skip
                 ax.axhline(0, color="#555555", linewidth=1)
                 ax.set(xscale="log", title=mathtext(f"{game.split(',')[0]}: against {title}"))

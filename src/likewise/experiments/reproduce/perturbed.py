@@ -59,7 +59,7 @@ def run(size: Size, workers: Workers) -> Experiment:
     """Play the four kinds of noise on two games, then the cells on two more."""
     sizes = {TWO: size.two, IID: size.town}
     calls = [(game, name, T, size.draws) for game, horizons in sizes.items() for T in horizons for name in NOISES]
-    listed = workers.map(one, sorted(calls, key=lambda call: -call[2]))
+    listed = workers.map(one_play, sorted(calls, key=lambda call: -call[2]))
     cells = [(game, name, T) for T in reversed(size.cells) for game in (IID, TEMPTER) for name in CELLS]
     unlisted = workers.map(one_of_cells, cells)
     by_game = {game: _ordered([o for o in listed if o.game == game], tuple(NOISES)) for game in sizes}
@@ -72,9 +72,9 @@ def run(size: Size, workers: Workers) -> Experiment:
             "T^{7/9}. How do its noise and ours compare? The batch is chosen without the round's draws, as the theorem "
             "needs; over cells the law of a draw has a closed form, so there the adversary may see π^t."
         ),
-        pictures=[*(_picture(game, found) for game, found in by_game.items()), _cells_picture(wide)],
+        pictures=[*(_picture(game, all_curves) for game, all_curves in by_game.items()), _cells_picture(wide)],
         tables=[
-            curve_table("ftpl", "Four kinds of noise", [c for found in by_game.values() for c in found]),
+            curve_table("ftpl", "Four kinds of noise", [c for all_curves in by_game.values() for c in all_curves]),
             curve_table("cells", f"64 cells: {TOWN.cells.size:,} hypotheses", wide),
         ],
         bounds=[*(assumed(c.bounds[-1], c.learner) for c in by_game[TWO]),
@@ -84,13 +84,13 @@ def run(size: Size, workers: Workers) -> Experiment:
     )  # fmt: skip
 
 
-def one(game: str, name: str, T: int, most: int) -> Outcome:
+def one_play(game: str, name: str, T: int, most: int) -> Outcome:
     """One play over a listed class; draws beyond ``most`` are left out."""
     F: Any = two_people_class() if game == TWO else TOWN.hypotheses
     people = two_people(F) if game == TWO else TOWN.iid()
     distance = alike if game == TWO else TOWN.near
-    wanted = ContextFTPL(F, T=T, k=2, **NOISES[name])
-    learner = ContextFTPL(F, T=T, k=2, draws=min(most, wanted.E), **NOISES[name])
+    uncapped = ContextFTPL(F, T=T, k=2, **NOISES[name])
+    learner = ContextFTPL(F, T=T, k=2, draws=min(most, uncapped.E), **NOISES[name])
     return outcome((game, name), learner, people, MetricAuditor(distance, ALPHA), 0, distance)
 
 
@@ -129,17 +129,17 @@ def _notes(size: Size, listed: list[Outcome], cells: list[Curve]) -> list[str]:
     ]
 
 
-def _picture(game: str, found: list[Curve]) -> Picture:
+def _picture(game: str, all_curves: list[Curve]) -> Picture:
     with canvas(10, 4.8) as figure:
         axes = figure.subplots(1, 2)
-        draw_curves(axes, found, lambda curve: curve.learner)
+        draw_curves(axes, all_curves, lambda curve: curve.learner)
         axes[0].set(title=f"Violations: {game}")
         axes[1].set(title=mathtext("Error regret against Q_α"))
         outside_legend(figure, axes[0], columns=4)
-    slopes = "; ".join(f"{c.learner} {_slope(c)}" for c in found)
+    slopes = "; ".join(f"{c.learner} {_slope(c)}" for c in all_curves)
     caption = (
         f"Context-FTPL on {game}, measured and (dotted) promised; fitted growth of violations and error regret: "
-        f"{slopes} (one seed; a dash: below 30, no fit); {idle_limits(found, 2)}{not_drawn(found)}."
+        f"{slopes} (one seed; a dash: below 30, no fit); {idle_limits(all_curves, 2)}{not_drawn(all_curves)}."
     )
     return Picture(f"ftpl-{game.replace('.', '').replace(' ', '-')}", figure, caption)
 
@@ -148,19 +148,21 @@ def _slope(curve: Curve) -> str:
     return f"{curve.fit}, {power(curve.exponents[1])}"
 
 
-def _cells_picture(found: list[Curve]) -> Picture:
+def _cells_picture(all_curves: list[Curve]) -> Picture:
     with canvas(10, 5) as figure:
         axes = figure.subplots(1, 2)
-        draw_curves(axes, found, lambda curve: f"{curve.learner}; {'i.i.d.' if curve.game == IID else 'adversary'}")
+        draw_curves(
+            axes, all_curves, lambda curve: f"{curve.learner}; {'i.i.d.' if curve.game == IID else 'adversary'}"
+        )
         axes[0].set(title="Violations: all labellings of 64 cells")
         axes[1].set(title=mathtext("Error regret against Q_α"))
         outside_legend(figure, axes[0], columns=2)
-    last = {(c.game, c.learner): c for c in found}
-    ours = last[IID, CELLS[0]]
+    last = {(c.game, c.learner): c for c in all_curves}
+    adahedge = last[IID, CELLS[0]]
     caption = (
-        f"Over 2^64 hypotheses, at a few numbers per round, AdaHedge has {ours.violations[-1]:,.0f} violations and "
-        f"an error regret of {ours.regret[-1]:,.0f} on i.i.d. people at T = {ours.T[-1]:,}, and FTPL with its proven "
-        f"noise {last[IID, CELLS[1]].violations[-1]:,.0f} and {last[IID, CELLS[1]].regret[-1]:,.0f}; "
-        f"{idle_limits(found, 2)}{not_drawn(found)}."
+        f"Over 2^64 hypotheses, at a few numbers per round, AdaHedge has {adahedge.violations[-1]:,.0f} violations and "
+        f"an error regret of {adahedge.regret[-1]:,.0f} on i.i.d. people at T = {adahedge.T[-1]:,}, and FTPL with its "
+        f"proven noise {last[IID, CELLS[1]].violations[-1]:,.0f} and {last[IID, CELLS[1]].regret[-1]:,.0f}; "
+        f"{idle_limits(all_curves, 2)}{not_drawn(all_curves)}."
     )
     return Picture("cells", figure, caption)

@@ -90,20 +90,20 @@ def run(size: Size, workers: Workers) -> Experiment:
         people = setting.environment.encoded(setting.hypotheses.encode)
         everyone = learners(setting, size)
     longest_first = sorted(everyone, key=lambda name: not isinstance(everyone[name], SmoothedFTPL))
-    played = workers.map(one, [(name, everyone[name], people, setting) for name in longest_first])
+    played = workers.map(one_play, [(name, everyone[name], people, setting) for name in longest_first])
     dots = sorted(played, key=lambda dot: list(everyone).index(dot.learner))
-    (found,) = workers.map(price, [(people, setting, size.alphas)])
-    best = found.frontier
-    told = f"Adult could not be had ({missing}), so this is the built-in population." if missing else ""
+    (prices,) = workers.map(price, [(people, setting, size.alphas)])
+    best = prices.frontier
+    note = f"Adult could not be found ({missing}), so this is the built-in population." if missing else ""
     return Experiment(
         number=7,
         title=TITLE if data.name == "Adult" else f"{data.name} people",
         question=(
             f"{data.described} {size.T:,} rounds of {K} people at α = {ALPHA}; policies are mixtures of "
-            f"{setting.hypotheses.size} hypotheses, six models' scores × cut-offs. {told}"
+            f"{setting.hypotheses.size} hypotheses, six models' scores × cut-offs. {note}"
         ),
-        pictures=[_picture(dots, found, size)],
-        tables=[_table(dots, best, size), _prices(found)],
+        pictures=[_picture(dots, prices, size)],
+        tables=[_table(dots, best, size), _prices(prices)],
         bounds=[assumed(dot.bound, dot.learner) for dot in dots if dot.bound is not None and "C =" not in dot.learner],
         checks=[
             check("Lagrangian regret ≤ the limit proved by the play itself",
@@ -174,7 +174,7 @@ class Searched(EstimatorClass):
         return self.F.encode
 
 
-def one(name: str, learner: Any, people: Any, setting: demo.Setting) -> Dot:
+def one_play(name: str, learner: Any, people: Any, setting: demo.Setting) -> Dot:
     """One learner on these people."""
     t = play(learner, people, setting.auditor, setting.T)
     bound = learner.bound(ALPHA, setting.T)
@@ -189,16 +189,16 @@ def price(people: Any, setting: demo.Setting, alphas: tuple[float, ...]) -> Pric
     t = play(Unconstrained(setting.hypotheses, k=K, T=setting.T), people, setting.auditor, setting.T)
     best = frontier(t, setting.data.distance, sorted({*alphas, ALPHA}))
     # A policy that is fair at ALPHA itself touches its limits: rounding must not count as a violation.
-    judge = MetricAuditor(setting.data.distance, ALPHA + 1e-7)
-    batches = [seen.batch for seen in t]
+    auditor = MetricAuditor(setting.data.distance, ALPHA + 1e-7)
+    batches = [round_.batch for round_ in t]
 
     def share(policy: Mixture) -> float:
         probabilities = np.split(policy.at(t.rows), t.starts[1:-1])
-        found = [
-            judge.audit(batch, part, Key(0, Role.AUDITOR, 1))
-            for batch, part in zip(batches, probabilities, strict=True)
+        answers = [
+            auditor.audit(batch, shown, Key(0, Role.AUDITOR, 1))
+            for batch, shown in zip(batches, probabilities, strict=True)
         ]
-        return sum(report is not None for report in found) / t.rounds
+        return sum(report is not None for report in answers) / t.rounds
 
     F = setting.hypotheses
     losses = F.losses(t.rows, label_weights(t.y))
@@ -222,13 +222,13 @@ def _table(dots: list[Dot], best: Frontier, size: Size) -> Table:
     return Table("learners", "Every learner on the same people", columns, rows)
 
 
-def _prices(found: Price) -> Table:
-    best = found.frontier
+def _prices(prices: Price) -> Table:
+    best = prices.frontier
     rows: list[tuple[Any, ...]] = [
         (f"{p.alpha:g}", p.error / best.people, share, len(p.pairs), p.gap)
-        for p, share in zip(best.points, found.shares, strict=True)
+        for p, share in zip(best.points, prices.shares, strict=True)
     ]
-    rows.append(("any hypothesis, fair or not", best.points[0].unconstrained / best.people, found.free, 0, 0.0))
+    rows.append(("any hypothesis, fair or not", best.points[0].unconstrained / best.people, prices.free, 0, 0.0))
     columns = ("fair at", "least error per person", f"rounds with a violation at α = {ALPHA}", "binding pairs",
                "relative gap of the solution")  # fmt: skip
     return Table("frontier", "The exact price of fairness in hindsight", columns, rows)
@@ -245,15 +245,15 @@ def _note(dots: list[Dot], size: Size) -> str:
     )
 
 
-def _picture(dots: list[Dot], found: Price, size: Size) -> Picture:
-    best = found.frontier
+def _picture(dots: list[Dot], prices: Price, size: Size) -> Picture:
+    best = prices.frontier
     free = best.points[0].unconstrained / best.people
     with canvas(10, 5.6) as figure:
         left, right = figure.subplots(1, 2, width_ratios=(1.5, 1))
-        plane = [*zip(found.shares, best.errors / best.people, strict=True), (found.free, free)]
+        plane = [*zip(prices.shares, best.errors / best.people, strict=True), (prices.free, free)]
         left.plot(*zip(*plane, strict=True), "-", color="#222222", linewidth=1.4, marker=".", markersize=7, zorder=2,
                   label="exact frontier")  # fmt: skip
-        for x, y, alpha in zip(found.shares, best.errors / best.people, best.alphas, strict=True):
+        for x, y, alpha in zip(prices.shares, best.errors / best.people, best.alphas, strict=True):
             if alpha in (0.0, ALPHA, 0.3, 0.6):
                 place = (6, 4) if alpha == 0 else (6, -13) if x == 0 else (-34, -14)
                 left.annotate(f"α′ = {alpha:g}", (x, y), place, textcoords="offset points", fontsize=9.5)
@@ -279,12 +279,12 @@ def _picture(dots: list[Dot], found: Price, size: Size) -> Picture:
         right.plot([ALPHA], [_best(best)], "o", markersize=11, fillstyle="none", color="#222222")
         right.set(xlabel="α′: allowed beyond the distance", title="Least error, fair at α′")
     named_dots = {d.learner: d for d in dots}
-    ours, paper = named_dots["AdaHedge (default)"], named_dots["Paper's weights"]
+    default, paper = named_dots["AdaHedge (default)"], named_dots["Paper's weights"]
     caption = (
         f"Left, one plane for the exact frontier (the best policies in hindsight that are fair at α′, and the share of "
-        f"rounds in which they violate α = {ALPHA}) and for every learner as a dot: our default errs {ours.error:.3f} "
-        f"with {ours.violations:,} violations in {size.T:,} rounds, the paper's weights {paper.error:.3f} with "
-        f"{paper.violations:,}, the best policy that is fair at α itself {_best(best):.3f} with none; right, the "
-        f"frontier by α′, where the ring marks α′ = {ALPHA}."
+        f"rounds in which they violate α = {ALPHA}) and for every learner as a dot: our default errs "
+        f"{default.error:.3f} with {default.violations:,} violations in {size.T:,} rounds, the paper's weights "
+        f"{paper.error:.3f} with {paper.violations:,}, the best policy that is fair at α itself {_best(best):.3f} with "
+        f"none; right, the frontier by α′, where the ring marks α′ = {ALPHA}."
     )
     return Picture("learners", figure, caption)

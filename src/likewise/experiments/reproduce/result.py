@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ROUNDING = 1e-7
-"""A theorem may be missed by this share of its own size: sums of many floats, never more."""
+"""A theorem may be missed by this fraction of its own size: sums of many floats, never more."""
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def reproduce(
     Parameters
     ----------
     out
-        The folder; it is made if it isn't there.
+        The folder; it is created if it doesn't exist.
     quick
         About a minute instead of about five.
     only
@@ -91,16 +91,16 @@ def reproduce(
     require(size in ("tiny", "quick", "full"), "mode", "be tiny, quick or full", size)
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
-    found = []
+    experiments = []
     with shown(progress) as tell:
         for number in chosen:
-            found.append(_run(number, size, jobs, tell))
-            found[-1].save(out)
-    results = [experiment.to_dict() for experiment in found]
+            experiments.append(_run(number, size, jobs, tell))
+            experiments[-1].save(out)
+    results = [experiment.to_dict() for experiment in experiments]
     (out / "results.json").write_text(json.dumps(results, indent=1), encoding="utf-8")
     path = out / "index.html"
-    path.write_text(page(found, _facts(size, watch), out), encoding="utf-8")
-    return Reproduction(path, sum(c.failures for experiment in found for c in experiment.checks))
+    path.write_text(page(experiments, _facts(size, watch), out), encoding="utf-8")
+    return Reproduction(path, sum(c.failures for experiment in experiments for c in experiment.checks))
 
 
 def _run(number: int, size: str, jobs: int, tell: Tell) -> Experiment:
@@ -110,7 +110,7 @@ def _run(number: int, size: str, jobs: int, tell: Tell) -> Experiment:
         experiment: Experiment = module.run(module.SIZES[size], Workers(jobs, tell, f"{number} {module.TITLE}"))
     except Exception as error:
         log.exception("Experiment %d did not run to its end.", number)
-        broken = Check(f"the experiment runs to its end: {type(error).__name__}: {error}", 1, 1, float("nan"), "none")
+        broken = Check(f"the experiment runs to the end: {type(error).__name__}: {error}", 1, 1, float("nan"), "none")
         experiment = Experiment(number, module.TITLE, "This experiment did not run to its end.", checks=[broken])
     experiment.seconds = watch.seconds
     return experiment
@@ -122,5 +122,5 @@ def _facts(size: str, watch: Stopwatch) -> list[str]:
     return [
         f"Likewise {__version__}, Python {platform.python_version()} on {platform.machine()}; “{size}” run, "
         f"{watch.seconds:.0f} seconds.",
-        "Tables (CSV, JSON) and figures (PNG, SVG) lie beside this page.",
+        "Tables (CSV, JSON) and figures (PNG, SVG) are beside this page.",
     ]

@@ -20,7 +20,7 @@ def silent(title: str, done: int, total: int) -> None:
 
 
 class Workers:
-    """Runs independent calls on a few processes, and tells how far it is.
+    """Runs independent calls on a few processes, and reports progress.
 
     Examples
     --------
@@ -40,18 +40,18 @@ class Workers:
 
         self._total += len(calls)
         self.tell(self.title, self._done, self._total)
-        running = Parallel(n_jobs=self.jobs, return_as="generator")(delayed(call)(*given) for given in calls)
-        found = []
+        running = Parallel(n_jobs=self.jobs, return_as="generator")(delayed(call)(*arguments) for arguments in calls)
+        results = []
         for result in running:
-            found.append(result)
+            results.append(result)
             self._done += 1
             self.tell(self.title, self._done, self._total)
-        return found
+        return results
 
 
 @contextmanager
 def shown(progress: Tell | bool) -> Iterator[Tell]:
-    """Who to tell: nobody, a rich progress bar, or the caller's own function."""
+    """Where progress goes: nowhere, to a rich progress bar, or to the caller's own function."""
     if callable(progress):
         yield progress
     elif not progress:

@@ -33,15 +33,15 @@ def cuts_of(column: Floats, cuts: int) -> Floats:
 def cells(features: Floats, encoder: Encoder, columns: Sequence[str], bins: int) -> Cells:
     """All labellings of a grid over some columns, each number cut into ``bins`` intervals, each level in two."""
     names = list(encoder.names)
-    where = [names.index(name) for name in _encoded(encoder, columns)]
-    cuts = [cuts_of(features[:, i], bins - 1) if bins > 1 else np.empty(0) for i in where]
+    positions = [names.index(name) for name in _encoded(encoder, columns)]
+    cuts = [cuts_of(features[:, i], bins - 1) if bins > 1 else np.empty(0) for i in positions]
     count = math.prod(len(column) + 1 for column in cuts)
     if count > MOST_CELLS:
         raise InvalidParameter(
-            f"`features` must be few enough for {MOST_CELLS:,} cells at the most, got {count:,} cells from "
+            f"`features` must be few enough for {MOST_CELLS:,} cells at most, got {count:,} cells from "
             f"{list(columns)} with {bins} bins; name fewer columns, or fewer bins."
         )
-    grid = Grid(cuts, [names[i] for i in where], where, width=len(names))
+    grid = Grid(cuts, [names[i] for i in positions], positions, width=len(names))
     return Cells(grid, grid.cells)
 
 
@@ -59,11 +59,11 @@ def models(features: Floats, y: Floats, cuts: int) -> Thresholds:
     """Cut-offs on the scores of six models, fitted on people that the game will not see."""
     from threadpoolctl import threadpool_limits
 
-    known = np.isfinite(y)
-    if len(np.unique(y[known])) < 2:
+    labelled = np.isfinite(y)
+    if len(np.unique(y[labelled])) < 2:
         raise InvalidParameter(f"`warm_up` must hold people of both labels to fit models, got {len(y)} people of one.")
     pool = model_pool()  # before the limit, which only holds for libraries that are loaded
-    # One thread adds numbers in one order: another day the same models come out, to the last bit.
+    # One thread adds numbers in one order: on another day the same models come out, to the last bit.
     with threadpool_limits(1):
-        fitted = [model.fit(features[known], y[known]) for model in pool]
+        fitted = [model.fit(features[labelled], y[labelled]) for model in pool]
         return Thresholds.scores(fitted, features, cuts)

@@ -1,4 +1,4 @@
-"""Whether two plays are the same, bit for bit; and where they part, if they do."""
+"""Whether two plays are the same, bit for bit; and where they diverge, if they do."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REPORTS = ("report_rounds", "pairs", "violates", "false")
 
 
 class Difference(NamedTuple):
-    """Where two plays part.
+    """Where two plays diverge.
 
     Attributes
     ----------
@@ -32,56 +32,59 @@ class Difference(NamedTuple):
         return f"the first difference is in round {self.round:,}: {self.what}"
 
 
-def difference(one: Transcript, other: Transcript) -> Difference | None:
+def difference(left: Transcript, right: Transcript) -> Difference | None:
     """The first difference between two plays, to the last bit; None where there is none."""
-    first, shared = one.first, min(one.rounds, other.rounds)
-    found = []
+    first, shared = left.first, min(left.rounds, right.rounds)
+    differences = []
     for name in ROUNDS:
-        found += _places(name, getattr(one, name)[:shared], getattr(other, name)[:shared])
-    people = int(one.starts[shared])
+        differences += _places(name, getattr(left, name)[:shared], getattr(right, name)[:shared])
+    people = int(left.starts[shared])
     for name in PEOPLE:
-        places = _places(name, getattr(one, name)[:people], getattr(other, name)[:people])
-        found += [(int(np.searchsorted(one.starts, place, side="right")) - 1, what) for place, what in places]
+        places = _places(name, getattr(left, name)[:people], getattr(right, name)[:people])
+        differences += [(int(np.searchsorted(left.starts, place, side="right")) - 1, what) for place, what in places]
     for name in REPORTS:
-        lists = [getattr(play, name)[: int(play.report_starts[shared])] for play in (one, other)]
+        lists = [getattr(play, name)[: int(play.report_starts[shared])] for play in (left, right)]
         places = _places(name, *lists)
-        found += [(_round_of_report(place, one, other), what) for place, what in places]
-    if found:
-        place, what = min(found)
+        differences += [(_round_of_report(place, left, right), what) for place, what in places]
+    if differences:
+        place, what = min(differences)
         return Difference(first + place, what)
-    if one.rounds != other.rounds:
-        return Difference(first + shared, f"one of the plays has {one.rounds:,} rounds, the other {other.rounds:,}")
-    return _after(one, other, first + shared - 1)
+    if left.rounds != right.rounds:
+        return Difference(first + shared, f"one of the plays has {left.rounds:,} rounds, the other {right.rounds:,}")
+    return _after(left, right, first + shared - 1)
 
 
-def _round_of_report(place: int, one: Transcript, other: Transcript) -> int:
+def _round_of_report(place: int, left: Transcript, right: Transcript) -> int:
     """The round that the report at this place belongs to; in the play that has it first, or has it at all."""
-    return min(int(play.report_rounds[place]) for play in (one, other) if place < len(play.report_rounds))
+    return min(int(play.report_rounds[place]) for play in (left, right) if place < len(play.report_rounds))
 
 
-def _after(one: Transcript, other: Transcript, last: int) -> Difference | None:
+def _after(left: Transcript, right: Transcript, last: int) -> Difference | None:
     """What is carried on beyond the last round: the learner's state, and the sum that the average policy is."""
-    mine, others = dict(one.state._asdict()), dict(other.state._asdict())
-    mine["average policy"], others["average policy"] = one.average_policy.total, other.average_policy.total
-    for name, value in mine.items():
-        if not _same(np.asarray(value), np.asarray(others.get(name))):
+    left_values, right_values = dict(left.state._asdict()), dict(right.state._asdict())
+    left_values["average policy"], right_values["average policy"] = (
+        left.average_policy.total,
+        right.average_policy.total,
+    )
+    for name, value in left_values.items():
+        if not _same(np.asarray(value), np.asarray(right_values.get(name))):
             return Difference(last, f"{name} after it")
     return None
 
 
-def _places(name: str, one: NDArray[Any], other: NDArray[Any]) -> list[tuple[int, str]]:
+def _places(name: str, left: NDArray[Any], right: NDArray[Any]) -> list[tuple[int, str]]:
     """The first place where two arrays differ, if there is one."""
-    if one.dtype != other.dtype or one.shape[1:] != other.shape[1:]:
-        return [(0, f"{name} are of another kind")]
-    if _same(one, other):
+    if left.dtype != right.dtype or left.shape[1:] != right.shape[1:]:
+        return [(0, f"{name} are of another type or shape")]
+    if _same(left, right):
         return []
-    shared = min(len(one), len(other))
-    differs = np.flatnonzero((_bytes(one[:shared]) != _bytes(other[:shared])).any(axis=1))
+    shared = min(len(left), len(right))
+    differs = np.flatnonzero((_bytes(left[:shared]) != _bytes(right[:shared])).any(axis=1))
     return [(int(differs[0]) if len(differs) else shared, name)]
 
 
-def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+def _same(left: NDArray[Any], right: NDArray[Any]) -> bool:
+    return left.dtype == right.dtype and left.shape == right.shape and left.tobytes() == right.tobytes()
 
 
 def _bytes(array: NDArray[Any]) -> NDArray[np.uint8]:

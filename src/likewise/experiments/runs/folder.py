@@ -1,11 +1,11 @@
-"""A run's folder: what was asked, what was played, and what came of it, on disk so that nothing is lost.
+"""A run's folder: what was asked, what was played, and what resulted, on disk so that nothing is lost.
 
     settings.json     every parameter, and the versions that it was played with
     answers.jsonl     what a person at the terminal answered, one line each, written before the learner learns it
     parts/            the rounds played so far, a part each, until the whole transcript is written
     transcript.npz    all rounds
     certificate.json, certificate.txt, policy.json, figures/, report.html
-    result.json       what the run came to; written last
+    result.json       the result of the run; written last
 
 Files appear whole or not at all: each is written beside its place, flushed to the disk and renamed.
 """
@@ -35,13 +35,13 @@ class RunFolder:
     @staticmethod
     def require_new(path: Path) -> None:
         """Raise unless a run may begin here."""
-        taken = path.exists() and (not path.is_dir() or any(path.iterdir()))
-        if taken and (path / "settings.json").exists():
+        occupied = path.exists() and (not path.is_dir() or any(path.iterdir()))
+        if occupied and (path / "settings.json").exists():
             raise InvalidParameter(
-                f"`out` must be a new folder, got {path}, which holds a run; go on with it by "
+                f"`out` must be a new folder, got {path}, which holds a run; continue it with "
                 f"`likewise play --resume {path}`, or choose another folder."
             )
-        require(not taken, "out", "be a new or an empty folder", str(path))
+        require(not occupied, "out", "be a new or an empty folder", str(path))
 
     @classmethod
     def create(cls, path: Path) -> RunFolder:
@@ -57,13 +57,13 @@ class RunFolder:
     @classmethod
     def open(cls, path: Path) -> RunFolder:
         """A folder that holds a run."""
-        found = cls(path)
-        if not found.settings_file.is_file():
+        folder = cls(path)
+        if not folder.settings_file.is_file():
             raise InvalidParameter(f"`folder` must be the folder of a run, got {path}, which has no settings.json.")
-        written = found.read_json("settings.json").get("format")
+        written = folder.read_json("settings.json").get("format")
         if written != FORMAT:
             raise InvalidParameter(f"`folder` must hold a run of format {FORMAT}, got {path} of format {written}.")
-        return found
+        return folder
 
     @property
     def settings_file(self) -> Path:
@@ -77,7 +77,7 @@ class RunFolder:
 
     @property
     def result_file(self) -> Path:
-        """What the run came to; there when everything has been written."""
+        """The result of the run; there when everything has been written."""
         return self.path / "result.json"
 
     @property
@@ -144,23 +144,23 @@ class RunFolder:
     def add_answer(self, t: int, answer: Answer) -> None:
         """Keep one answer, on the disk before anything follows from it."""
         pairs = [[report.favoured, report.disfavoured] for report in reports_of(answer)]
-        kept: Any = "skipped" if answer is SKIPPED else pairs[0] if len(pairs) == 1 else pairs or None
-        append_lines(self.answers_file, [json.dumps({"round": t, "answer": kept})])
+        stored: Any = "skipped" if answer is SKIPPED else pairs[0] if len(pairs) == 1 else pairs or None
+        append_lines(self.answers_file, [json.dumps({"round": t, "answer": stored})])
 
     def answers(self) -> dict[int, Answer]:
-        """All answers so far, by round. A last line that was cut off by a crash is no answer."""
+        """All answers so far, by round. A last line that a crash cut off is not an answer."""
         lines = [line for _, line in json_lines(self.answers_file) if line is not None]
         return {line["round"]: _answer(line["answer"]) for line in lines}
 
     def mend(self) -> None:
-        """Take away what a crash left unfinished: drafts of files."""
+        """Remove what a crash left unfinished: drafts of files."""
         for draft in self.path.rglob(f"{DRAFT}*"):
             draft.unlink(missing_ok=True)
 
 
-def _answer(kept: Any) -> Answer:
-    if kept == "skipped":
+def _answer(stored: Any) -> Answer:
+    if stored == "skipped":
         return SKIPPED
-    if kept is None:
+    if stored is None:
         return None
-    return tuple(Report(*pair) for pair in kept) if isinstance(kept[0], list) else Report(*kept)
+    return tuple(Report(*pair) for pair in stored) if isinstance(stored[0], list) else Report(*stored)

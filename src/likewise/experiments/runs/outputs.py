@@ -1,4 +1,4 @@
-"""What a run leaves behind for people to read: certificate, policy, figures, one page, and the numbers in short."""
+"""What a run leaves behind for people to read: certificate, policy, figures, one page, and the key numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEVELS = 6
 
 
 def write_outputs(run: Run, transcript: Transcript, *, pictures: bool = True) -> dict[str, Any]:
-    """Write everything that follows from the transcript; returns the numbers in short, which are written last."""
+    """Write everything that follows from the transcript; returns the key numbers, which are written last."""
     folder, setup, s = run.folder, run.setup, run.setup.settings
     certificate = certificates.certify(transcript, delta=s.delta)
     folder.write_json("certificate.json", certificate.to_dict())
@@ -55,7 +55,7 @@ def tradeoff(setup: Setup, transcript: Transcript, alphas: Sequence[float] | Non
 
 
 def summary(t: Transcript, certificate: Certificate, trade_off: Frontier | None) -> dict[str, Any]:
-    """What the run came to, in short."""
+    """The result of the run, in short."""
     people = max(1, int(np.isfinite(t.y).sum()))
     fair = None if trade_off is None else _at(trade_off, t.alpha)
     promised = certificate.fairness[0] if certificate.fairness and certificate.fairness[0].beta < 1 else None
@@ -82,7 +82,7 @@ def _at(trade_off: Frontier, alpha: float) -> Hindsight | None:
 
 
 def _keep_models(run: Run) -> None:
-    """Fitted models beside the policy that needs them, where skops is there to write them without pickle."""
+    """Fitted models beside the policy that needs them, where skops is installed to write them without pickle."""
     models = getattr(run.setup.hypotheses, "models", None)
     if models and importlib.util.find_spec("skops") is not None:
         from skops.io import dump

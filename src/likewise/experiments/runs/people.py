@@ -1,4 +1,4 @@
-"""The people of a run: a stranger's file, or a built-in data set. A wrong name gets a suggestion."""
+"""The people of a run: somebody's own file, or a built-in data set. A wrong name gets a suggestion."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from likewise.errors import DataUnavailable, InvalidParameter, require
 from likewise.experiments.runs.settings import Settings
 
 YES = (("no", "yes"), ("n", "y"))
-"""Labels that say themselves which value counts as a yes (0 and 1, false and true do so as well)."""
+"""Labels that show by themselves which value counts as a yes (0 and 1, false and true do so as well)."""
 
 
 def located(source: str) -> dict[str, str]:
@@ -61,14 +61,14 @@ def read(s: Settings) -> tuple[Settings, Dataset]:
 
 
 def _named(s: Settings, columns: Sequence[str]) -> Settings:
-    """The settings with columns as the file names them: a space around a name in its first line is nobody's concern."""
+    """The settings with columns as the file names them: spaces around a name in its first line don't matter."""
     if s.label is None:
         raise InvalidParameter(
             f"`label` must name the column that holds the right answer, got none; the columns are {_some(columns)}."
         )
     exact = {column.strip(): column for column in columns} | {column: column for column in columns}
 
-    def found(role: str, name: str) -> str:
+    def exact_name(role: str, name: str) -> str:
         if name not in exact:
             raise InvalidParameter(
                 f"`{role.replace('_', '-')}` must be a column of {Path(s.source).name}, got {name!r}; "
@@ -76,11 +76,11 @@ def _named(s: Settings, columns: Sequence[str]) -> Settings:
             )
         return exact[name]
 
-    label = found("label", s.label)
+    label = exact_name("label", s.label)
     require(len(s.compare_by) > 0, "compare-by", "name the columns that may justify a difference", "none")
     lists = ("compare_by", "sensitive", "drop", "categories", "features", "show")
-    changes: dict[str, Any] = {role: tuple(found(role, name) for name in getattr(s, role)) for role in lists}
-    changes["units"] = {found("units", name): unit for name, unit in s.units.items()}
+    changes: dict[str, Any] = {role: tuple(exact_name(role, name) for name in getattr(s, role)) for role in lists}
+    changes["units"] = {exact_name("units", name): unit for name, unit in s.units.items()}
     return dataclasses.replace(s, label=label, **changes)
 
 
@@ -98,16 +98,16 @@ def _some(columns: Sequence[str], most: int = 15) -> str:
 
 def _positive(column: Any) -> str | None:
     """The value that obviously means a yes, if there is one."""
-    found = {str(value).strip().lower(): str(value) for value in column.dropna().unique()[:3]}
-    return next((found[yes] for no, yes in YES if set(found) == {no, yes}), None)
+    by_lower = {str(value).strip().lower(): str(value) for value in column.dropna().unique()[:3]}
+    return next((by_lower[yes] for no, yes in YES if set(by_lower) == {no, yes}), None)
 
 
 def _built_in(s: Settings) -> Dataset:
     """A data set that brings its own label and comparison; columns may still be taken from the class."""
     for name in ("label", "positive", "compare_by", "sensitive", "categories", "units"):
-        given = getattr(s, name)
-        require(not given, name.replace("_", "-"), "be left out with a built-in data set, which has its own", given)
+        value = getattr(s, name)
+        require(not value, name.replace("_", "-"), "be left out with a built-in data set, which has its own", value)
     data = datasets.load(s.source)
     needed = [name for name in s.drop if name in data.compare_by]
-    require(not needed, "drop", "leave the columns to compare by", needed)
+    require(not needed, "drop", "not hold columns to compare by", needed)
     return dataclasses.replace(data, encoder=Encoder.fit(data.people, drop=s.drop)) if s.drop else data

@@ -93,8 +93,7 @@ class Run:
         settings = stored_settings(folder, source)
         if not (settings.ask or folder.transcript_file.exists()):
             raise InvalidParameter(
-                f"`again` must be a run that has come to its end, got {path}; likewise play --resume {path} goes on "
-                "with it."
+                f"`again` must be a run that has finished, got {path}; likewise play --resume {path} continues it."
             )
         run = cls.start(settings, out)
         if not settings.ask:
@@ -104,22 +103,22 @@ class Run:
         return cls._of(run.folder, run.setup, None)
 
     def play(
-        self, *, stop: Callable[[], bool] = lambda: False, progress: Callable[[int], None] = lambda done: None
+        self, *, stop: Callable[[], bool] = lambda: False, progress: Callable[[int], None] = lambda played: None
     ) -> bool:
-        """Play what is left, or until ``stop`` says so between two parts; whether the run has come to its end."""
+        """Play what is left, or until ``stop`` says so between two parts; whether the run has finished."""
         if self.folder.transcript_file.exists():
             return True
         s = self.setup.settings
         last = self.folder.last_part(self.setup.hypotheses)
-        done = 0 if last is None else _rounds_up_to(last)
-        progress(done)
-        while done < s.T:
+        played = 0 if last is None else _rounds_up_to(last)
+        progress(played)
+        while played < s.T:
             if stop():
                 return False
-            last = self._played(last, min(s.part, s.T - done))
+            last = self._played(last, min(s.part, s.T - played))
             self.folder.add_part(last)
-            done = _rounds_up_to(last)
-            progress(done)
+            played = _rounds_up_to(last)
+            progress(played)
         self.folder.keep_whole(joined(self.folder.parts(self.setup.hypotheses)))
         return True
 
@@ -174,13 +173,14 @@ def _class_digest(setup: Setup) -> str:
 
 
 def _require_same(setup: Setup, folder: RunFolder) -> None:
-    """Raise unless the people and the class have come out as when the run was begun."""
+    """Raise unless the people and the class are the same as when the run was started."""
     noted = folder.read_json("settings.json")
-    for what, digest in (("people", setup.digest), ("class", _class_digest(setup))):
-        if digest != noted[what]["sha256"]:
+    for part, digest in (("people", setup.digest), ("class", _class_digest(setup))):
+        if digest != noted[part]["sha256"]:
             raise InvalidParameter(
-                f"`folder` must be continued with the {what} that it was begun with, but {setup.settings.source} gives "
-                f"another {what} here, got {'; '.join(changed_versions(folder)) or 'the same versions of everything'}."
+                f"`folder` must be continued with the {part} that it was started with, but {setup.settings.source} "
+                f"does not give the same {part} here, got "
+                f"{'; '.join(changed_versions(folder)) or 'the same versions of everything'}."
             )
 
 
@@ -192,21 +192,25 @@ def stored_settings(folder: RunFolder, source: str | None = None) -> Settings:
     path = Path(settings.source if source is None else source).absolute()
     if not path.is_file():
         raise InvalidParameter(
-            f"`source` must be the file that the run was begun with, got nothing at {path}; if it has moved, "
+            f"`source` must be the file that the run was started with, got nothing at {path}; if it has moved, "
             f"name it: likewise play NEW_PLACE --resume {folder.path} (or --again)."
         )
     if file_digest(path) != settings.sha256:
         raise InvalidParameter(
-            f"`source` must be the same file as when the run was begun, got {path} with another content "
+            f"`source` must be the same file as when the run was started, got {path} with other content "
             f"(its SHA-256 is not {settings.sha256[:12]}…)."
         )
     return dataclasses.replace(settings, source=str(path))
 
 
 def changed_versions(folder: RunFolder) -> list[str]:
-    """What is installed in another version than a run was begun with."""
-    then, now = folder.read_json("settings.json")["versions"], versions()
-    return [f"{name} {then[name]} then, {now[name]} now" for name in now if then.get(name) != now[name]]
+    """What is installed in another version than when a run was started."""
+    recorded, installed = folder.read_json("settings.json")["versions"], versions()
+    return [
+        f"{name} {recorded[name]} then, {installed[name]} now"
+        for name in installed
+        if recorded.get(name) != installed[name]
+    ]
 
 
 def joined(parts: list[Transcript]) -> Transcript:

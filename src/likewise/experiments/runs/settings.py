@@ -1,4 +1,4 @@
-"""Every parameter of a run, in one frozen object that is written to ``settings.json`` and read from there again."""
+"""Every parameter of a run, in one frozen object that is written to ``settings.json`` and read from there."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Settings:
     label, positive, compare_by, sensitive, drop, categories, units
         As ``likewise.datasets.from_frame`` takes them. Built-in data sets have their own.
     hypotheses, cuts, bins, features, warm_up
-        The class: ``thresholds`` on the encoded columns, with so many ``cuts``; ``cells``, a grid over ``features``
-        (the columns to compare by, if none are named) with so many ``bins`` each; or ``models`` fitted on ``warm_up``
+        The class: ``thresholds`` on the encoded columns, with this many ``cuts``; ``cells``, a grid over ``features``
+        (the columns to compare by, if none are named) with this many ``bins`` each; or ``models`` fitted on ``warm_up``
         people that the game never sees.
     learner, penalty, costs
         Who learns, what a report weighs (C), and what a false positive and a false negative cost.
@@ -49,7 +49,7 @@ class Settings:
     ask, show
         Ask the person at the terminal instead, and show them these columns after the ones to compare by.
     k, T, seed
-        People in a round, rounds, and the name of every random number.
+        People in a round, rounds, and the seed of every random number.
     delta
         One minus the confidence of the certificate's claims about new people.
     part
@@ -108,17 +108,19 @@ class Settings:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Settings:
-        """The settings again; an unknown or missing name is an error, as the run would not be the same."""
-        names = {part.name for part in dataclasses.fields(cls)}
+        """The settings from ``to_dict``; an unknown or missing name is an error, as the run would not be the same."""
+        names = {parameter.name for parameter in dataclasses.fields(cls)}
         if set(data) != names:
             odd = sorted(set(data) ^ names)
-            raise InvalidParameter(f"`settings` must hold {len(names)} parameters of this version, got {odd} amiss.")
+            raise InvalidParameter(
+                f"`settings` must hold {len(names)} parameters of this version, got {odd} missing or unknown."
+            )
         values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}
         return cls(**values)
 
 
 def rounds_in_a_part(learner: str, T: int) -> int:
-    """About a fortieth of the play, in whole blocks of draws; less for a learner whose rounds take their time.
+    """About a fortieth of the play, in whole blocks of draws; fewer for a learner whose rounds take long.
 
     Examples
     --------
@@ -131,5 +133,5 @@ def rounds_in_a_part(learner: str, T: int) -> int:
 def versions() -> dict[str, str]:
     """What may change the last bit of a number."""
     names = ("likewise", "numpy", "scipy", "numba", "scikit-learn", "highspy")
-    found = {name: importlib.metadata.version(name) for name in names}
-    return found | {"python": platform.python_version(), "machine": f"{platform.system()} {platform.machine()}"}
+    installed = {name: importlib.metadata.version(name) for name in names}
+    return installed | {"python": platform.python_version(), "machine": f"{platform.system()} {platform.machine()}"}

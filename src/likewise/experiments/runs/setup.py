@@ -98,10 +98,10 @@ def written(people: pd.DataFrame) -> pd.DataFrame:
     return people.astype(object).map(word).reset_index(drop=True)
 
 
-def _digest(*parts: Floats) -> str:
+def _digest(*arrays: Floats) -> str:
     sha256 = hashlib.sha256()
-    for part in parts:
-        sha256.update(np.ascontiguousarray(part).tobytes())
+    for array in arrays:
+        sha256.update(np.ascontiguousarray(array).tobytes())
     return sha256.hexdigest()
 
 
