@@ -30,7 +30,7 @@ from rich.console import Console
 from likewise.service.configuration import Configuration
 from likewise.service.log import Append, Store
 from likewise.service.log.chain import seal
-from likewise.service.projections import rounds as summaries
+from likewise.service.projections import summaries
 from likewise.service.run import create_app
 from likewise.service.stream import commands
 from likewise.service.stream.decide import decide

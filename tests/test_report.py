@@ -196,7 +196,7 @@ def test_the_same_play_gives_the_same_page(play, tmp_path):
 @pytest.fixture
 def undrawn(monkeypatch):
     """Leaves the drawing out where only words are looked at: the pictures of such plays are drawn in test_figures."""
-    monkeypatch.setattr("likewise.report.writer.svg", lambda figure: b"<svg/>")
+    monkeypatch.setattr("likewise.report.page.svg", lambda figure: b"<svg/>")
 
 
 words_only = pytest.mark.usefixtures("undrawn")

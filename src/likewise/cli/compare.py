@@ -144,7 +144,7 @@ def _numbers(text: str, name: str, words: dict[str, Any] | None = None) -> tuple
 
 
 def _people(parameters: dict[str, Any]) -> Dataset:
-    from likewise.experiments.runs.people import read
+    from likewise.experiments.runs.population import read
 
     names = (
         "label",

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from likewise.errors import DataUnavailable
-from likewise.files import write_whole
+from likewise.storage import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ loaded when the first of its names is asked for (PEP 562), and its names are pla
 
 A file calls no loop of another one: numba's cache on disk notices a change of the file that a loop stands in, but not
 of a loop that it calls from elsewhere. A loop elsewhere that calls these is cached only if its key in that cache holds
-a checksum of their file, as in ``likewise.experiments.reproduce.pairs``.
+a checksum of their file, as in ``likewise.experiments.reproduce.worst_pairs``.
 """
 
 from __future__ import annotations

@@ -17,10 +17,10 @@ import numpy as np
 from likewise.datasets.files import column_names, separator
 from likewise.datasets.written import plain
 from likewise.errors import DataUnavailable, InvalidParameter, NotSupported, require
-from likewise.files import whole_file
 from likewise.policies import thresholds_of
 from likewise.protocol import Floats
 from likewise.scoring.finished import FinishedPolicy
+from likewise.storage import whole_file
 
 ENTRIES, MOST_ROWS = 2_000_000, 50_000
 """At most this many encoded numbers (16 MB), and this many people, are in memory at once."""

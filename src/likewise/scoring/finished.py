@@ -18,10 +18,10 @@ import numpy as np
 
 from likewise.datasets import Encoder
 from likewise.errors import InvalidParameter, ModelMismatch, require
-from likewise.files import write_whole
 from likewise.game import Transcript
 from likewise.policies import DeployablePolicy, Mixture
 from likewise.protocol import Floats
+from likewise.storage import write_whole
 
 if TYPE_CHECKING:
     from likewise.scoring.classifier import PolicyClassifier

@@ -11,7 +11,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from likewise.files import append_lines, json_lines
+from likewise.storage import append_lines, json_lines
 
 log = logging.getLogger(__name__)
 

@@ -147,7 +147,9 @@ def _class(game: str) -> FiniteClass:
 
 def _gaps(game: str, rule: str, T: int) -> Floats:
     """π(first) − π(second) of the pair shown, for every round."""
-    from likewise.experiments.reproduce.pairs import play_pairs  # loads numba, which the other experiments may not need
+    from likewise.experiments.reproduce.worst_pairs import (
+        play_pairs,  # loads numba, which the other experiments may not need
+    )
 
     F = _class(game)
     people = np.array([[1.0], [0.0]]) if game == TWO else np.arange(2.0 * Pairs().pairs)[:, None]

@@ -21,9 +21,9 @@ from typing import Any
 
 from likewise.errors import InvalidParameter, require
 from likewise.experiments.runs.settings import FORMAT
-from likewise.files import DRAFT, append_lines, json_lines, whole_file
 from likewise.game import Transcript
 from likewise.protocol import SKIPPED, Answer, Report, reports_of
+from likewise.storage import DRAFT, append_lines, json_lines, whole_file
 
 
 @dataclass(frozen=True)

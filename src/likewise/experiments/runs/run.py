@@ -21,7 +21,7 @@ from likewise.auditors import AskAuditor
 from likewise.auditors.people import Silent
 from likewise.errors import InvalidParameter, LikewiseError
 from likewise.experiments.runs.folder import RunFolder
-from likewise.experiments.runs.people import file_digest
+from likewise.experiments.runs.population import file_digest
 from likewise.experiments.runs.settings import FORMAT, Settings, versions
 from likewise.experiments.runs.setup import Setup, prepare
 from likewise.game import Transcript, play

@@ -15,7 +15,7 @@ from likewise.datasets import Dataset
 from likewise.environments import IID
 from likewise.errors import require
 from likewise.experiments.runs import classes
-from likewise.experiments.runs.people import read
+from likewise.experiments.runs.population import read
 from likewise.experiments.runs.settings import LEARNERS, Settings
 from likewise.game import Transcript
 from likewise.hypotheses import EnumerableClass

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from likewise.files import append_lines, json_lines
 from likewise.service.canonical import dumps
+from likewise.storage import append_lines, json_lines
 
 
 class LineFile:

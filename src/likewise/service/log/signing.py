@@ -18,9 +18,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
 from likewise.errors import InvalidParameter
-from likewise.files import write_whole
 from likewise.service.canonical import signed_bytes
 from likewise.service.log.chain import Sealed
+from likewise.storage import write_whole
 
 
 class Signer:

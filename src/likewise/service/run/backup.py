@@ -22,7 +22,6 @@ from sqlalchemy import Column, Connection, LargeBinary, MetaData, Table, Text, f
 from sqlalchemy.exc import DBAPIError
 
 from likewise.errors import InvalidParameter, require
-from likewise.files import write_whole
 from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
 from likewise.service.log import Store, tables
@@ -30,6 +29,7 @@ from likewise.service.log.connections import require_there
 from likewise.service.log.erasure import ErasureFile
 from likewise.service.log.migrations import OtherVersion
 from likewise.service.log.signing import Signer
+from likewise.storage import write_whole
 
 ROWS = 1000
 """Copied at once."""

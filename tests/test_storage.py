@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from likewise.files import DRAFT, append_lines, json_lines, whole_file, write_whole
+from likewise.storage import DRAFT, append_lines, json_lines, whole_file, write_whole
 
 
 def test_a_file_is_there_when_its_block_is_left_and_not_before(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 
 from likewise import kernels
 from likewise.experiments.reproduce import penalties
-from likewise.experiments.reproduce.pairs import _compiled, play_pairs
+from likewise.experiments.reproduce.worst_pairs import _compiled, play_pairs
 
 
 @pytest.mark.parametrize("rule", penalties.RULES)
