@@ -159,7 +159,7 @@ def test_the_caption_counts_pairs_that_are_still_violations(plays):
 
 
 def test_another_learner_or_half_a_play_can_not_be_replayed(plays):
-    with pytest.raises(InvalidParameter, match=r"`learner` must be the play's own AdaHedge, got one with another T\."):
+    with pytest.raises(InvalidParameter, match=r"must be the play's own AdaHedge, got one with a different T\."):
         figures.did_reports_help(plays["scheduled"], lw.AdaHedge(F, T=T + 1, k=K, alpha=ALPHA))
     later = lw.play(LEARNERS["tilted"], people(), AUDITOR, 10, state=plays["tilted"])
     with pytest.raises(InvalidParameter, match="`transcript` must start at round 1"):
