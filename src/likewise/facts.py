@@ -54,13 +54,20 @@ class EnvironmentFacts:
     sees_policy
         It looks at π^t before it chooses the batch.
     population
-        How many people it draws from.
+        How many rows it draws from.
+    people
+        How many distinct people they are.
+    drawn
+        How people may come again: ``"once"`` (nobody does), ``"again"`` (draws with replacement), ``"passes"``
+        (everybody once in a random order, then everybody in a new one); None for unknown.
     """
 
     name: str
     iid: bool | None = None
     sees_policy: bool | None = None
     population: int | None = None
+    people: int | None = None
+    drawn: str | None = None
 
     def then(self, later: EnvironmentFacts) -> EnvironmentFacts:
         """What is known of an environment that was this one and then another."""
@@ -86,6 +93,8 @@ class AuditorFacts:
         It reports whenever it can.
     fixed
         It judges by one distance, which stays the same.
+    marks_false
+        Reports of its that are not true are marked (``Report.false``).
     details
         What else it says of itself, as plain JSON values.
 
@@ -101,6 +110,7 @@ class AuditorFacts:
     exhaustive: bool | None = None
     fixed: bool | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+    marks_false: bool = False
 
     def then(self, later: AuditorFacts) -> AuditorFacts:
         """What is known of an auditor who was this one and then another, who need not agree on who is alike."""
@@ -109,7 +119,9 @@ class AuditorFacts:
         truthful, exhaustive = (
             all_known([getattr(self, name), getattr(later, name)]) for name in ("truthful", "exhaustive")
         )
-        return AuditorFacts(_both(self.name, later.name), truthful, exhaustive)
+        # Who marks nothing may still have nothing to mark.
+        marks = all(facts.marks_false or facts.truthful is True for facts in (self, later))
+        return AuditorFacts(_both(self.name, later.name), truthful, exhaustive, marks_false=marks)
 
 
 def _both(first: str, second: str) -> str:

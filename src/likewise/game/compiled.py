@@ -64,6 +64,7 @@ class CompiledPlay:
         numbers = np.array(state.losses if numbers is None else numbers)
         delta, reports, done = getattr(state, "delta", 0.0), state.reports, state.rounds
         log_size = float(self.learner.hypotheses.log_size)
+        first_pass, ends = None, getattr(self.environment, "first_pass", None)
         for part in chunks:
             now = slice(part.start, part.stop)
             delta, reports, done = kernels.play_rounds(
@@ -72,14 +73,17 @@ class CompiledPlay:
                 numbers, weights, delta, reports, done, average,
                 shown[now], pairs[now], violates[now], penalties[now],
             )  # fmt: skip
+            if done == ends:
+                first_pass = AveragePolicy.of(self.learner.hypotheses, average, part.stop)
         fields = {"rounds": done, "reports": reports, "losses": numbers, "log_weights": numbers}
         fields |= {"delta": delta, "weights": weights}
         people = draws.ravel()
         record.add_many(
-            Batch(rows[people], y[people], self.environment.view[people]), shown, pairs, violates, penalties
-        )
+            Batch(rows[people], y[people], self.environment.view[people], self.environment.person[people]),
+            shown, pairs, violates, penalties,
+        )  # fmt: skip
         state = fresh(**{name: fields[name] for name in fresh._fields})
-        return record.transcript(state, AveragePolicy.of(self.learner.hypotheses, average, T))
+        return record.transcript(state, AveragePolicy.of(self.learner.hypotheses, average, T), first_pass)
 
 
 def _form(part: Any, *methods: str, **details: Any) -> Any:
