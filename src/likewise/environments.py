@@ -207,12 +207,13 @@ class IID:
         return None if np.isnan(view).any() else (self._rows, self.y, view)
 
     def facts(self) -> EnvironmentFacts:
-        """Known to be i.i.d.: draws from these rows, or a random order of people who were such draws themselves."""
+        """Draws from these rows are i.i.d.; of a pass over people nobody knows, unless the people were such draws."""
         again = {"draws": "again", "passes": "passes"}[self.order]
         # Rows that are the same and have no ids may be one person. Only who knows the file can say.
         unclear = self.order == "passes" and not self._named and self._same_rows() > 0
         people = None if unclear else self.people
-        return EnvironmentFacts("IID", True, False, len(self.y), people, again)
+        iid = True if self.order == "draws" else None
+        return EnvironmentFacts("IID", iid, False, len(self.y), people, again)
 
     def _same_rows(self) -> int:
         """How many rows are the same as an earlier one, in everything."""
