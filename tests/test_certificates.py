@@ -380,7 +380,6 @@ def play_of(case):
         "missing labels": lw.Stream(missing, k=3, iid=True),
         "one person": lw.Stream([(X[:1], y[:1]) for X, y in fresh], k=1, iid=True),
         "drawn again": TOWN.iid(),
-        "in passes": lw.IID(TOWN.X, TOWN.y, k=3, order="passes"),
     }.get(case, lw.Stream(fresh, k=3, iid=True))
     auditor = {
         "script": lw.ScriptedAuditor([None] * 50, ALPHA),

@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -98,9 +99,13 @@ def test_another_draw_from_the_rows_is_computed_exactly_once_everybody_was_drawn
     people = forty()
     assert c.redraw.exact
     assert c.redraw.error == pytest.approx(np.abs(t.average_policy.probability(people.X) - people.y).mean())
-    few = noise_play(T=3)
-    assert not lw.certify(few).redraw.exact
-    assert lw.certify(few).redraw.error == pytest.approx(1.0)
+    some = lw.certify(noise_play(T=5))
+    assert 20 < some.people < 30
+    assert not some.redraw.exact
+    assert some.redraw.error > some.error / some.draws
+    few = lw.certify(noise_play(T=1, seed=3))
+    assert few.people == few.draws == 6
+    assert (few.fairness, few.error_on_new_people, few.redraw) == ((), None, None), "six people are too few"
 
 
 # Who came ----------------------------------------------------------------------------------------------------------
@@ -166,8 +171,30 @@ def test_draws_in_which_nobody_happened_to_come_again_are_as_good_as_a_pass():
     assert len(np.unique(t.person)) == 200
     c = lw.certify(t)
     assert c.fairness
+    assert c.redraw is None
     names = [a.name for a in c.rests_on(Claim.FAIRNESS, "not checkable")]
     assert "people are independent draws from one population" in names
+
+
+def test_a_transcript_that_does_not_say_how_people_came_again_is_not_believed_to_have_met_them_once():
+    """As transcripts of an earlier version are read: rows that were drawn from, and nothing about who came."""
+    t = noise_play()
+    environment = replace(t.facts.environment, people=None, drawn=None)
+    old = replace(t, person=None, facts=replace(t.facts, environment=environment))
+    c = lw.certify(old)
+    assert (c.fairness, c.error_on_new_people) == ((), None)
+    assert "12,000 draws with replacement from 40 rows" in " ".join(str(c).split())
+    assert not CLAIM.search(" ".join(str(c).split()))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_stream_and_a_file_are_not_one_population(turned):
+    F = lw.Thresholds.quantiles(TOWN.X, cuts=3)
+    learner, auditor = lw.Hedge(F, T=40, k=3), lw.MetricAuditor(TOWN.near, 0.3)
+    first, second = (TOWN.newcomers(), TOWN.iid())[:: -1 if turned else 1]
+    t = lw.play(learner, first, auditor, 20)
+    both = lw.certify(t + lw.play(learner, second, auditor, 20, state=t))
+    assert (both.fairness, both.error_on_new_people, both.redraw) == ((), None, None)
 
 
 # What else was found in `certify` ----------------------------------------------------------------------------------

@@ -74,7 +74,8 @@ class EnvironmentFacts:
         if self == later:
             return self
         # Two populations are not one.
-        iid = False if self.population is not None else all_known([self.iid, later.iid])
+        several = self.population is not None or later.population is not None
+        iid = False if several else all_known([self.iid, later.iid])
         sees = [self.sees_policy, later.sees_policy]
         return EnvironmentFacts(_both(self.name, later.name), iid, None if None in sees else any(sees))
 

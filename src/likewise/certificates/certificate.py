@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LEAST_PEOPLE = 100
-"""With fewer people of a file in its first pass, nothing is claimed about new people."""
+"""If fewer people of a file came once, nothing is claimed about new people."""
 EPSILONS = 11
 """Levels of slack ε = 0 … α at which the regret is computed."""
 
@@ -416,7 +416,8 @@ def _error(t: Transcript, T: int, delta: float) -> float:
 def _redraw(t: Transcript, assumptions: tuple[Assumption, ...], delta: float) -> Redraw | None:
     """What is proved of another draw from the rows of a file that a play drew from with replacement."""
     environment = t.facts.environment
-    if environment.drawn != "again" or environment.population is None:
+    once = any(a.name == ONCE and a.status == Status.KEPT for a in assumptions)
+    if _drawn(t) != "again" or environment.population is None or once:
         return None
     broken = _broken(tuple(a for a in assumptions if a.name not in ABOUT_NEW_PEOPLE))
     fairness = () if Claim.FAIRNESS in broken else _fairness(t, t.rounds, delta)
@@ -446,9 +447,15 @@ ABOUT_NEW_PEOPLE = (ONCE, MADE, ENOUGH)
 """What claims about new people rest on, and those about another draw from the same rows don't."""
 
 
+def _drawn(t: Transcript) -> str | None:
+    """How people may have come again; who draws from rows and says no more is taken to draw them again."""
+    environment = t.facts.environment
+    return "again" if environment.drawn is None and environment.population is not None else environment.drawn
+
+
 def _came(t: Transcript) -> tuple[Status, str]:
     """Whether everybody came once, in the rounds that claims about new people rest on; and how we know."""
-    drawn, draws = t.facts.environment.drawn, len(t.y)
+    drawn, draws = _drawn(t), len(t.y)
     if drawn == "once":
         return Status.KEPT, ""
     if drawn == "passes":
@@ -467,7 +474,7 @@ def _came(t: Transcript) -> tuple[Status, str]:
     if distinct == draws and t.first == 1:
         return Status.KEPT, ""
     if drawn == "again":
-        return Status.BROKEN, f"{draws:,} draws with replacement"
+        return Status.BROKEN, f"{draws:,} draws with replacement from {t.facts.environment.population:,} rows"
     return Status.UNCHECKED, "nothing in the transcript shows whether somebody came again"
 
 
@@ -476,7 +483,7 @@ def _assumptions(t: Transcript, contradictions: int) -> tuple[Assumption, ...]:
     missing, unreviewed = int((~np.isfinite(t.y)).sum()), int((~t.reviewed).sum())
     exhaustive = auditor.exhaustive
     once, how = _came(t)
-    if t.facts.environment.drawn == "again" and once == Status.KEPT:
+    if _drawn(t) == "again" and once == Status.KEPT:
         iid = None  # the draws are from the rows, and nobody knows where those are from
     return (
         Assumption("reports are truthful", (Claim.REGRET,), *_truth(t)),
@@ -523,15 +530,15 @@ def _assumptions(t: Transcript, contradictions: int) -> tuple[Assumption, ...]:
             Status.UNCHECKED,
             "cut-offs and models that were fitted to them have seen them before",
         ),
-        *_few(t),
+        *_few(t, once),
     )
 
 
-def _few(t: Transcript) -> tuple[Assumption, ...]:
-    """That a file's first pass is long enough; said only where it isn't."""
-    if not t.rounds_once:
+def _few(t: Transcript, once: Status) -> tuple[Assumption, ...]:
+    """That enough people of a file came once; said only where they didn't."""
+    if t.facts.environment.population is None or once != Status.KEPT:
         return ()
-    came = int(t.starts[t.rounds_once])
+    came = int(t.starts[_new_rounds(t)])
     claims = (Claim.FAIRNESS, Claim.ERRORS)
     return (Assumption(ENOUGH, claims, Status.BROKEN, f"only {came}"),) if came < LEAST_PEOPLE else ()
 
