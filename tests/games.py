@@ -77,6 +77,17 @@ class Town:
     def iid(self):
         return lw.IID(self.X, self.y, k=self.k)
 
+    def newcomers(self, seed=0):
+        """Nobody comes twice: every round draws new people, as the forty were."""
+        rng = np.random.default_rng([11, seed])
+
+        def rounds():
+            while True:
+                X = rng.random((self.k, 2))
+                yield X, (X[:, 0] + 0.3 * rng.standard_normal(self.k) > 0.5).astype(float)
+
+        return lw.Stream(rounds(), k=self.k, iid=True)
+
     def gappy(self):
         """Batches of one to k people, every fifth label missing."""
         rng = np.random.default_rng(1)

@@ -251,3 +251,101 @@ def test_only_draws_from_one_population_are_known_to_be_iid():
 def test_bad_parameters_get_one_sentence(build, sentence):
     with pytest.raises(InvalidParameter, match=sentence):
         build()
+
+
+# Passes over distinct people ---------------------------------------------------------------------------------------
+
+TWENTY = np.arange(20.0)[:, None]
+
+
+def passes(k=3, people=20, **options):
+    return lw.IID(TWENTY[:people], np.arange(people) % 2, k=k, order="passes", **options)
+
+
+@pytest.mark.parametrize(("people", "k"), [(20, 3), (20, 4), (6, 6), (7, 6), (5, 1)])
+def test_nobody_comes_twice_in_a_pass_and_each_pass_has_an_order_of_its_own(people, k):
+    environment, rounds = passes(k, people), people // k
+    draws = environment.draws(seed=1, first=1, rounds=5 * rounds).reshape(5, rounds * k)
+    assert all(len(set(a_pass)) == rounds * k for a_pass in draws.tolist())
+    assert len({tuple(a_pass) for a_pass in draws.tolist()}) == 5
+    assert environment.first_pass == rounds
+    assert not np.array_equal(draws, passes(k, people).draws(2, 1, 5 * rounds).reshape(5, -1))
+
+
+def test_every_order_of_a_pass_is_as_likely_as_any_other():
+    orders = passes(1, 4).draws(seed=0, first=1, rounds=4 * 2400).reshape(2400, 4)
+    counts = np.unique(orders, axis=0, return_counts=True)[1]
+    assert len(counts) == 24
+    assert chisquare(counts).pvalue > 0.001
+
+
+@pytest.mark.parametrize("start", [1, 5, 255, 256, 257, 700])
+def test_any_round_of_a_pass_can_be_drawn_again_without_the_ones_before(start):
+    environment = passes()
+    whole = passes().draws(seed=3, first=1, rounds=800)
+    assert np.array_equal(environment.draws(3, start, 40), whole[start - 1 : start + 39])
+    batch = passes().encoded(np.asarray).batch(lw.Key(3, lw.Role.ENVIRONMENT, start), None, None)
+    assert batch.person.tolist() == whole[start - 1].tolist()
+    assert batch.view[:, 0].tolist() == whole[start - 1].tolist()
+
+
+def test_of_a_person_with_several_rows_each_pass_shows_one():
+    ids = ["ann", "bob", "ann", "cy", "ann", "bob"]
+    environment = lw.IID(np.arange(6.0)[:, None], [0, 1, 0, 1, 0, 1], k=1, ids=ids, order="passes")
+    draws = environment.draws(seed=0, first=1, rounds=300).reshape(100, 3)
+    assert all({ids[row] for row in a_pass} == {"ann", "bob", "cy"} for a_pass in draws.tolist())
+    assert set(draws.ravel().tolist()) == set(range(6))
+    facts = environment.facts()
+    assert (facts.population, facts.people, facts.drawn, facts.iid) == (6, 3, "passes", None)
+
+
+def test_rows_that_are_the_same_are_people_only_if_ids_say_so():
+    X, y = np.array([[1.0], [1.0], [2.0]]), [0, 0, 1]
+    assert lw.IID(X, y, k=1, order="passes").facts().people is None
+    assert lw.IID(X, y, k=1, order="passes", ids=[1, 2, 3]).facts().people == 3
+    assert lw.IID(X, [0, 1, 1], k=1, order="passes").facts().people == 3
+    assert lw.IID(X, y, k=1, order="passes", view=[["a"], ["b"], ["c"]]).facts().people == 3
+    frame = pd.DataFrame({"a": ["x", "x", "y"]})
+    assert lw.IID(frame, y, k=1, order="passes").facts().people is None
+
+
+@pytest.mark.parametrize("order", ["draws", "passes"])
+@pytest.mark.parametrize("framed", [False, True])
+def test_a_transcript_knows_who_came(order, framed):
+    view = pd.DataFrame({"a": TWENTY[:, 0]}) if framed else TWENTY
+    people = lw.IID(TWENTY, np.arange(20) % 2, k=3, view=view, order=order)
+    learner = lw.AdaHedge(lw.Thresholds([[7.5]]), k=3, alpha=0.1, T=30)
+    t = lw.play(learner, people, lw.MetricAuditor("cityblock", 0.1))
+    assert np.asarray(t.view)[:, 0].tolist() == t.person.tolist()
+    assert t.round(4).batch.person.tolist() == t.person[12:15].tolist()
+    assert t.rounds_once == (6 if order == "passes" else None)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("parts", [(30,), (4, 26), (6, 24), (7, 23), (2, 2, 26), (10, 10, 10)])
+def test_the_policy_of_the_first_pass_is_that_of_a_play_of_one_pass(compiled, parts, tmp_path):
+    learner = lw.AdaHedge(lw.Thresholds([[7.5]]), k=3, alpha=0.1, T=30)
+    auditor = lw.MetricAuditor("cityblock", 0.1)
+    t = None
+    for rounds in parts:
+        part = lw.play(learner, passes(), auditor, rounds, seed=2, state=t, compiled=compiled)
+        t = part if t is None else t + part
+    t.save(tmp_path / "t.npz")
+    once = lw.play(learner, passes(), auditor, 6, seed=2)
+    for found in (t, lw.Transcript.load(tmp_path / "t.npz")):
+        assert found.rounds_once == 6
+        assert found.first_pass_policy.rounds == 6
+        expected = once.average_policy.probability(TWENTY)
+        assert found.first_pass_policy.probability(TWENTY) == pytest.approx(expected, abs=1e-12)
+        assert found.person.tolist() == t.person.tolist()
+    assert once.first_pass_policy is once.average_policy
+    assert t.average_policy.probability(TWENTY) != pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("order", {"order": "odd"}), ("ids", {"ids": [1, 2]}), ("ids", {"ids": [1.0, np.nan, 2.0]}), ("k", {"k": 4})],
+)
+def test_what_a_pass_can_not_be_is_refused_by_name(name, options):
+    with pytest.raises(InvalidParameter, match=f"`{name}` must"):
+        lw.IID(**{"X": TWENTY[:3], "y": [0, 1, 0], "k": 2, "order": "passes"} | options)

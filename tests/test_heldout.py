@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 import likewise as lw
+from likewise import theory
 from likewise.certificates import heldout
 from likewise.errors import InvalidParameter
 
@@ -95,16 +96,17 @@ def test_no_distance_between_all_people_is_ever_asked_for():
         assert max(spy.sizes) <= 2 * heldout.BLOCK < 3000
 
 
-def test_the_interval_of_all_pairs_holds_exactly_the_chances_that_hoeffding_can_not_rule_out():
-    """Searched on a grid: ⌊n/2⌋ kl(share ‖ β) ≤ ln(2/δ)."""
+def test_the_interval_of_all_pairs_is_that_of_proposition_u_from_both_sides_and_within_hoeffdings():
+    """On a grid: no β is in it that ⌊n/2⌋ kl(share ‖ β) ≤ ln(2/δ) rules out."""
     betas = np.linspace(1e-6, 1 - 1e-6, 200_001)
     for alpha, n in [(0.0, 60), (0.05, 31), (0.6, 60)]:
         found = lw.evaluate_fairness(POLICY, X[:n], Spy(), alpha, delta=0.1)
         p = found.share
+        assert found.upper == theory.all_pairs_limit(p, n, 0.05)
+        assert found.lower == pytest.approx(1 - theory.all_pairs_limit(1 - p, n, 0.05), abs=1e-12)
         kl = stats.entropy(np.array([[p], [1 - p]]), np.array([betas, 1 - betas]), axis=0)
         inside = betas[n // 2 * kl <= math.log(20)]
-        assert found.lower == pytest.approx(inside[0], abs=1e-5)
-        assert found.upper == pytest.approx(inside[-1], abs=1e-5)
+        assert inside[0] - 1e-5 <= found.lower <= p <= found.upper <= inside[-1] + 1e-5
 
 
 @pytest.mark.parametrize(("weights", "share"), [([1.0, 0.0, 0.0, 0.0], 0.0), ([0.0, 0.0, 1.0, 0.0], 1.0)])

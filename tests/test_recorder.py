@@ -14,6 +14,7 @@ ARRAYS = (
     "rows",
     "y",
     "view",
+    "person",
     "shown",
     "starts",
     "report_rounds",
@@ -29,7 +30,10 @@ def rounds(count, k, seed=0):
     """Random rounds of k people with at most one report each, as objects and as the arrays of a compiled loop."""
     rng = np.random.default_rng(seed)
     people = lw.Batch(
-        rng.integers(9, size=(count * k, 2)), rng.integers(2, size=count * k) * 1.0, rng.random((count * k, 1))
+        rng.integers(9, size=(count * k, 2)),
+        rng.integers(2, size=count * k) * 1.0,
+        rng.random((count * k, 1)),
+        rng.integers(9, size=count * k),
     )
     shown, penalties = rng.random((count, k)), rng.random(count)
     pairs = np.array([rng.choice(k, 2, replace=False) if rng.random() < 0.5 else (-1, -1) for _ in range(count)])

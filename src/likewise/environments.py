@@ -53,8 +53,35 @@ def _batch(people: Any, encode: Encode, k: int | None) -> Batch:
     return batch
 
 
+ORDERS = ("draws", "passes")
+
+
+def _people(ids: Any | None, rows: int) -> NDArray[np.intp]:
+    """A number for each row, 0, 1, 2, …, the same for the same id."""
+    if ids is None:
+        return np.arange(rows)
+    import pandas as pd
+
+    given = ids if isinstance(ids, pd.Series) else pd.Series(np.asarray(ids).ravel())
+    require(len(given) == rows, "ids", f"name each of {rows} rows", len(given))
+    require(not given.isna().any(), "ids", "be known for every row", f"{int(given.isna().sum())} missing")
+    return np.asarray(pd.factorize(given)[0], dtype=np.intp)
+
+
+def _table(part: Any) -> Any:
+    """Rows as a dataframe, which knows how to compare any values."""
+    import pandas as pd
+
+    if hasattr(part, "columns"):
+        return pd.DataFrame(part).reset_index(drop=True)
+    return pd.DataFrame(np.asarray(part).reshape(len(part), -1))
+
+
 class IID:
-    """Independent people, drawn with replacement from a population: the setting in which the average generalises.
+    """People of a file: rows drawn with replacement, or everybody once in a random order, pass after pass.
+
+    Draws with replacement are independent draws from these rows, and a play of them proves nothing about other people.
+    The first pass does, if the rows are independent draws from a population: everybody in it is new.
 
     Parameters
     ----------
@@ -64,16 +91,26 @@ class IID:
         People in a batch.
     view
         What the auditor compares by, one row per person; ``X`` itself by default.
+    ids
+        Who each row is; rows with the same id are one person. By default each row is a person of its own.
+    order
+        ``"draws"``: independent draws of rows, with replacement. ``"passes"``: distinct people in random order, and
+        when fewer than k are left, all in a new random order. Of a person with several rows, each pass shows one.
 
     Examples
     --------
-    >>> IID([[0.0], [1.0]], [0, 1], k=2).facts()
-    EnvironmentFacts(name='IID', iid=True, sees_policy=False, population=2)
+    >>> IID([[0.0], [1.0]], [0, 1], k=2).facts().drawn
+    'again'
+    >>> people = IID([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1], k=2, order="passes")
+    >>> sorted(people.draws(seed=0, first=1, rounds=2).ravel().tolist())
+    [0, 1, 2, 3]
     """
 
     sees_policy = False
 
-    def __init__(self, X: Any, y: Any, k: int, view: Any | None = None) -> None:
+    def __init__(
+        self, X: Any, y: Any, k: int, view: Any | None = None, *, ids: Any | None = None, order: str = "draws"
+    ) -> None:
         require_whole(k, "k")
         self.X = X if hasattr(X, "columns") else np.asarray(X)
         self.y = _labels(y, len(self.X))
@@ -88,6 +125,15 @@ class IID:
             f"have a row for each of {len(self.X)} people",
             len(self.view),
         )
+        require(order in ORDERS, "order", f"be one of {ORDERS}", order)
+        self.order = order
+        self._named = ids is not None
+        self.person = _people(ids, len(self.y))
+        self.people = int(self.person.max()) + 1
+        enough = order == "draws" or self.people >= k
+        require(enough, "k", f"be at most the {self.people} people of a pass", k)
+        self._by_person = np.argsort(self.person, kind="stable")
+        self._pass: tuple[Key, NDArray[np.intp]] | None = None
         self._rows: Rows = self.X
         self._encode: Encode | None = None
         self._drawn: tuple[tuple[int, int, int], list[Batch]] | None = None
@@ -116,15 +162,42 @@ class IID:
         drawn = [self._draw(Key(seed, Role.ENVIRONMENT, block)) for block in blocks]
         return np.concatenate(drawn)[start : start + rounds]
 
+    @property
+    def first_pass(self) -> int | None:
+        """The number of rounds in which nobody has come before; None for draws with replacement."""
+        return self.people // self.k if self.order == "passes" else None
+
     def _draw(self, key: Key) -> NDArray[np.intp]:
         """The draws of BLOCK rounds at once, as making a generator costs more than using it."""
+        if self.first_pass is not None:
+            return self._of_passes(key, self.first_pass)
         return key.generator().integers(len(self.y), size=(BLOCK, self.k))
+
+    def _of_passes(self, key: Key, rounds: int) -> NDArray[np.intp]:
+        """BLOCK rounds out of passes of so many rounds each."""
+        first = key.t * BLOCK
+        number, start = divmod(first, rounds)
+        passes = [self._order(Key(key.seed, key.role, number + i)) for i in range((start + BLOCK - 1) // rounds + 1)]
+        return np.concatenate(passes)[start : start + BLOCK]
+
+    def _order(self, key: Key) -> NDArray[np.intp]:
+        """(rounds, k): the rows of one pass. The last one is kept, as the rounds of a pass come one after another."""
+        if self._pass is None or self._pass[0] != key:
+            rng = key.generator()
+            order, rounds = rng.permutation(self.people), self.people // self.k
+            if self.people < len(self.y):
+                counts = np.bincount(self.person)
+                places = (np.cumsum(counts) - counts)[order] + rng.integers(counts[order])
+                order = self._by_person[places]
+            self._pass = key, order[: rounds * self.k].reshape(rounds, self.k)
+        return self._pass[1]
 
     def _block(self, key: Key) -> list[Batch]:
         """The batches of a block, gathered together; a dataframe, which is slow to pick from, leaves its positions."""
         chosen = self._draw(key)
         view = chosen if self._framed else self.view.take(chosen, axis=0)
-        return list(map(Batch, np.asarray(self._rows).take(chosen, axis=0), self.y[chosen], view))
+        rows = np.asarray(self._rows).take(chosen, axis=0)
+        return list(map(Batch, rows, self.y[chosen], view, self.person[chosen]))
 
     def compiled(self) -> tuple[Rows, Floats, Floats] | None:
         """Rows, labels and view as plain arrays of numbers for a compiled play; None where they are not."""
@@ -134,8 +207,20 @@ class IID:
         return None if np.isnan(view).any() else (self._rows, self.y, view)
 
     def facts(self) -> EnvironmentFacts:
-        """Known to be i.i.d."""
-        return EnvironmentFacts("IID", iid=True, sees_policy=False, population=len(self.y))
+        """Draws from these rows are i.i.d.; of a pass over people nobody knows, unless the people were such draws."""
+        again = {"draws": "again", "passes": "passes"}[self.order]
+        # Rows that are the same and have no ids may be one person. Only who knows the file can say.
+        unclear = self.order == "passes" and not self._named and self._same_rows() > 0
+        people = None if unclear else self.people
+        iid = True if self.order == "draws" else None
+        return EnvironmentFacts("IID", iid, False, len(self.y), people, again)
+
+    def _same_rows(self) -> int:
+        """How many rows are the same as an earlier one, in everything."""
+        import pandas as pd
+
+        parts = [self.X, self.y] + ([] if self.view is self.X else [self.view])
+        return int(pd.concat([_table(part) for part in parts], axis=1).duplicated().sum())
 
 
 @dataclass
@@ -149,12 +234,12 @@ class Stream:
     k
         The largest batch, if it is known.
     iid
-        Whether the people are known to be independent draws from one population.
+        Whether the people are known to be independent draws from one population, each of whom comes once.
 
     Examples
     --------
     >>> Stream([([[0.0], [1.0]], [0, 1])], k=2).facts()
-    EnvironmentFacts(name='Stream', iid=None, sees_policy=False, population=None)
+    EnvironmentFacts(name='Stream', iid=None, sees_policy=False, population=None, people=None, drawn=None)
     """
 
     source: Iterable[Any]
@@ -199,8 +284,8 @@ class Stream:
         return None if people is None else _batch(people, self.encode, self.k)
 
     def facts(self) -> EnvironmentFacts:
-        """What the user says of it."""
-        return EnvironmentFacts("Stream", iid=self.iid, sees_policy=False)
+        """What the user said of it."""
+        return EnvironmentFacts("Stream", iid=self.iid, sees_policy=False, drawn="once" if self.iid else None)
 
 
 def _chunks(tables: Iterable[Any], label: str, k: int, view: list[str] | None) -> Iterator[Any]:
@@ -253,7 +338,7 @@ class Adversary:
     >>> def alternate(moment):
     ...     return [[0.0]], [moment.t % 2]
     >>> Adversary(alternate, k=1, sees_policy=False).facts()
-    EnvironmentFacts(name='Adversary', iid=False, sees_policy=False, population=None)
+    EnvironmentFacts(name='Adversary', iid=False, sees_policy=False, population=None, people=None, drawn=None)
     """
 
     function: Callable[[Moment], Any]

@@ -54,20 +54,28 @@ class EnvironmentFacts:
     sees_policy
         It looks at π^t before it chooses the batch.
     population
-        How many people it draws from.
+        How many rows it draws from.
+    people
+        How many distinct people they are.
+    drawn
+        How people may come again: ``"once"`` (nobody does), ``"again"`` (draws with replacement), ``"passes"``
+        (everybody once in a random order, then everybody in a new one); None for unknown.
     """
 
     name: str
     iid: bool | None = None
     sees_policy: bool | None = None
     population: int | None = None
+    people: int | None = None
+    drawn: str | None = None
 
     def then(self, later: EnvironmentFacts) -> EnvironmentFacts:
         """What is known of this environment followed by another."""
         if self == later:
             return self
         # Two populations are not one.
-        iid = False if self.population is not None else all_known([self.iid, later.iid])
+        several = self.population is not None or later.population is not None
+        iid = False if several else all_known([self.iid, later.iid])
         sees = [self.sees_policy, later.sees_policy]
         return EnvironmentFacts(_both(self.name, later.name), iid, None if None in sees else any(sees))
 
@@ -85,7 +93,9 @@ class AuditorFacts:
     exhaustive
         It reports whenever it can.
     fixed
-        It compares people by one distance, which never changes.
+        It judges by one distance, which stays the same.
+    marks_false
+        Reports of its that are not true are marked (``Report.false``).
     details
         What else it says of itself, as plain JSON values.
 
@@ -101,6 +111,7 @@ class AuditorFacts:
     exhaustive: bool | None = None
     fixed: bool | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+    marks_false: bool = False
 
     def then(self, later: AuditorFacts) -> AuditorFacts:
         """What is known of this auditor followed by another; the two need not agree on who is alike."""
@@ -109,7 +120,9 @@ class AuditorFacts:
         truthful, exhaustive = (
             all_known([getattr(self, name), getattr(later, name)]) for name in ("truthful", "exhaustive")
         )
-        return AuditorFacts(_both(self.name, later.name), truthful, exhaustive)
+        # Who marks nothing may still have nothing to mark.
+        marks = all(facts.marks_false or facts.truthful is True for facts in (self, later))
+        return AuditorFacts(_both(self.name, later.name), truthful, exhaustive, marks_false=marks)
 
 
 def _both(first: str, second: str) -> str:

@@ -68,11 +68,14 @@ class Batch(NamedTuple):
         Labels 0 or 1; NaN where the label is missing.
     view
         What the auditor compares people by: an array or a dataframe with one row per person.
+    person
+        A number for each of them: the same number is the same person, in all rounds; None if nobody keeps count.
     """
 
     rows: Rows
     y: Floats
     view: Any
+    person: NDArray[np.intp] | None = None
 
 
 class Report(NamedTuple):

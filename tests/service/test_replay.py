@@ -89,7 +89,7 @@ def test_what_the_service_certifies_is_what_the_library_certifies(new_database, 
     engine.create(from_class(F, COLUMNS), "root")
     feed(engine, play)
     ours, theirs = engine.certificate("loans"), lw.certify(play).to_dict()
-    for name in ("rounds", "people", "reports", "violations", "unseen", "alpha", "level", "error"):
+    for name in ("rounds", "draws", "reports", "violations", "unseen", "alpha", "level", "error"):
         assert ours[name] == pytest.approx(theirs[name]), name
     for one, other in zip(ours["regret"], theirs["regret"], strict=True):
         assert one == pytest.approx(other, abs=1e-6)

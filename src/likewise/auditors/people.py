@@ -73,6 +73,7 @@ class NoisyAuditor:
             exhaustive=False if self.misses > 0 else inner.exhaustive,
             fixed=inner.fixed,
             details={"around": asdict(inner), "misses": self.misses, "false_reports": self.false_reports},
+            marks_false=inner.truthful is True or inner.marks_false,
         )
 
 

@@ -45,7 +45,11 @@ class Bracket(NamedTuple):
 
 
 def brackets(transcript: Transcript) -> tuple[Bracket, ...]:
-    """One bracket for every two people (as the auditor sees them) who were ever reported; false reports left out."""
+    """One bracket for every two people (as the auditor sees them), favoured first, who were ever reported.
+
+    False reports are left out. A distance may differ by direction: that a gap was let pass says nothing of the pair
+    the other way round.
+    """
     t = transcript
     used = np.flatnonzero(~t.false)
     if len(used) == 0:
@@ -87,9 +91,8 @@ def _comparable(column: NDArray[Any]) -> NDArray[Any]:
     return column.astype(str) if column.dtype.hasobject else column
 
 
-def _pair_keys(first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.int64]:
-    small, large = np.minimum(first, second).astype(np.int64), np.maximum(first, second).astype(np.int64)
-    return small * (2**31) + large
+def _pair_keys(favoured: NDArray[np.intp], disfavoured: NDArray[np.intp]) -> NDArray[np.int64]:
+    return favoured.astype(np.int64) * (2**31) + disfavoured
 
 
 def _lower_limits(
@@ -101,9 +104,9 @@ def _lower_limits(
     clear = np.flatnonzero(t.reviewed & ~t.reported)
     for round_ in clear[_holds(t, person, wanted, clear)].tolist():
         people = np.arange(int(t.starts[round_]), int(t.starts[round_ + 1]))
-        i, j = np.triu_indices(len(people), 1)
+        i, j = np.nonzero(~np.eye(len(people), dtype=bool))
         keys = _pair_keys(person[people[i]], person[people[j]])
-        limits: Floats = np.abs(t.shown[people[i]] - t.shown[people[j]]) - t.level
+        limits: Floats = t.shown[people[i]] - t.shown[people[j]] - t.level
         for at in np.flatnonzero(np.isin(keys, wanted) & (limits > 0)).tolist():
             key, limit = int(keys[at]), float(limits[at])
             if limit > lower.get(key, 0.0):

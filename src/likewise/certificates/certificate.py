@@ -8,6 +8,9 @@ where LP(ε) is the least error of any policy that keeps what the truthful repor
 d + α_r < its gap) and S the sum of the penalties of the rounds with a report. Where a round has several pairs, each of
 them is a row of LP and the regret charges their mean gap; pricing each row at C_t/|P_t| shows LP's side of the chain.
 Fairness of the average policy follows from the number of rounds with a report.
+
+Claims about new people rest on people who came once: in a stream, or in the first pass over a file. Draws with
+replacement from n rows prove the same of another draw from these rows, and nothing of anybody else.
 """
 
 from __future__ import annotations
@@ -32,6 +35,8 @@ from likewise.protocol import Floats
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+LEAST_PEOPLE = 100
+"""If fewer people of a file came once, nothing is claimed about new people."""
 EPSILONS = 11
 """Levels of slack ε = 0 … α at which the regret is computed."""
 
@@ -119,6 +124,8 @@ class Generalisation(NamedTuple):
         Whether it uses the sharper threshold of the interpolation lemma.
     anytime
         Whether it holds for a play that may stop at any time.
+    rounds
+        The rounds that it is about: the policy is their average.
     """
 
     theorem: str
@@ -128,6 +135,29 @@ class Generalisation(NamedTuple):
     beta: float
     sharp: bool
     anytime: bool
+    rounds: int
+
+
+class Redraw(NamedTuple):
+    """What draws with replacement prove: about another draw from the same rows, and nobody else.
+
+    Attributes
+    ----------
+    rows
+        How many rows there are.
+    fairness
+        Limits for two draws from these rows, the sharpest first.
+    error
+        The average policy's expected cost of errors on a draw from these rows, or a limit of it; None if labels are
+        missing.
+    exact
+        Whether ``error`` was computed on all of the rows, so that it is no limit but the number itself.
+    """
+
+    rows: int
+    fairness: tuple[Generalisation, ...]
+    error: float | None
+    exact: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +171,9 @@ class Certificate:
     alpha, audited_alpha, level, delta
         The level of the comparison, the one at which the auditor counted violations, the one at which they reported
         (``audited_alpha`` less the margin), and one minus the confidence of each claim about new people.
-    error, costs, people, rounds, reports, violations, late_violations, unseen
-        What was observed; errors are weighed by ``costs``, ``reports`` and ``violations`` count rounds with one,
+    error, costs, draws, people, rounds, reports, violations, late_violations, unseen
+        What was observed; ``draws`` counts everybody with a known label, in every round that they came, and ``people``
+        those who are distinct; errors are weighed by ``costs``, ``reports`` and ``violations`` count rounds with one,
         ``late_violations`` are those of the last quarter, and ``unseen`` counts rounds that nobody reviewed or that
         held one person.
     hypotheses
@@ -151,8 +182,13 @@ class Certificate:
         Limits of the error regret for ε from 0 to α.
     fairness
         Limits for the average policy, the sharpest first. They hold together: each is taken at a third of ``delta``.
+        Of a play in passes it is the average policy of the first pass.
     error_on_new_people
-        The average policy's expected cost of errors on a new person is at most this.
+        The same policy's expected cost of errors on a new person is at most this.
+    rounds_once
+        The rounds of the first pass over a file, which these claims are about; None if people don't come in passes.
+    redraw
+        Where people were drawn with replacement: what is proved of another draw from the same rows, which is all.
     brackets
         What the reports say about the hidden distance.
     assumptions
@@ -164,6 +200,7 @@ class Certificate:
     level: float
     delta: float
     rounds: int
+    draws: int
     people: int
     error: float
     costs: tuple[float, float]
@@ -175,6 +212,8 @@ class Certificate:
     regret: tuple[Regret, ...]
     fairness: tuple[Generalisation, ...]
     error_on_new_people: float | None
+    rounds_once: int | None
+    redraw: Redraw | None
     brackets: tuple[Bracket, ...]
     assumptions: tuple[Assumption, ...]
 
@@ -190,7 +229,7 @@ class Certificate:
     def curve(self, generalisation: Generalisation) -> tuple[Floats, Floats]:
         """(α', β) of the average policy for q = 1 … T."""
         return theory.interpolation_curve(
-            generalisation.sum_of_betas, self.level, self.rounds, sharp=generalisation.sharp
+            generalisation.sum_of_betas, self.level, generalisation.rounds, sharp=generalisation.sharp
         )
 
     def __str__(self) -> str:
@@ -204,6 +243,9 @@ class Certificate:
         data |= {
             "regret": [r._asdict() for r in self.regret],
             "fairness": [f._asdict() for f in self.fairness],
+            "redraw": None
+            if self.redraw is None
+            else self.redraw._asdict() | {"fairness": [f._asdict() for f in self.redraw.fairness]},
             "brackets": [b._asdict() | {"contradicts": b.contradicts} for b in self.brackets],
             "assumptions": [a._asdict() for a in self.assumptions],
         }
@@ -221,10 +263,13 @@ class Certificate:
                     left.plot(epsilon, values, color=colour, linestyle=line, label=label)
             left.axhline(0, color="#555555", linewidth=1)
             left.set(xlabel="ε: against policies fair at α − ε", title="Errors above the best, at most")
-            for f, colour, line in zip(self.fairness, COLOURS, LINES, strict=False):
+            redrawn = () if self.redraw is None else self.redraw.fairness
+            for f, colour, line in zip(self.fairness or redrawn, COLOURS, LINES, strict=False):
                 right.plot(*self.curve(f), color=colour, linestyle=line, label=f.theorem)
                 right.plot(f.alpha, f.beta, "o", color=colour)
-            right.set(xlabel="α': allowed beyond the distance", title="Pairs beyond it, at most", ylim=(0, 1.02))
+            who = "" if self.fairness or self.redraw is None else f", of these {self.redraw.rows:,} rows"
+            title = f"Pairs beyond it, at most{who}"
+            right.set(xlabel="α': allowed beyond the distance", title=title, ylim=(0, 1.02))
             for axes in (left, right):
                 if axes.get_legend_handles_labels()[0]:
                     axes.legend(loc="upper left", bbox_to_anchor=(-0.1, -0.2), fontsize=11)  # below, over no line
@@ -262,31 +307,32 @@ def certify(transcript: Transcript, alpha: float | None = None, delta: float = 0
     require_number(alpha, "alpha", 0, 1)
     require_number(delta, "delta", 0, 1, open_at="low high")
     # Rounds that nobody reviewed, or with one person, prove nothing: count them as if each held a violation.
-    unseen = int(np.count_nonzero(~t.reviewed | (t.sizes < 2)))
-    bracketed = brackets(t)
-    assumptions = _assumptions(t, sum(bracket.contradicts for bracket in bracketed))
-    broken = {claim for a in assumptions if a.status == Status.BROKEN for claim in a.needed_for}
-    fixed = _fixed_horizon(t)
+    unseen = ~t.reviewed | (t.sizes < 2)
+    known = brackets(t)
+    assumptions = _assumptions(t, sum(bracket.contradicts for bracket in known))
+    broken = _broken(assumptions)
+    labelled = np.isfinite(t.y)
     return Certificate(
         alpha=float(alpha),
         audited_alpha=t.alpha,
         level=t.level,
         delta=float(delta),
         rounds=t.rounds,
-        people=int(np.isfinite(t.y).sum()),
+        draws=int(labelled.sum()),
+        people=int(labelled.sum() if t.person is None else len(np.unique(t.person[labelled]))),
         error=float(t.errors.sum()),
         costs=t.costs,
         reports=int(t.reported.sum()),
         violations=int(t.violations.sum()),
         late_violations=int(t.violations[3 * t.rounds // 4 :].sum()),
-        unseen=unseen,
+        unseen=int(np.count_nonzero(unseen)),
         hypotheses=t.hypotheses.size,
         regret=_regret(t, alpha),
-        fairness=()
-        if Claim.FAIRNESS in broken
-        else _fairness(int(t.reported.sum()) + unseen, t.rounds, t.level, delta, fixed),
-        error_on_new_people=None if Claim.ERRORS in broken else _new_people(t, delta, fixed),
-        brackets=bracketed,
+        fairness=() if Claim.FAIRNESS in broken else _fairness(t, _new_rounds(t), delta),
+        error_on_new_people=None if Claim.ERRORS in broken else _error(t, _new_rounds(t), delta),
+        rounds_once=t.rounds_once,
+        redraw=_redraw(t, assumptions, delta),
+        brackets=known,
         assumptions=assumptions,
     )
 
@@ -294,7 +340,7 @@ def certify(transcript: Transcript, alpha: float | None = None, delta: float = 0
 def _regret(t: Transcript, alpha: float) -> tuple[Regret, ...]:
     """Limits for a grid of ε; a limit at ε also holds for any stricter comparison."""
     epsilons = np.linspace(0.0, alpha, EPSILONS)
-    if not isinstance(t.hypotheses, EnumerableClass):
+    if not isinstance(t.hypotheses, EnumerableClass) or _lies_unmarked(t):
         return tuple(Regret(float(epsilon), None, None) for epsilon in epsilons)
     error, margin = float(t.errors.sum()), alpha - t.level
     # A false report may push the learner away from a fair policy, by at most its penalty times 1 − gap.
@@ -316,15 +362,37 @@ def _proved(t: Transcript) -> Pairs:
     return Pairs(first, second, gaps, np.full(len(gaps), np.inf))
 
 
-def _fixed_horizon(t: Transcript) -> bool | None:
-    """Whether the play was as long as its learner was set up for; None if that learner needs no horizon."""
+def _lies_unmarked(t: Transcript) -> bool:
+    """Whether the auditor is known to report what is not true, and nobody knows where."""
+    auditor = t.facts.auditor
+    return auditor.truthful is False and not auditor.marks_false and not t.false.any()
+
+
+def _new_rounds(t: Transcript) -> int:
+    """The rounds that speak for new people: all of them, or those of the first pass over a file."""
+    return t.rounds if t.rounds_once is None else t.rounds_once
+
+
+def _fixed_horizon(t: Transcript, rounds: int | None = None) -> bool | None:
+    """Whether the play was as long as its learner was set up for; None if that learner needs no horizon.
+
+    The first pass over a file is as long as the file, whatever the play: known in advance if the play outlived it.
+    """
+    if rounds is not None and rounds < t.rounds:
+        return True
     horizon = t.facts.learner.T
     return None if horizon is None else bool(horizon == t.first - 1 + t.rounds)
 
 
-def _fairness(counted: int, T: int, level: float, delta: float, fixed: bool | None) -> tuple[Generalisation, ...]:
-    """All limits at once: each at a third of delta, so that picking the best of them is not cheating."""
-    third = delta / 3
+def _broken(assumptions: tuple[Assumption, ...]) -> set[Claim]:
+    return {claim for a in assumptions if a.status == Status.BROKEN for claim in a.needed_for}
+
+
+def _fairness(t: Transcript, T: int, delta: float) -> tuple[Generalisation, ...]:
+    """All limits of the first T rounds at once: each at a third of delta, so that picking the best is no cheating."""
+    third, level, fixed = delta / 3, t.level, _fixed_horizon(t, T)
+    # Rounds that nobody reviewed, or with one person, prove nothing: count them as if each held a violation.
+    counted = int(np.count_nonzero((t.reported | ~t.reviewed | (t.sizes < 2))[:T]))
     limits = [("at any time", theory.sum_of_betas_anytime(counted, third), True, True)]
     if fixed is not False:
         limits.append(("T fixed in advance, sharpened", theory.sum_of_betas(counted, T, third), True, False))
@@ -332,29 +400,93 @@ def _fairness(counted: int, T: int, level: float, delta: float, fixed: bool | No
     fairness = []
     for theorem, total, sharp, anytime in limits:
         q, best = theory.best_interpolation(total, level, T, sharp=sharp)
-        fairness.append(Generalisation(theorem, total, q, best.alpha, best.beta, sharp, anytime))
+        fairness.append(Generalisation(theorem, total, q, best.alpha, best.beta, sharp, anytime, T))
     return tuple(sorted(fairness, key=lambda g: max(g.alpha - level, g.beta)))
 
 
-def _new_people(t: Transcript, delta: float, fixed: bool | None) -> float:
-    """The mean over rounds of the batch's error, plus its deviation; at any time unless the horizon was fixed."""
+def _error(t: Transcript, T: int, delta: float) -> float:
+    """The mean over T rounds of the batch's error, plus its deviation; at any time unless the horizon was fixed."""
     worst = max(t.costs)
-    mean = float((t.errors / t.sizes).mean()) / worst
-    return worst * theory.accuracy_observed(min(1.0, mean), t.rounds, delta, anytime=not fixed)
+    means = np.minimum(1.0, (t.errors / t.sizes)[:T] / worst)
+    if _fixed_horizon(t, T):
+        return worst * theory.first_pass_error(means, float(t.sizes.max()), delta)
+    return worst * theory.accuracy_observed(float(means.mean()), T, delta, anytime=True)
+
+
+def _redraw(t: Transcript, assumptions: tuple[Assumption, ...], delta: float) -> Redraw | None:
+    """What is proved of another draw from the rows of a file that a play drew from with replacement."""
+    environment = t.facts.environment
+    once = any(a.name == ONCE and a.status == Status.KEPT for a in assumptions)
+    if _drawn(t) != "again" or environment.population is None or once:
+        return None
+    broken = _broken(tuple(a for a in assumptions if a.name not in ABOUT_NEW_PEOPLE))
+    fairness = () if Claim.FAIRNESS in broken else _fairness(t, t.rounds, delta)
+    if Claim.ERRORS in broken:
+        return Redraw(environment.population, fairness, None, False)
+    exact = _error_on_all_rows(t)
+    error = _error(t, t.rounds, delta) if exact is None else exact
+    return Redraw(environment.population, fairness, error, exact is not None)
+
+
+def _error_on_all_rows(t: Transcript) -> float | None:
+    """The average policy's cost of errors on each row once; None unless every row was drawn at least once."""
+    if t.person is None or t.average_policy.lost:
+        return None
+    firsts = np.unique(t.person, return_index=True)[1]
+    if not len(firsts) == t.facts.environment.population == t.facts.environment.people:
+        return None
+    given, y = t.average_policy.at(np.asarray(t.rows)[firsts]), t.y[firsts]
+    return float(np.where(y == 1, t.costs[1] * (1 - given), t.costs[0] * given).mean())
+
+
+HORIZON = "the number of rounds was fixed in advance"
+ONCE = "everybody came once"
+MADE = "the hypotheses were made without these people"
+ENOUGH = f"at least {LEAST_PEOPLE} people came once"
+ABOUT_NEW_PEOPLE = (ONCE, MADE, ENOUGH)
+"""What claims about new people rest on, and those about another draw from the same rows don't."""
+
+
+def _drawn(t: Transcript) -> str | None:
+    """How people may have come again; who draws from rows and says no more is taken to draw them again."""
+    environment = t.facts.environment
+    return "again" if environment.drawn is None and environment.population is not None else environment.drawn
+
+
+def _came(t: Transcript) -> tuple[Status, str]:
+    """Whether everybody came once, in the rounds that claims about new people rest on; and how we know."""
+    drawn, draws = _drawn(t), len(t.y)
+    if drawn == "once":
+        return Status.KEPT, ""
+    if drawn == "passes":
+        if t.facts.environment.people is None:
+            return Status.BROKEN, "some rows are the same as others; give `ids`, if they are different people"
+        if not t.rounds_once:
+            return Status.BROKEN, "the first pass over the people was over before these rounds"
+        if t.rounds_once < t.rounds:
+            if t.first_pass_policy is None:
+                return Status.BROKEN, "the average policy of the first pass was not kept"
+            return Status.KEPT, f"in the first pass over the people, {t.rounds_once:,} rounds; claims are about these"
+        return Status.KEPT, ""
+    distinct = None if t.person is None else len(np.unique(t.person))
+    if distinct is not None and distinct < draws:
+        return Status.BROKEN, f"the same {distinct:,} people were drawn {draws:,} times"
+    if distinct == draws and t.first == 1:
+        return Status.KEPT, ""
+    if drawn == "again":
+        return Status.BROKEN, f"{draws:,} draws with replacement from {t.facts.environment.population:,} rows"
+    return Status.UNCHECKED, "nothing in the transcript shows whether somebody came again"
 
 
 def _assumptions(t: Transcript, contradictions: int) -> tuple[Assumption, ...]:
     iid, auditor = t.facts.environment.iid, t.facts.auditor
-    missing, unreviewed, lies = int((~np.isfinite(t.y)).sum()), int((~t.reviewed).sum()), int(t.false.sum())
-    truthful, exhaustive = auditor.truthful, auditor.exhaustive
-    lied = f"{lies} reports are known to be false; their rows are left out and their penalties added"
+    missing, unreviewed = int((~np.isfinite(t.y)).sum()), int((~t.reviewed).sum())
+    exhaustive = auditor.exhaustive
+    once, how = _came(t)
+    if _drawn(t) == "again" and once == Status.KEPT:
+        iid = None  # the draws are from the rows, and nobody knows where those are from
     return (
-        Assumption(
-            "reports are truthful",
-            (Claim.REGRET,),
-            Status.BROKEN if lies else Status.of(truthful or None),
-            lied if lies else "the auditor has a written distance" if truthful else "only the reviewer knows",
-        ),
+        Assumption("reports are truthful", (Claim.REGRET,), *_truth(t)),
         Assumption(
             "every label is known",
             (Claim.REGRET, Claim.ERRORS),
@@ -386,9 +518,40 @@ def _assumptions(t: Transcript, contradictions: int) -> tuple[Assumption, ...]:
             f"there are {unreviewed} of them" if unreviewed else "",
         ),
         Assumption(
-            "the number of rounds was fixed in advance",
+            HORIZON,
             (),
             Status.of(_fixed_horizon(t)),
             "" if _fixed_horizon(t) else "so limits on new people that hold at any time are given as well, or alone",
         ),
+        Assumption(ONCE, (Claim.FAIRNESS, Claim.ERRORS), once, how),
+        Assumption(
+            MADE,
+            (Claim.FAIRNESS, Claim.ERRORS),
+            Status.UNCHECKED,
+            "cut-offs and models that were fitted to them have seen them before",
+        ),
+        *_few(t, once),
     )
+
+
+def _few(t: Transcript, once: Status) -> tuple[Assumption, ...]:
+    """That enough people of a file came once; said only where they didn't."""
+    if t.facts.environment.population is None or once != Status.KEPT:
+        return ()
+    came = int(t.starts[_new_rounds(t)])
+    claims = (Claim.FAIRNESS, Claim.ERRORS)
+    return (Assumption(ENOUGH, claims, Status.BROKEN, f"only {came}"),) if came < LEAST_PEOPLE else ()
+
+
+def _truth(t: Transcript) -> tuple[Status, str]:
+    """Whether reports are true, and how we know."""
+    lies, auditor = int(t.false.sum()), t.facts.auditor
+    if lies:
+        return Status.BROKEN, f"{lies} reports are known to be false; their rows are left out and their penalties added"
+    if auditor.truthful:
+        return Status.KEPT, "the auditor has a written distance"
+    if auditor.truthful is None:
+        return Status.UNCHECKED, "only the reviewer knows"
+    if auditor.marks_false:
+        return Status.KEPT, "the auditor marks its false reports, and there are none"
+    return Status.BROKEN, "the auditor is known to report what is not true, and does not say where"

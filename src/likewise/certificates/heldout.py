@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -31,8 +30,8 @@ class FairnessEvaluation(NamedTuple):
         How many of how many.
     lower, upper
         A confidence interval for the probability β that two random people of the population are such a pair. It is
-        valid at any number of people: Clopper–Pearson for independent pairs, Hoeffding's bound for U-statistics (in its
-        Kullback–Leibler form) for all pairs of n people, which are worth ⌊n/2⌋ independent ones.
+        valid at any number of people: Clopper–Pearson for independent pairs, ``theory.all_pairs_limit`` from both sides
+        for all pairs of n people, which are worth ⌊n/2⌋ independent ones.
     alpha, delta
         The level, and one minus the confidence.
     independent
@@ -110,9 +109,11 @@ def evaluate_fairness(
     else:
         violating = sum(_all_pairs(probabilities, compared, compare, alpha))
     n = len(probabilities)
-    lower, upper = _u_statistic_interval(violating, n, delta)
     count = n * (n - 1) // 2
-    return FairnessEvaluation(violating / count, violating, count, lower, upper, alpha, delta, n // 2)
+    share = violating / count
+    upper = theory.all_pairs_limit(share, n, delta / 2)
+    lower = 1.0 - theory.all_pairs_limit((count - violating) / count, n, delta / 2)
+    return FairnessEvaluation(share, violating, count, lower, upper, alpha, delta, n // 2)
 
 
 def _take(table: Any, positions: Any) -> Any:
@@ -175,27 +176,6 @@ def _sampled(
     upper = theory.holdout(violating, pairs, delta / 2)
     lower = 1.0 - theory.holdout(pairs - violating, pairs, delta / 2)
     return FairnessEvaluation(violating / pairs, violating, pairs, lower, upper, alpha, delta, pairs)
-
-
-def _u_statistic_interval(violating: int, n: int, delta: float) -> tuple[float, float]:
-    """All β with ⌊n/2⌋ · kl(share ‖ β) ≤ ln(2/δ)."""
-    from scipy import optimize
-
-    share, evidence = violating / (n * (n - 1) // 2), math.log(2 / delta) / (n // 2)
-
-    def beyond(beta: float) -> float:
-        return _kl(share, beta) - evidence
-
-    tiny = 1e-12
-    upper = 1.0 if share >= 1 - tiny or beyond(1 - tiny) <= 0 else optimize.brentq(beyond, max(share, tiny), 1 - tiny)
-    lower = 0.0 if share <= tiny or beyond(tiny) <= 0 else optimize.brentq(beyond, tiny, min(share, 1 - tiny))
-    return float(lower), float(upper)
-
-
-def _kl(p: float, q: float) -> float:
-    first = p * math.log(p / q) if p > 0 else 0.0
-    second = (1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0
-    return first + second
 
 
 class HoldoutCertificate(NamedTuple):

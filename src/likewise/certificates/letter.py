@@ -8,7 +8,15 @@ from __future__ import annotations
 import math
 import textwrap
 
-from likewise.certificates.certificate import Certificate, Claim, Generalisation, Status
+from likewise.certificates.certificate import (
+    ABOUT_NEW_PEOPLE,
+    HORIZON,
+    Certificate,
+    Claim,
+    Generalisation,
+    Redraw,
+    Status,
+)
 from likewise.wording import at_least, at_most, plural
 
 WIDTH = 88
@@ -16,8 +24,9 @@ WIDTH = 88
 
 def letter(c: Certificate) -> str:
     """The whole letter."""
-    parts = [_head(c), _happened(c), _compared(c), _new_fairness(c), _new_errors(c), _reviewer(c)]
-    return "\n\n".join([*(textwrap.fill(paragraph, WIDTH) for paragraph in parts), _assumptions(c)])
+    parts = [_head(c), _happened(c), _compared(c), _new_fairness(c), _new_errors(c), _redrawn(c), _reviewer(c)]
+    parts = [part for part in parts if part]
+    return "\n\n".join([*(textwrap.fill(part, WIDTH) for part in parts), _assumptions(c)])
 
 
 def _unit(c: Certificate) -> str:
@@ -29,23 +38,29 @@ def _head(c: Certificate) -> str:
         f"Certificate of a play of {plural(c.rounds, 'round')}. In each round a policy gave every person of a batch "
         "a probability, and a reviewer could point at two people treated too differently. Too differently means: "
         "further apart than their distance (how unlike they are, in the reviewer's eyes) plus a tolerance, here "
-        f"α = {c.alpha:g}. Each claim about new people holds with {1 - c.delta:.0%} confidence."
+        f"α = {c.alpha:g}. Each claim about people who were not in it holds with {1 - c.delta:.0%} confidence."
     )
 
 
 def _happened(c: Certificate) -> str:
-    per_person = c.error / max(1, c.people)
+    each = c.error / max(1, c.draws)
     unseen = f" {plural(c.unseen, 'round')} showed nothing: not reviewed, or only one person." if c.unseen else ""
     at = f" at the reviewer's α = {c.audited_alpha:g}" if c.audited_alpha != c.alpha else ""
-    amount = f"made {per_person:.3f} errors" if _unit(c) == "errors" else f"cost {per_person:.3f}"
+    amount = f"made {each:.3f} errors" if _unit(c) == "errors" else f"cost {each:.3f}"
+    who, per = f"{c.people:,} people", "person"
+    if c.draws > c.people:
+        who, per = f"{c.draws:,} draws of {c.people:,} people", "draw"
     return (
-        f"What happened. Over {c.people:,} people with a known label the policies {amount} per person. The reviewer "
+        f"What happened. Over {who} with a known label the policies {amount} per {per}. The reviewer "
         f"reported a pair in {plural(c.reports, 'round')}; {c.violations:,} count as violations{at}, "
         f"{c.late_violations:,} of them in the last quarter.{unseen}"
     )
 
 
 def _compared(c: Certificate) -> str:
+    if c.regret[0].best == math.inf and c.rests_on(Claim.REGRET, Status.BROKEN):
+        names = "; ".join(a.name for a in c.rests_on(Claim.REGRET, Status.BROKEN))
+        return f"Compared with fair policies. Nothing can be claimed, because this does not hold: {names}."
     if c.regret[0].best == math.inf:
         return "Compared with fair policies. Nothing is proved: the class can only be reached by fitting."
     same = _against(c, c.regret[0].best, f"within its distance plus α = {c.alpha:g}")
@@ -57,29 +72,42 @@ def _compared(c: Certificate) -> str:
 
 
 def _against(c: Certificate, regret: float, how: str) -> str:
-    people, unit = max(1, c.people), _unit(c)
-    policy = f"One that keeps every pair of every batch {how}"
-    per_person = at_most(regret / people, 3) if regret >= 0 else at_least(-regret / people, 3)
+    draws, unit = max(1, c.draws), _unit(c)
+    per = "person" if c.draws <= c.people else "draw"
+    who = f"One that keeps every pair of every batch {how}"
+    each = at_most(regret / draws, 3) if regret >= 0 else at_least(-regret / draws, 3)
     if unit == "errors":
-        difference = f"saved at most {at_most(regret)}" if regret >= 0 else f"made at least {at_least(-regret)} more"
-        return f"{policy} would have {difference} errors ({per_person} per person)."
-    difference = f"at most {at_most(regret)} less" if regret >= 0 else f"at least {at_least(-regret)} more"
-    return f"{policy} would have cost {difference} ({per_person} per person)."
+        found = f"saved at most {at_most(regret)}" if regret >= 0 else f"made at least {at_least(-regret)} more"
+        return f"{who} would have {found} errors ({each} per {per})."
+    found = f"at most {at_most(regret)} less" if regret >= 0 else f"at least {at_least(-regret)} more"
+    return f"{who} would have cost {found} ({each} per {per})."
 
 
 def _new_fairness(c: Certificate) -> str:
     if not c.fairness:
-        names = "; ".join(a.name for a in c.rests_on(Claim.FAIRNESS, Status.BROKEN))
-        return f"Fairness to new people. Nothing can be claimed, because this does not hold: {names}."
+        return f"Fairness to new people. {_nothing(c, Claim.FAIRNESS)}"
     best = c.fairness[0]
     if best.beta >= 1 or best.alpha >= 1:
         return "Fairness to new people. The play was too short, or had too many violations, to claim anything."
-    return f"Fairness to new people. {_promise(best)}{_provided(c, Claim.FAIRNESS)}"
+    return f"Fairness to new people. {_promise(c, best, 'people')}{_provided(c, Claim.FAIRNESS, best)}"
 
 
-def _promise(best: Generalisation) -> str:
+def _nothing(c: Certificate, claim: Claim) -> str:
+    """Why a claim is left out."""
+    broken = [f"{a.name} ({a.detail})" if a.detail else a.name for a in c.rests_on(claim, Status.BROKEN)]
+    return f"Nothing can be claimed, because this does not hold: {'; '.join(broken)}."
+
+
+def _average(c: Certificate, rounds: int | None) -> str:
+    """Which policy is meant."""
+    if rounds == c.rounds:
+        return "The average of all the policies played"
+    return f"The average policy of the first {rounds:,} rounds, in which everybody came for the first time,"
+
+
+def _promise(c: Certificate, best: Generalisation, who: str) -> str:
     return (
-        "The average of all the policies played treats two random people more than "
+        f"{_average(c, best.rounds)} treats two random {who} more than "
         f"{at_most(best.alpha, 3)} beyond their distance with a probability of at most {at_most(100 * best.beta, 1)}% "
         f"(by the limit “{best.theorem}”, with q = {best.q:,})."
     )
@@ -87,23 +115,51 @@ def _promise(best: Generalisation) -> str:
 
 def _new_errors(c: Certificate) -> str:
     if c.error_on_new_people is None:
-        names = "; ".join(a.name for a in c.rests_on(Claim.ERRORS, Status.BROKEN))
-        return f"Errors on new people. Nothing can be claimed, because this does not hold: {names}."
-    errs = (
+        return f"Errors on new people. {_nothing(c, Claim.ERRORS)}"
+    if c.error_on_new_people >= max(c.costs):
+        return "Errors on new people. The play was too short to claim anything."
+    what = (
         "errs on a new person with a probability"
         if _unit(c) == "errors"
         else "has an expected cost of errors per person"
     )
+    whose = "The average policy" if c.rounds_once in (None, c.rounds) else _average(c, c.rounds_once)
     return (
-        f"Errors on new people. The average policy {errs} of at most {at_most(c.error_on_new_people, 3)}."
+        f"Errors on new people. {whose} {what} of at most {at_most(c.error_on_new_people, 3)}."
         f"{_provided(c, Claim.ERRORS)}"
     )
 
 
-def _provided(c: Certificate, claim: Claim) -> str:
-    """What the reader has to vouch for, as the transcript can't."""
-    names = [a.name for a in c.rests_on(claim, Status.UNCHECKED)]
-    broken = [a.detail for a in c.rests_on(claim, Status.BROKEN)]
+def _redrawn(c: Certificate) -> str:
+    """What draws with replacement prove."""
+    said = [] if c.redraw is None else [*_redrawn_fairness(c, c.redraw), *_redrawn_errors(c, c.redraw)]
+    if c.redraw is None or not said:
+        return ""
+    return f"Another draw from these {c.redraw.rows:,} rows. {' '.join(said)} This says nothing of anybody else."
+
+
+def _redrawn_fairness(c: Certificate, redraw: Redraw) -> list[str]:
+    if not redraw.fairness or redraw.fairness[0].beta >= 1 or redraw.fairness[0].alpha >= 1:
+        return []
+    best = redraw.fairness[0]
+    return [f"{_promise(c, best, 'draws')}{_provided(c, Claim.FAIRNESS, best, new=False)}"]
+
+
+def _redrawn_errors(c: Certificate, redraw: Redraw) -> list[str]:
+    if redraw.error is None or (redraw.error >= max(c.costs) and not redraw.exact):
+        return []
+    amount = f"{redraw.error:.3f}, exactly" if redraw.exact else f"at most {at_most(redraw.error, 3)}"
+    what = "errs on such a draw with a chance" if _unit(c) == "errors" else "has an expected cost of errors per draw"
+    return [f"The average policy {what} of {amount}."]
+
+
+def _provided(c: Certificate, claim: Claim, limit: Generalisation | None = None, new: bool = True) -> str:
+    """What the reader has to vouch for, as the transcript can't; ``new``: in a claim about new people."""
+    unchecked = c.rests_on(claim, Status.UNCHECKED)
+    names = [a.name for a in unchecked if new or a.name not in ABOUT_NEW_PEOPLE]
+    if limit is not None and not limit.anytime and limit.rounds == c.rounds:
+        names += [a.name for a in c.assumptions if a.name == HORIZON and a.status == Status.UNCHECKED]
+    broken = [a.detail for a in c.rests_on(claim, Status.BROKEN) if new or a.name not in ABOUT_NEW_PEOPLE]
     note = f" Mind: {'; '.join(broken)}." if broken else ""
     return f" This assumes, and can't check, that {' and that '.join(names)}.{note}" if names else note
 

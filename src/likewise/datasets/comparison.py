@@ -184,7 +184,14 @@ class Comparison:
         return out
 
     def __call__(self, view: Any) -> Floats:
-        """(k, k): how far apart the people of a view are."""
+        """(k, k): how far apart the people of a view are, which ``transform`` made."""
+        width = sum(part.width for part in self.parts)
+        if hasattr(view, "columns") or np.ndim(view) != 2 or np.shape(view)[1] != width:
+            got = f"the columns {list(view.columns)}" if hasattr(view, "columns") else f"shape {np.shape(view)}"
+            raise InvalidParameter(
+                f"`view` must have the {width} columns that this distance was made for, `transform` of "
+                f"{', '.join(self.columns)}, got {got}; give it to the environment: IID(X, y, k, view=...)."
+            )
         return cityblock(view)
 
     def to_dict(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from likewise.certificates import Certificate
+from likewise.certificates import Certificate, Generalisation
 from likewise.drawing import captioned
 from likewise.wording import at_most
 
@@ -32,13 +32,20 @@ def _caption(c: Certificate) -> str:
             f"{_signed(c.regret[-1].best)} for one that keeps every pair within its distance (ε = {c.alpha:g}); below "
             "0, it would have made more."
         )
+    if not c.fairness and c.redraw is not None and c.redraw.fairness:
+        return (
+            f"{left} Right, nothing about new people, but about another draw from these {c.redraw.rows:,} rows: "
+            f"{_right(c.redraw.fairness[0], 'draws')}"
+        )
     if not c.fairness:
         return f"{left} Right, nothing can be claimed about new people, as an assumption is broken."
-    best = c.fairness[0]
+    return f"{left} Right, {_right(c.fairness[0], 'new people')}"
+
+
+def _right(best: Generalisation, who: str) -> str:
     return (
-        f"{left} Right, the probability that the average policy puts two new people further apart than their distance "
-        f"plus α', at most: {at_most(100 * min(1.0, best.beta), 1)}% at α' = {at_most(best.alpha, 3)} by the sharpest "
-        "limit (its dot)."
+        f"the chance that the average policy puts two {who} further apart than their distance plus α', at most: "
+        f"{at_most(100 * min(1.0, best.beta), 1)}% at α' = {at_most(best.alpha, 3)} by the sharpest limit (its dot)."
     )
 
 

@@ -64,22 +64,26 @@ class CompiledPlay:
         numbers = np.array(state.losses if numbers is None else numbers)
         delta, reports, rounds = getattr(state, "delta", 0.0), state.reports, state.rounds
         log_size = float(self.learner.hypotheses.log_size)
-        for chunk in chunks:
-            span = slice(chunk.start, chunk.stop)
+        first_pass, ends = None, getattr(self.environment, "first_pass", None)
+        for part in chunks:
+            span = slice(part.start, part.stop)
             delta, reports, rounds = kernels.play_rounds(
                 self.kind, self.knobs, np.array(self.learner.costs, dtype=float), log_size, self.first,
                 rows, y, view, draws[span], *metric, alpha, level, choose,
                 numbers, weights, delta, reports, rounds, average,
                 shown[span], pairs[span], violates[span], penalties[span],
             )  # fmt: skip
+            if rounds == ends:
+                first_pass = AveragePolicy.of(self.learner.hypotheses, average, part.stop)
         fields = {"rounds": rounds, "reports": reports, "losses": numbers, "log_weights": numbers}
         fields |= {"delta": delta, "weights": weights}
         people = draws.ravel()
         record.add_many(
-            Batch(rows[people], y[people], self.environment.view[people]), shown, pairs, violates, penalties
-        )
+            Batch(rows[people], y[people], self.environment.view[people], self.environment.person[people]),
+            shown, pairs, violates, penalties,
+        )  # fmt: skip
         state = fresh(**{name: fields[name] for name in fresh._fields})
-        return record.transcript(state, AveragePolicy.of(self.learner.hypotheses, average, T))
+        return record.transcript(state, AveragePolicy.of(self.learner.hypotheses, average, T), first_pass)
 
 
 def _form(part: Any, *methods: str, **details: Any) -> Any:

@@ -82,8 +82,8 @@ def play(
     record = Recorder(learner.hypotheses, play_facts(learner, environment, auditor, seed, first=state.rounds + 1))
     fused = CompiledPlay.of(learner, people, auditor) if compiled else None
     if fused is not None:
-        return fused.play(record, state, T, seed, _shown(_chunks(T), progress))
-    average = AveragePolicy()
+        return fused.play(record, state, T, seed, _shown(_chunks(T, _left_of_pass(people, state.rounds)), progress))
+    average, first_pass, ends = AveragePolicy(), None, getattr(people, "first_pass", None)
     for t in _shown(range(state.rounds + 1, state.rounds + T + 1), progress):
         policy = learner.act(state, Key(seed, LEARNER, t)) if people.sees_policy else None
         batch = people.batch(Key(seed, ENVIRONMENT, t), previous, policy)
@@ -101,8 +101,10 @@ def play(
         previous = _round(batch, probabilities, answer, auditor)
         record.add(previous, learner.penalty_at(state))
         average.include(policy)
+        if t == ends:
+            first_pass = AveragePolicy().joined(average)
         state = learner.update(state, previous)
-    return record.transcript(state, average)
+    return record.transcript(state, average, first_pass)
 
 
 def _starting_state(learner: Learner, state: Any) -> Any:
@@ -176,8 +178,15 @@ def _require_possible(report: Report, probabilities: Floats, auditor: Auditor) -
         )
 
 
-def _chunks(T: int) -> list[range]:
-    return [range(start, min(start + CHUNK, T)) for start in range(0, T, CHUNK)]
+def _left_of_pass(people: Environment, done: int) -> int:
+    """Rounds until the first pass over the people ends; 0 if it has, or if there is none."""
+    return max(0, (getattr(people, "first_pass", None) or 0) - done)
+
+
+def _chunks(T: int, first: int = 0) -> list[range]:
+    """T rounds in parts; one of them ends after round ``first``."""
+    starts = sorted({*range(0, T, CHUNK), *([first] if first < T else [])})
+    return [range(start, stop) for start, stop in zip(starts, [*starts[1:], T], strict=True)]
 
 
 def _shown(items: Sequence[Item], progress: bool | str) -> Iterable[Item]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,16 +26,13 @@ def learner_facts(learner: Learner) -> LearnerFacts:
 
 def play_facts(learner: Learner, environment: Environment, auditor: Auditor, seed: int, first: int) -> PlayFacts:
     """What is known of a play before its first round."""
-    about_environment, about_auditor = environment.facts(), auditor.facts()
-    require(
-        isinstance(about_environment, EnvironmentFacts),
-        "environment",
-        "give EnvironmentFacts as its facts",
-        about_environment,
-    )
-    require(isinstance(about_auditor, AuditorFacts), "auditor", "give AuditorFacts as its facts", about_auditor)
+    people, reviewer = environment.facts(), auditor.facts()
+    require(isinstance(people, EnvironmentFacts), "environment", "give EnvironmentFacts as its facts", people)
+    require(isinstance(reviewer, AuditorFacts), "auditor", "give AuditorFacts as its facts", reviewer)
+    if getattr(auditor, "marks_false", False):
+        reviewer = replace(reviewer, marks_false=True)
     alpha, margin = float(auditor.alpha), float(auditor.margin)
-    return PlayFacts(learner_facts(learner), about_environment, about_auditor, alpha, margin, seed, first)
+    return PlayFacts(learner_facts(learner), people, reviewer, alpha, margin, seed, first)
 
 
 class _Block(NamedTuple):
@@ -64,6 +62,7 @@ class Recorder:
         self._hypotheses, self._facts = hypotheses, facts
         # Lists of arrays, not of rounds: the garbage collector would walk through those again and again.
         self._people: tuple[list[Rows], list[Floats], list[Any], list[Floats]] = ([], [], [], [])
+        self._person: list[NDArray[np.intp] | None] = []
         self._blocks: list[_Block] = []
         self._before = 0
         """Rounds in the blocks; those added one by one since then are in the lists below."""
@@ -84,6 +83,7 @@ class Recorder:
         y.append(people.y)
         views.append(people.view)
         shown.append(probabilities)
+        self._person.append(people.person)
         for report in reports:
             self._reports.append((self.rounds, report))
         self._sizes.append(len(probabilities))
@@ -99,8 +99,9 @@ class Recorder:
         """
         self._close_block()
         rounds, k = shown.shape
-        for parts, array in zip(self._people, (*people, shown.ravel()), strict=True):
-            parts.append(array)
+        for parts, part in zip(self._people, (*people[:3], shown.ravel()), strict=True):
+            parts.append(part)
+        self._person.append(people.person)
         reported = np.flatnonzero(pairs[:, 0] >= 0)
         table = np.zeros((len(reported), 5), dtype=np.intp)  # what a distance reports is never false
         table[:, 0], table[:, 1:3], table[:, 3] = self._before + reported, pairs[reported], violates[reported]
@@ -115,8 +116,13 @@ class Recorder:
             self._before = self.rounds
             self._sizes, self._reviewed, self._penalties, self._reports = [], [], [], []
 
-    def transcript(self, state: Any, average_policy: AveragePolicy) -> Transcript:
-        """Everything recorded, stacked into arrays, with the learner's state after the last round."""
+    def transcript(
+        self, state: Any, average_policy: AveragePolicy, first_pass: AveragePolicy | None = None
+    ) -> Transcript:
+        """Everything recorded, stacked into arrays, with the learner's state after the last round.
+
+        ``first_pass`` is the average over the rounds in which nobody had come before, if the play went on after them.
+        """
         require(self.rounds > 0, "T", "give at least one round, from an environment with people in it", 0)
         rows, y, views, shown = self._people
         self._close_block()
@@ -137,6 +143,8 @@ class Recorder:
             hypotheses=self._hypotheses,
             state=state,
             facts=self._facts,
+            person=None if any(part is None for part in self._person) else self._whole(self._person),
+            first_pass=first_pass,
         )
 
     def _whole(self, parts: list[Any]) -> Any:

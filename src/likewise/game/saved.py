@@ -38,6 +38,11 @@ def write(transcript: Transcript, path: str | Path) -> None:
     arrays = {name: getattr(t, name) for name in ARRAYS}
     arrays |= {f"state/{name}": np.asarray(value) for name, value in state.items()}
     arrays |= _view_arrays(t.view)
+    if t.person is not None:
+        arrays["person"] = t.person
+    if t.first_pass is not None and t.first_pass.total is not None:
+        arrays["first_pass"] = t.first_pass.total
+        meta["first_pass"] = t.first_pass.rounds
     if average is not None:
         arrays["average"] = average
     with open(path, "wb") as file:
@@ -60,6 +65,8 @@ def read(path: str | Path, *, models: Any = None, hypotheses: Any = None) -> Tra
             hypotheses=F,
             state=_state(file, meta["state"]),
             facts=PlayFacts.from_dict(meta["facts"]),
+            person=file.get("person"),
+            first_pass=AveragePolicy.of(F, file["first_pass"], meta["first_pass"]) if "first_pass" in meta else None,
         )
 
 

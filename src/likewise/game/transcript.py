@@ -57,6 +57,10 @@ class Transcript:
     state: Any
     facts: PlayFacts
     """What is known of the three roles, the levels, the seed and the first round."""
+    person: NDArray[np.intp] | None = None
+    """A number for everybody in ``rows``: the same number is the same person; None if nobody kept count."""
+    first_pass: AveragePolicy | None = None
+    """The average over the rounds of a first pass over the people, where the play went on after it."""
 
     @property
     def rounds(self) -> int:
@@ -235,7 +239,8 @@ class Transcript:
     def round(self, i: int) -> Round:
         """Round i of this transcript, counted from 0, as the learner saw it."""
         people = slice(int(self.starts[i]), int(self.starts[i + 1]))
-        batch = Batch(self.rows[people], self.y[people], self.view_of(i))
+        person = None if self.person is None else self.person[people]
+        batch = Batch(self.rows[people], self.y[people], self.view_of(i), person)
         return Round(batch, self.shown[people], self.reports_in(i), bool(self.reviewed[i]))
 
     def view_of(self, i: int) -> Any:
@@ -258,7 +263,35 @@ class Transcript:
             hypotheses=self.hypotheses,
             state=later.state,
             facts=self.facts.then(later.facts),
+            person=_both(self.person, later.person),
+            first_pass=self._joined_pass(later),
         )
+
+    @property
+    def rounds_once(self) -> int | None:
+        """How many of these rounds belong to the first pass over the people; None if people don't come in passes."""
+        environment = self.facts.environment
+        if environment.drawn != "passes" or environment.population is None or self.person is None:
+            return None
+        # Every pass leaves out less than a batch, so the first one ends where the first person comes again.
+        firsts = np.unique(self.person, return_index=True)[1]
+        again = np.setdiff1d(np.arange(len(self.person)), firsts, assume_unique=True)
+        whole = int(np.searchsorted(self.starts, again[0], side="right")) - 1 if len(again) else self.rounds
+        distinct = environment.population if environment.people is None else environment.people
+        return max(0, min(whole, distinct // int(self.sizes.max()) - (self.first - 1)))
+
+    @property
+    def first_pass_policy(self) -> AveragePolicy | None:
+        """The average policy of the first pass: all that a play in passes says of new people; None if there is none."""
+        if not self.rounds_once:
+            return None
+        return self.average_policy if self.rounds_once == self.rounds else self.first_pass
+
+    def _joined_pass(self, later: Transcript) -> AveragePolicy | None:
+        first, second = self.first_pass_policy, later.first_pass_policy
+        if first is None or (self.rounds_once == self.rounds and second is None and later.rounds_once):
+            return None
+        return first if second is None else first.joined(second)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per round, as a pandas dataframe."""
@@ -323,6 +356,10 @@ class Transcript:
                 f"{wanted} needs a class that can be searched exactly, got {type(self.hypotheses).__name__}."
             )
         return self.hypotheses
+
+
+def _both(first: NDArray[np.intp] | None, second: NDArray[np.intp] | None) -> NDArray[np.intp] | None:
+    return None if first is None or second is None else np.concatenate([first, second])
 
 
 def stacked(views: list[Any]) -> Any:

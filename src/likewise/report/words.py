@@ -25,7 +25,8 @@ REVIEWERS = {
     "AskAuditor": "The reviewer was a person at the terminal, who saw each round's people with their probabilities.",
 }
 SOURCES = {
-    "IID": "In every round they were drawn again, at random, from the same {population:,} people.",
+    "IID": "In every round they were drawn again, at random, from the same {population:,} rows.",
+    "passes": "The people of {population:,} rows came in a random order, and when all had come, in a new one.",
     "Stream": "They came one round after another, in the order of their source.",
     "Adversary": "They were chosen round by round by a program that may want the learner to fail.",
 }
@@ -67,7 +68,7 @@ def reviewer(facts: AuditorFacts) -> str:
 
 def source(facts: EnvironmentFacts) -> str:
     """Where the people came from."""
-    words = SOURCES.get(facts.name)
+    words = SOURCES.get("passes" if facts.drawn == "passes" else facts.name)
     return words.format(population=facts.population) if words else f"They came from {facts.name}."
 
 
@@ -146,10 +147,16 @@ def summary(t: Transcript, decision: str = "") -> str:
     blind = f" Nobody reviewed {plural(unseen, 'round')}." if unseen else ""
     return (
         f"In {plural(t.rounds, 'round')} a policy gave each person a probability of {decision or 'a yes'}, "
-        f"{int(t.starts[-1]):,} in all. A reviewer, who looked at the people of a round side by side, pointed at two "
+        f"{_count(t)} in all. A reviewer, who looked at the people of a round side by side, pointed at two "
         f"who were treated too differently in {plural(int(t.reported.sum()), 'round')}; "
         f"{int(t.violations.sum()):,} of them count as violations{when}.{blind} {errors}"
     )
+
+
+def _count(t: Transcript) -> str:
+    """How many people came; if some came again, how often."""
+    draws, people = len(t.y), len(t.y) if t.person is None else len(np.unique(t.person))
+    return f"{draws:,}" if people == draws else f"{draws:,} draws of {people:,} people"
 
 
 def promise(bound: Bound | None, T: int, people: int) -> str:

@@ -37,6 +37,7 @@ from likewise.theory.generalisation import (
     sum_of_betas_lemma,
     sum_of_betas_paper,
 )
+from likewise.theory.heldout import all_pairs_limit, error_limit, first_pass_error
 from likewise.theory.lower import (
     error_regret_needed,
     violations_needed,
@@ -87,6 +88,7 @@ __all__ = [
     "accuracy_observed",
     "adahedge_fixed",
     "adahedge_regret",
+    "all_pairs_limit",
     "anytime_hedge",
     "anytime_hedge_regret",
     "azuma_deviation",
@@ -95,6 +97,7 @@ __all__ = [
     "constant_error",
     "context_ftpl_regret",
     "draws_needed",
+    "error_limit",
     "error_regret_needed",
     "exponential_weights",
     "exponential_weights_corollary",
@@ -103,6 +106,7 @@ __all__ = [
     "exponential_weights_rate",
     "exponential_weights_regret",
     "fairness_generalisation",
+    "first_pass_error",
     "ftpl_corollary",
     "ftpl_growing",
     "ftpl_growing_growth",

@@ -40,7 +40,7 @@ RANGES: dict[str, Callable[[Any, str], None]] = {
     **dict.fromkeys(("C", "eta", "floor", "growth", "kappa", "u", "gamma", "penalties_paid"), _at_least_0),
     **dict.fromkeys(("violations", "sum_of_betas", "sum_of_squared_ranges", "sum_of_squared_norms"), _at_least_0),
     **dict.fromkeys(("lagrangian_regret", "regret", "reduced_regret", "normalised_regret"), _limit),
-    **dict.fromkeys(("best", "error_per_person"), _share),
+    **dict.fromkeys(("best", "error_per_person", "violating_share"), _share),
     "E": _draws,
     "alpha": partial(require_number, low=0, high=1, open_at="low"),
     "beta": partial(require_number, low=0, high=1),
