@@ -324,6 +324,7 @@ def cross_fitted(features: Any, y: Any, folds: int = 5, seed: int = 0, *, groups
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
+    from threadpoolctl import threadpool_limits
 
     X, labels = np.asarray(features, dtype=float), np.asarray(y, dtype=float)
     require_whole(folds, "folds", 2)
@@ -336,7 +337,8 @@ def cross_fitted(features: Any, y: Any, folds: int = 5, seed: int = 0, *, groups
         away = (fold != number) & known
         both = len(np.unique(labels[away])) == 2
         require(both, "y", "hold both labels outside of every fold", f"one kind outside of fold {number + 1}")
-        model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(X[away], labels[away])
+        with threadpool_limits(1):  # the same bits with any number of cores
+            model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(X[away], labels[away])
         if (fold == number).any():
             q[fold == number] = model.predict_proba(X[fold == number])[:, 1]
     return q
