@@ -1,0 +1,37 @@
+"""Hindsight: what the best fair policy could have reached, exactly: among mixtures of a class, or of any kind."""
+
+from likewise.hindsight.any import (
+    AnyPolicy,
+    PossibleGain,
+    best_of_any,
+    compare_with_any,
+    cross_fitted,
+    share_of_possible_gain,
+)
+from likewise.hindsight.mixtures import (
+    BindingPair,
+    FairProgram,
+    Frontier,
+    Hindsight,
+    Pairs,
+    best_in_hindsight,
+    frontier,
+    searchable,
+)
+
+__all__ = [
+    "AnyPolicy",
+    "BindingPair",
+    "FairProgram",
+    "Frontier",
+    "Hindsight",
+    "Pairs",
+    "PossibleGain",
+    "best_in_hindsight",
+    "best_of_any",
+    "compare_with_any",
+    "cross_fitted",
+    "frontier",
+    "searchable",
+    "share_of_possible_gain",
+]
