@@ -531,7 +531,7 @@ def test_the_demo_command_fills_once_and_hands_out_links_that_work_once(tmp_path
         for links in (first, again):
             assert [service.app.state.service.sessions.known(code) for code in links] == ["reviewer", "administrator"]
         names = [one["name"] for one in service.service.tokens.list()]
-        assert [names.count(part) for part in demo.PARTS] == [1, 1]
+        assert [names.count(part) for part in demo.NEWCOMERS] == [1, 1]
         with closing(Browser(service)) as browser:
             browser.post("/login", code=first.reviewer)
             assert browser.get("/").headers["location"] == "/streams/synthetic/review"

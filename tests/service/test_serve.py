@@ -152,7 +152,7 @@ def test_a_server_that_is_away_is_one_sentence_without_the_password(refused, wor
 def test_a_server_that_refuses_is_one_sentence_with_its_reason(refused, new_database):
     other = make_url(new_database("postgresql")).set(database="nowhere", drivername="postgresql")
     said = refused("user", "list", "--database", other.render_as_string(hide_password=False))
-    assert said.startswith("PostgreSQL refuses at postgresql://")
+    assert said.startswith("PostgreSQL at postgresql://")
     assert said.endswith(': database "nowhere" does not exist.')
 
 
@@ -164,7 +164,7 @@ def test_a_table_of_people_is_no_database(refused, words):
 
 @pytest.mark.parametrize("words", [["backup", "to"], ["user", "list"], ["user", "revoke", "ann"]])
 def test_a_database_that_is_not_there_is_not_made_by_who_only_reads(refused, words):
-    said = "There is no database nope.db; give the one that the service uses."
+    said = "There is no database nope.db; name the one that the service uses."
     assert refused(*words, "--database", "nope.db") == said
 
 
@@ -192,7 +192,7 @@ def test_a_file_of_settings_that_cannot_be_read_is_one_sentence(refused, tmp_pat
     for content in (b"max_batch = = 3\n", b"\xff\xfe\n"):
         (tmp_path / "likewise.toml").write_bytes(content)
         said = refused("serve", "--config", "likewise.toml")
-        assert said.startswith("`config` must be a TOML file, got 'likewise.toml', which is none: ")
+        assert said.startswith("`config` must be a TOML file, got 'likewise.toml', which is not one: ")
     (tmp_path / "likewise.toml").write_text("max_bach = 3\n")
     said = refused("serve", "--config", "likewise.toml")
     assert said == "There is no setting `max_bach`; the nearest is `max_batch`."
@@ -346,7 +346,7 @@ def test_the_command_comes_before_the_environment_before_the_file(tmp_path, monk
     file.write_text("max_bach = 10\n")
     with pytest.raises(InvalidParameter, match="max_bach"):
         configured(file)
-    with pytest.raises(InvalidParameter, match="isn't there"):
+    with pytest.raises(InvalidParameter, match="does not exist"):
         configured(tmp_path / "none.toml")
     monkeypatch.setenv("LIKEWISE_PORT", "many")
     with pytest.raises(InvalidParameter, match="port"):
