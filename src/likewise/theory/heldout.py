@@ -20,6 +20,8 @@ from likewise.theory.ranges import within
 Floats = NDArray[np.float64]
 ORDERS = 16
 """Random orders in which the bettor meets the people: the average over them depends little on any one."""
+PRECISION = 1e-13
+"""Of itself: to which a limit for pairs is computed."""
 LARGEST_BET = 0.75
 """The share of the wealth that a bettor risks at most."""
 HALVINGS = 60
@@ -30,7 +32,7 @@ HALVINGS = 60
 
 
 def all_pairs_limit(violating_share: float, n: int, delta: float) -> float:
-    """Proposition U: the chance β that two random people are treated too differently, from all pairs of n people.
+    """Proposition U: the probability β that two random people are treated too differently, from all pairs of n people.
 
     Pr[Û ≤ u] ≤ min over whole j from ⌊mu⌋ + 1 to m of E(j − X)₊/(j − mu), with X ~ Binomial(m, β) and m = ⌊n/2⌋; the
     limit is the largest β where this exceeds δ. Hoeffding (1963): Û is an average over orders of means of m independent
@@ -55,14 +57,11 @@ def all_pairs_limit(violating_share: float, n: int, delta: float) -> float:
     u, m = min(1.0, max(0.0, float(violating_share))), n // 2
     if u == 1:
         return 1.0
-    low, high = u, 1.0
-    for _ in range(HALVINGS):
-        beta = (low + high) / 2
-        if _tail(m, u, beta) > delta:
-            low = beta
-        else:
-            high = beta
-    return high
+    from scipy import optimize
+
+    # At β = u the least ratio is at least 1, as E(j − X)₊ ≥ j − mu; at β = 1 it is 0. Rounding goes to the safe side.
+    root = optimize.brentq(lambda beta: _tail(m, u, beta) - delta, u, 1.0, xtol=1e-300, rtol=PRECISION)
+    return min(1.0, float(root) * (1 + PRECISION))
 
 
 def _tail(m: int, u: float, beta: float) -> float:
