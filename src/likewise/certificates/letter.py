@@ -149,7 +149,9 @@ def _redrawn_errors(c: Certificate, redraw: Redraw) -> list[str]:
     if redraw.error is None or (redraw.error >= max(c.costs) and not redraw.exact):
         return []
     amount = f"{redraw.error:.3f}, exactly" if redraw.exact else f"at most {at_most(redraw.error, 3)}"
-    what = "errs on such a draw with a chance" if _unit(c) == "errors" else "has an expected cost of errors per draw"
+    what = (
+        "errs on such a draw with a probability" if _unit(c) == "errors" else "has an expected cost of errors per draw"
+    )
     return [f"The average policy {what} of {amount}."]
 
 

@@ -44,7 +44,7 @@ def _caption(c: Certificate) -> str:
 
 def _right(best: Generalisation, who: str) -> str:
     return (
-        f"the chance that the average policy puts two {who} further apart than their distance plus α', at most: "
+        f"the probability that the average policy puts two {who} further apart than their distance plus α', at most: "
         f"{at_most(100 * min(1.0, best.beta), 1)}% at α' = {at_most(best.alpha, 3)} by the sharpest limit (its dot)."
     )
 

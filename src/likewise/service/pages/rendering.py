@@ -135,7 +135,8 @@ def letter(text: str) -> list[tuple[str, str, list[str]]]:
     paragraphs = []
     for part in text.split("\n\n"):
         sentence, *listed = re.split(r"\n +(?=\[)", part)
-        lead, rest = re.match(r"(?s)(.*?[.:])(?:\s+(.*))?$", sentence).groups(default="")  # type: ignore[union-attr]
+        match = re.match(r"(?s)(.*?[.:])(?:\s+(.*))?$", sentence)
+        lead, rest = match.groups(default="") if match else ("", sentence)
         paragraphs.append((_line(lead), _line(rest), [_line(item) for item in listed]))
     return paragraphs
 
@@ -190,7 +191,8 @@ def install_not_found(app: FastAPI) -> None:
     async def answer(request: Request, error: Exception) -> Response:
         lost = isinstance(error, StarletteException) and error.status_code == 404 and "route" not in request.scope
         if not lost or "text/html" not in request.headers.get("accept", ""):
-            return await before(request, error)  # type: ignore[no-any-return]
+            answered: Response = await before(request, error)
+            return answered
         response = _refusal(404, "There is nothing at this address.")
         response.headers.update(HEADERS | {"Cache-Control": "no-store"})
         return response

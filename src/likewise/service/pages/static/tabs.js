@@ -1,4 +1,4 @@
-// On a narrow screen the tabs scroll: the one that is open shall be visible.
+// On a narrow screen the tabs scroll: the open one must be visible.
 "use strict";
 (() => {
   const open = document.querySelector(".top nav [aria-current]");

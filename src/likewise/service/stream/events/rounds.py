@@ -23,7 +23,7 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """One person of a round: a promise of who they are, their probability, and the decision drawn from it."""
+    """One person of a round: a commitment to their identity, their probability, and the decision drawn from it."""
 
     ref: str
     commitment: str
