@@ -207,7 +207,8 @@ def test_people_are_ranked_and_the_reported_pair_is_joined_above_the_band(plays)
     drawn = figures.one_round(t).axes[0]
     dots = np.concatenate([c.get_offsets() for c in drawn.collections if str(c.get_label()).startswith("label")])
     dots = dots[np.argsort(dots[:, 0])]
-    np.testing.assert_allclose(dots[:, 1], np.sort(t.round(i).probabilities))
+    np.testing.assert_allclose(dots[:, 1], -np.sort(-t.round(i).probabilities))
+    assert dots[:, 0].tolist() == list(range(1, len(dots) + 1))
     (pair,) = [line for line in drawn.lines if line.get_label() == "reported pair"]
     low, high = pair.get_ydata()
     assert high - low == pytest.approx(t.gaps[i])

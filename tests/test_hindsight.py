@@ -159,7 +159,7 @@ def test_two_people_cost_one_less_alpha_a_round_and_the_price_is_one_error_a_rou
     assert "0.1-fair" in said
     assert "45.0 errors, 45.0 more" in said
     assert "1 pairs bind" in said
-    assert "people 0 and 1) costs 0.5 errors per 0.01 of allowance" in said
+    assert "people 1 and 2) costs 0.5 errors per 0.01 of allowance" in said
 
 
 # Directions, rounds and views -----------------------------------------------------------------------------------

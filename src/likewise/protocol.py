@@ -121,6 +121,21 @@ def reports_of(answer: Answer) -> tuple[Report, ...]:
     return (answer,) if isinstance(answer, Report) else answer
 
 
+def numbered(probabilities: Floats) -> NDArray[np.intp]:
+    """The number of each person of a round, as every table, picture and sentence counts them.
+
+    Number 1 has the highest probability. People with the same probability are counted in the order of the batch.
+
+    Examples
+    --------
+    >>> numbered(np.array([0.2, 0.9, 0.5, 0.9])).tolist()
+    [4, 1, 3, 2]
+    """
+    numbers = np.empty(len(probabilities), dtype=np.intp)
+    numbers[np.argsort(-probabilities, kind="stable")] = np.arange(1, len(probabilities) + 1)
+    return numbers
+
+
 class Round(NamedTuple):
     """What was seen in one round: all that a learner may learn from.
 

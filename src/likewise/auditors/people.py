@@ -126,6 +126,9 @@ class Silent:
 class AskAuditor:
     """A person at the terminal: sees the batch as a table with probabilities, types two numbers or Enter.
 
+    People are numbered from 1, highest probability first, as everywhere. Where the view is a dataframe whose index has
+    a name, such as "row of people.csv", the index is shown too.
+
     Parameters
     ----------
     alpha, margin
@@ -206,12 +209,22 @@ class AskAuditor:
         from rich.table import Table
 
         table = Table(title=f"Round {t}")
-        view = batch.view if hasattr(batch.view, "columns") else np.asarray(batch.view).reshape(len(order), -1)
-        names = list(view.columns) if hasattr(view, "columns") else [f"x{j}" for j in range(view.shape[1])]
+        names, values = _columns(batch.view, len(order))
         for name in ["", "probability", *names]:
             table.add_column(escape(str(name)), justify="right")
-        values = np.asarray(view, dtype=object)
-        for position, person in enumerate(order, start=1):
-            cells = [f"{v:g}" if isinstance(v, (int, float, np.number)) else escape(str(v)) for v in values[person]]
-            table.add_row(str(position), f"{probabilities[person]:.2f}", *cells)
+        for number, person in enumerate(order, start=1):
+            table.add_row(str(number), f"{probabilities[person]:.2f}", *(escape(_cell(v)) for v in values[person]))
         self._print(table)
+
+
+def _columns(view: Any, people: int) -> tuple[list[Any], Any]:
+    """The names and values of what is shown of each person."""
+    if not hasattr(view, "columns"):
+        values = np.asarray(view).reshape(people, -1)
+        return [f"x{j}" for j in range(values.shape[1])], values.astype(object)
+    shown = view if view.index.name is None else view.reset_index(allow_duplicates=True)
+    return list(shown.columns), np.asarray(shown, dtype=object)
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.10g}" if isinstance(value, (float, np.floating)) else str(value)

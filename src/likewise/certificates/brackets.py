@@ -25,6 +25,8 @@ class Bracket(NamedTuple):
         The round of the report with the smallest upper limit.
     favoured, disfavoured
         Positions in its batch.
+    numbers
+        Their numbers in that round, as people read them: from 1, highest probability first.
     lower, upper
         lower ≤ d < upper, as far as the answers go; ``lower`` is 0 where no clear round shows the same two people.
     cleared
@@ -34,6 +36,7 @@ class Bracket(NamedTuple):
     round: int
     favoured: int
     disfavoured: int
+    numbers: tuple[int, int]
     lower: float
     upper: float
     cleared: int | None
@@ -70,6 +73,7 @@ def brackets(transcript: Transcript) -> tuple[Bracket, ...]:
                 t.first + int(t.report_rounds[report]),
                 favoured,
                 disfavoured,
+                t.numbers_of(report),
                 lower.get(key, 0.0),
                 upper,
                 None if round_ is None else t.first + round_,

@@ -9,7 +9,7 @@ import numpy as np
 from likewise.drawing import COLOURS, GREY, canvas, captioned, legend_below
 from likewise.errors import require
 from likewise.game import Transcript
-from likewise.protocol import Report, Round
+from likewise.protocol import Report, Round, numbered
 from likewise.wording import plural
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def telling_round(transcript: Transcript) -> int:
 
 
 def one_round(transcript: Transcript, i: int | None = None) -> Figure:
-    """The people of a round by rank, each a dot at the probability they got; each reported pair is joined.
+    """The people of a round by their number, each a dot at the probability they got; each reported pair is joined.
 
     The band begins at the disfavoured person of the pair and is α − margin high: two people within a band may differ
     even if they are the same in the reviewer's eyes, so the favoured person of a report always lies above it. Without
@@ -45,26 +45,23 @@ def one_round(transcript: Transcript, i: int | None = None) -> Figure:
     i = telling_round(t) if i is None else i
     require(-t.rounds <= i < t.rounds, "i", f"be the position of one of {t.rounds} rounds", i)
     round_, number = t.round(i), t.first + i % t.rounds
-    order = np.argsort(round_.probabilities, kind="stable")
-    ranks = np.empty(len(order), dtype=np.intp)
-    ranks[order] = np.arange(1, len(order) + 1)
-    level = t.level
+    numbers, level = numbered(round_.probabilities), t.level
     with canvas(8, 4.4) as figure:
         axes = figure.subplots()
-        disfavoured = [report.disfavoured for report in round_.reports] or [order[0]]
+        disfavoured = [report.disfavoured for report in round_.reports] or [int(np.argmin(round_.probabilities))]
         low = float(round_.probabilities[disfavoured].min())
         axes.axhspan(low, low + level, color=COLOURS[4], alpha=0.25, linewidth=0, label=f"tolerance of {level:g}")
         for value, name, style in LABELS:
-            _dots(axes, ranks, round_.probabilities, _having(round_.batch.y, value), name, style)
+            _dots(axes, numbers, round_.probabilities, _having(round_.batch.y, value), name, style)
         for report in round_.reports:
-            _joined(axes, ranks, round_.probabilities, report)
+            _joined(axes, numbers, round_.probabilities, report)
         axes.set(
             title=f"Round {number:,}: probability of each person",
-            xlabel="people of the round, lowest probability first",
+            xlabel="number of the person, highest probability first",
             ylim=(-0.04, 1.04),
-            xlim=(0.4, len(ranks) + 0.6),
+            xlim=(0.4, len(numbers) + 0.6),
         )
-        axes.set_xticks(np.unique(np.linspace(1, len(ranks), min(len(ranks), 12)).round()))
+        axes.set_xticks(np.unique(np.linspace(1, len(numbers), min(len(numbers), 12)).round()))
         legend_below(figure, axes)
     return captioned(figure, _caption(round_, number, level))
 
@@ -73,15 +70,15 @@ def _having(y: Any, value: float | None) -> Any:
     return ~np.isfinite(y) if value is None else y == value
 
 
-def _dots(axes: Any, ranks: Any, probabilities: Any, chosen: Any, name: str, style: Any) -> None:
+def _dots(axes: Any, numbers: Any, probabilities: Any, chosen: Any, name: str, style: Any) -> None:
     if chosen.any():
-        axes.scatter(ranks[chosen], probabilities[chosen], s=70, linewidth=1.8, label=name, zorder=3, **style)
+        axes.scatter(numbers[chosen], probabilities[chosen], s=70, linewidth=1.8, label=name, zorder=3, **style)
 
 
-def _joined(axes: Any, ranks: Any, probabilities: Any, report: Report) -> None:
+def _joined(axes: Any, numbers: Any, probabilities: Any, report: Report) -> None:
     """A reported pair: a line from the one to the other, and a ring around each."""
     pair = [report.disfavoured, report.favoured]
-    x, y = ranks[pair], probabilities[pair]
+    x, y = numbers[pair], probabilities[pair]
     axes.plot(x, y, color=COLOURS[1], zorder=2, label="reported pair")
     axes.scatter(x, y, s=190, facecolor="none", edgecolor=COLOURS[1], linewidth=1.8, zorder=4)
 
@@ -99,8 +96,10 @@ def _caption(round_: Round, number: int, level: float) -> str:
             f"{people}: the reviewer pointed at the {len(round_.reports)} ringed pairs, whose probabilities differ by "
             f"{round_.gap:.2f} on average. The band above the lowest of these people {allowed}"
         )
-    high, low = (float(round_.probabilities[j]) for j in round_.reports[0][:2])
+    favoured, disfavoured, *_ = round_.reports[0]
+    high, low = (float(round_.probabilities[j]) for j in (favoured, disfavoured))
+    numbers = numbered(round_.probabilities)
     return (
-        f"{people}: the reviewer pointed at the ringed pair, with probabilities of {high:.2f} and {low:.2f}. The band "
-        f"above the lower of the two {allowed}"
+        f"{people}: the reviewer pointed at the ringed pair, numbers {numbers[favoured]} and {numbers[disfavoured]}, "
+        f"with probabilities of {high:.2f} and {low:.2f}. The band above the lower of the two {allowed}"
     )

@@ -20,7 +20,7 @@ from likewise import theory
 from likewise.errors import NotSupported, require
 from likewise.facts import PlayFacts
 from likewise.policies import AveragePolicy
-from likewise.protocol import Batch, Floats, Report, Round, Rows
+from likewise.protocol import Batch, Floats, Report, Round, Rows, numbered
 from likewise.reduction import label_weights
 
 if TYPE_CHECKING:
@@ -153,6 +153,12 @@ class Transcript:
         favoured, disfavoured = (int(person) for person in self.pairs[j])
         violates = None if self.violates[j] < 0 else bool(self.violates[j])
         return Report(favoured, disfavoured, violates, bool(self.false[j]))
+
+    def numbers_of(self, j: int) -> tuple[int, int]:
+        """The numbers of the two people of report j in their round, favoured first, as people read them."""
+        i = int(self.report_rounds[j])
+        numbers = numbered(self.shown[self.starts[i] : self.starts[i + 1]])
+        return int(numbers[self.pairs[j, 0]]), int(numbers[self.pairs[j, 1]])
 
     @property
     def pair_people(self) -> NDArray[np.intp]:

@@ -24,7 +24,7 @@ from likewise.errors import InvalidParameter, NotSupported, require
 from likewise.game import Transcript
 from likewise.hypotheses import Cube, EnumerableClass
 from likewise.policies import Mixture
-from likewise.protocol import Distance, Floats
+from likewise.protocol import Distance, Floats, numbered
 from likewise.reduction import label_weights
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ class BindingPair(NamedTuple):
         The round, counted as in the play.
     favoured, disfavoured
         Positions in its batch.
+    numbers
+        Their numbers in that round, as people read them: from 1, the highest probability of the play first.
     price
         How many errors the whole play would save per unit of difference that this pair were allowed more.
     """
@@ -53,6 +55,7 @@ class BindingPair(NamedTuple):
     round: int
     favoured: int
     disfavoured: int
+    numbers: tuple[int, int]
     price: float
 
 
@@ -96,7 +99,7 @@ class Hindsight:
         if self.pairs:
             first = self.pairs[0]
             costliest = (
-                f" The most expensive pair (round {first.round}, people {first.favoured} and {first.disfavoured}) "
+                f" The most expensive pair (round {first.round}, people {first.numbers[0]} and {first.numbers[1]}) "
                 f"costs {first.price * 0.01:.2g} errors per 0.01 of allowance."
             )
         return (
@@ -253,6 +256,7 @@ class FairProgram:
         self.pairs = pairs
         self.starts = transcript.starts
         self.begins = transcript.first
+        self.shown = transcript.shown
         self.base = transcript.base_error
         self.costs = F.losses(self.rows, label_weights(transcript.y, transcript.costs))
         self.kept = _distinct(F, self.rows)
@@ -364,8 +368,10 @@ class FairProgram:
 
     def _binding(self, i: int, price: float) -> BindingPair:
         place = int(np.searchsorted(self.starts, self.high[i], side="right")) - 1
-        start = int(self.starts[place])
-        return BindingPair(self.begins + place, int(self.high[i]) - start, int(self.low[i]) - start, price)
+        start, end = int(self.starts[place]), int(self.starts[place + 1])
+        high, low = int(self.high[i]) - start, int(self.low[i]) - start
+        numbers = numbered(self.shown[start:end])
+        return BindingPair(self.begins + place, high, low, (int(numbers[high]), int(numbers[low])), price)
 
 
 def _flat(rows: NDArray[Any]) -> NDArray[Any]:

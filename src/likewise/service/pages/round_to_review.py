@@ -73,7 +73,7 @@ def place(probability: float) -> str:
 def round_to_review(claimed: Mapping[str, Any], settings: Settings) -> RoundToReview:
     """The page's view of a round that the engine handed to an auditor."""
     columns = visible(settings)
-    ranked = sorted(claimed["people"], key=lambda person: (-person["probability"], person["id"]))
+    ranked = sorted(claimed["people"], key=lambda person: -person["probability"])  # as `protocol.numbered` counts
     lanes = _lanes([person["probability"] for person in ranked])
     people = [
         Person(i + 1, each["id"], each["probability"], lane, [each["features"][column.name] for column in columns])
