@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
+from typing import Any
 
 
 def number(value: float | str | None, digits: int = 4) -> str:
@@ -53,3 +55,18 @@ def at_least(value: float, digits: int = 0) -> str:
     ('0.073', '12')
     """
     return f"{math.floor(round(value * 10**digits, 9)) / 10**digits:,.{digits}f}"
+
+
+def written(value: Any) -> str:
+    """A value of a file as one would write it down: a number with its digits, a dash for what is missing.
+
+    Examples
+    --------
+    >>> written(1234.5), written(float("nan")), written("own"), written(True), written(None)
+    ('1,234.5', '–', 'own', 'True', '–')
+    """
+    if value is None or value != value:
+        return "–"
+    if isinstance(value, Real) and not isinstance(value, bool):
+        return f"{value:,.10g}"
+    return str(value)

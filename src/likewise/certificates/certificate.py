@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,6 +34,9 @@ from likewise.protocol import Floats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from likewise.certificates.choice import Choice
+    from likewise.certificates.shown import ShownPeople
 
 LEAST_PEOPLE = 100
 """If fewer people of a file came once, nothing is claimed about new people."""
@@ -164,7 +167,8 @@ class Redraw(NamedTuple):
 class Certificate:
     """What a play reached, and what is proved of it. A claim whose assumptions are broken is left out.
 
-    ``str(certificate)`` is a short letter, ``to_dict()`` is JSON, ``plot()`` a picture.
+    ``str(certificate)`` is a letter of at most 200 words, ``appendix()`` has the rest, ``to_dict()`` is JSON, ``plot()``
+    a picture.
 
     Attributes
     ----------
@@ -176,6 +180,8 @@ class Certificate:
         those who are distinct; errors are weighed by ``costs``, ``reports`` and ``violations`` count rounds with one,
         ``late_violations`` are those of the last quarter, and ``unseen`` counts rounds that nobody reviewed or that
         held one person.
+    constant_error
+        What one answer for everybody would have cost on the same people: the better of the two.
     hypotheses
         How many hypotheses the class holds: the comparison is with their mixtures.
     regret
@@ -193,6 +199,8 @@ class Certificate:
         What the reports say about the hidden distance.
     assumptions
         What all of this rests on.
+    choice
+        What to deploy, chosen on people who were held out; None if none were.
     """
 
     alpha: float
@@ -203,6 +211,7 @@ class Certificate:
     draws: int
     people: int
     error: float
+    constant_error: float
     costs: tuple[float, float]
     reports: int
     violations: int
@@ -216,6 +225,17 @@ class Certificate:
     redraw: Redraw | None
     brackets: tuple[Bracket, ...]
     assumptions: tuple[Assumption, ...]
+    choice: Choice | None = None
+
+    @property
+    def counts_errors(self) -> bool:
+        """Whether an error costs 1, so that costs are numbers of errors."""
+        return self.costs == (1.0, 1.0)
+
+    @property
+    def per(self) -> str:
+        """What errors are counted per: a person, or a draw where the same people were drawn again."""
+        return "person" if self.draws <= self.people else "draw"
 
     @property
     def contradictions(self) -> tuple[Bracket, ...]:
@@ -232,10 +252,20 @@ class Certificate:
             generalisation.sum_of_betas, self.level, generalisation.rounds, sharp=generalisation.sharp
         )
 
+    def with_choice(self, choice: Choice) -> Certificate:
+        """The same certificate, whose letter says what to deploy and what held-out people prove of it."""
+        return replace(self, choice=choice)
+
     def __str__(self) -> str:
         from likewise.certificates.letter import letter
 
         return letter(self)
+
+    def appendix(self, people: ShownPeople | None = None) -> str:
+        """Every limit and assumption behind the letter; with ``people``, also who was reported, side by side."""
+        from likewise.certificates.appendix import appendix
+
+        return appendix(self, people)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain JSON values; numbers that are not finite become None."""
@@ -248,6 +278,7 @@ class Certificate:
             else self.redraw._asdict() | {"fairness": [f._asdict() for f in self.redraw.fairness]},
             "brackets": [b._asdict() | {"contradicts": b.contradicts} for b in self.brackets],
             "assumptions": [a._asdict() for a in self.assumptions],
+            "choice": None if self.choice is None else self.choice.to_dict(),
         }
         return dict(json.loads(json.dumps(data), parse_constant=lambda _: None))
 
@@ -279,7 +310,9 @@ class Certificate:
         return figure
 
 
-def certify(transcript: Transcript, alpha: float | None = None, delta: float = 0.05) -> Certificate:
+def certify(
+    transcript: Transcript, alpha: float | None = None, delta: float = 0.05, *, choice: Choice | None = None
+) -> Certificate:
     """What is proved of a play, from what was observed, without knowing the distance.
 
     Parameters
@@ -290,6 +323,9 @@ def certify(transcript: Transcript, alpha: float | None = None, delta: float = 0
         The level of fairness that the play is compared at; the auditor's by default.
     delta
         One minus the confidence of each claim about new people.
+    choice
+        What to deploy, chosen on people who were held out (``certificates.choose``): the letter then claims what they
+        prove.
 
     Examples
     --------
@@ -321,6 +357,7 @@ def certify(transcript: Transcript, alpha: float | None = None, delta: float = 0
         draws=int(labelled.sum()),
         people=int(labelled.sum() if t.person is None else len(np.unique(t.person[labelled]))),
         error=float(t.errors.sum()),
+        constant_error=float(min(t.costs[1] * (t.y == 1).sum(), t.costs[0] * (t.y == 0).sum())),
         costs=t.costs,
         reports=int(t.reported.sum()),
         violations=int(t.violations.sum()),
@@ -334,6 +371,7 @@ def certify(transcript: Transcript, alpha: float | None = None, delta: float = 0
         redraw=_redraw(t, assumptions, delta),
         brackets=known,
         assumptions=assumptions,
+        choice=choice,
     )
 
 

@@ -1,5 +1,6 @@
-"""A certificate as a short letter, for people who know neither the paper nor the code.
+"""A certificate as a letter of at most 200 words, for people who know neither the paper nor the code.
 
+The conclusion comes first, then at most three claims, each with what it assumes. Everything else is in the appendix.
 Limits are rounded away from what they claim: what is "at most" is rounded up, what is "at least" down.
 """
 
@@ -7,187 +8,254 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from likewise.certificates.certificate import (
-    ABOUT_NEW_PEOPLE,
-    HORIZON,
-    Certificate,
-    Claim,
-    Generalisation,
-    Redraw,
-    Status,
-)
+from likewise.certificates.certificate import HORIZON, Certificate, Claim, Generalisation, Status
 from likewise.wording import at_least, at_most, plural
 
+if TYPE_CHECKING:
+    from likewise.certificates.choice import Candidate, Choice
+
 WIDTH = 88
+WORDS, CLAIMS = 200, 3
+"""The most that the letter has of each."""
+NOTHING = "Nothing is claimed about new people."
+
+
+class Sentence(NamedTuple):
+    """A claim in words, and what it assumes that the transcript can't show."""
+
+    text: str
+    assumes: tuple[str, ...] = ()
 
 
 def letter(c: Certificate) -> str:
-    """The whole letter."""
-    parts = [_head(c), _happened(c), _compared(c), _new_fairness(c), _new_errors(c), _redrawn(c), _reviewer(c)]
-    parts = [part for part in parts if part]
-    return "\n\n".join([*(textwrap.fill(part, WIDTH) for part in parts), _assumptions(c)])
+    """The whole letter; where three claims with all that they assume would take too many words, it makes fewer."""
+    texts = [_written(c, most) for most in range(CLAIMS, -1, -1)]
+    return next((text for text in texts if len(text.split()) <= WORDS), texts[-1])
 
 
-def _unit(c: Certificate) -> str:
-    return "errors" if c.costs == (1.0, 1.0) else "cost of errors"
+def _written(c: Certificate, most: int) -> str:
+    """The letter with this many claims at most; those about new people come first."""
+    chosen = c.choice is not None and c.choice.claims_made
+    new = _held_out(c.choice) if c.choice is not None and chosen else [*_new_errors(c), *_new_pairs(c)]
+    new = new[:most]
+    play = _about_the_play(c)[: most - len(new)]
+    claims = [_group(_introduced(c, new), new, 1), _group("Proved about this play:", play, 1 + len(new))]
+    end = "The appendix has every limit, what it rests on, and who was reported."
+    parts = [_conclusion(c, new), *claims, _left_out(c, new), _made(c), end]
+    return "\n\n".join(part if part.count("\n") else textwrap.fill(part, WIDTH) for part in parts if part)
 
 
-def _head(c: Certificate) -> str:
-    return (
-        f"Certificate of a play of {plural(c.rounds, 'round')}. In each round a policy gave every person of a batch "
-        "a probability, and a reviewer could point at two people treated too differently. Too differently means: "
-        "further apart than their distance (how unlike they are, in the reviewer's eyes) plus a tolerance, here "
-        f"α = {c.alpha:g}. Each claim about people who were not in it holds with {1 - c.delta:.0%} confidence."
-    )
+# The conclusion ----------------------------------------------------------------------------------------------------
 
 
-def _happened(c: Certificate) -> str:
-    each = c.error / max(1, c.draws)
-    unseen = f" {plural(c.unseen, 'round')} showed nothing: not reviewed, or only one person." if c.unseen else ""
-    at = f" at the reviewer's α = {c.audited_alpha:g}" if c.audited_alpha != c.alpha else ""
-    amount = f"made {each:.3f} errors" if _unit(c) == "errors" else f"cost {each:.3f}"
-    who, per = f"{c.people:,} people", "person"
-    if c.draws > c.people:
-        who, per = f"{c.draws:,} draws of {c.people:,} people", "draw"
-    return (
-        f"What happened. Over {who} with a known label the policies {amount} per {per}. The reviewer "
-        f"reported a pair in {plural(c.reports, 'round')}; {c.violations:,} count as violations{at}, "
-        f"{c.late_violations:,} of them in the last quarter.{unseen}"
-    )
+def _conclusion(c: Certificate, new: Sequence[Sentence]) -> str:
+    """The first lines: what to deploy, where that was chosen; otherwise whether anything is known of new people."""
+    if c.choice is None:
+        return " ".join(filter(None, [_constant(c), "" if new else f"{NOTHING} {why_not(c)}{_on_the_rows(c)}"]))
+    headline = c.choice.headline
+    if c.choice.claims_made:
+        return headline
+    if new:
+        return f"{headline.removeprefix(NOTHING).strip()} Too few people were held out to speak for new people."
+    return f"{headline} {c.choice.about(c.choice.recommended).removeprefix(NOTHING).strip()}"
 
 
-def _compared(c: Certificate) -> str:
-    if c.regret[0].best == math.inf and c.rests_on(Claim.REGRET, Status.BROKEN):
-        names = "; ".join(a.name for a in c.rests_on(Claim.REGRET, Status.BROKEN))
-        return f"Compared with fair policies. Nothing can be claimed, because this does not hold: {names}."
-    if c.regret[0].best == math.inf:
-        return "Compared with fair policies. Nothing is proved: the class can only be reached by fitting."
-    same = _against(c, c.regret[0].best, f"within its distance plus α = {c.alpha:g}")
-    strict = _against(c, c.regret[-1].best, "within its distance exactly")
-    return (
-        f"Compared with fair policies. Take any fixed mixture of the class's {c.hypotheses:,} hypotheses, even chosen "
-        f"in hindsight. {same} {strict}{_provided(c, Claim.REGRET)}"
-    )
-
-
-def _against(c: Certificate, regret: float, how: str) -> str:
-    draws, unit = max(1, c.draws), _unit(c)
-    per = "person" if c.draws <= c.people else "draw"
-    who = f"One that keeps every pair of every batch {how}"
-    each = at_most(regret / draws, 3) if regret >= 0 else at_least(-regret / draws, 3)
-    if unit == "errors":
-        found = f"saved at most {at_most(regret)}" if regret >= 0 else f"made at least {at_least(-regret)} more"
-        return f"{who} would have {found} errors ({each} per {per})."
-    found = f"at most {at_most(regret)} less" if regret >= 0 else f"at least {at_least(-regret)} more"
-    return f"{who} would have cost {found} ({each} per {per})."
-
-
-def _new_fairness(c: Certificate) -> str:
-    if not c.fairness:
-        return f"Fairness to new people. {_nothing(c, Claim.FAIRNESS)}"
-    best = c.fairness[0]
-    if best.beta >= 1 or best.alpha >= 1:
-        return "Fairness to new people. The play was too short, or had too many violations, to claim anything."
-    return f"Fairness to new people. {_promise(c, best, 'people')}{_provided(c, Claim.FAIRNESS, best)}"
-
-
-def _nothing(c: Certificate, claim: Claim) -> str:
-    """Why a claim is left out."""
-    broken = [f"{a.name} ({a.detail})" if a.detail else a.name for a in c.rests_on(claim, Status.BROKEN)]
-    return f"Nothing can be claimed, because this does not hold: {'; '.join(broken)}."
-
-
-def _average(c: Certificate, rounds: int | None) -> str:
-    """Which policy is meant."""
-    if rounds == c.rounds:
-        return "The average of all the policies played"
-    return f"The average policy of the first {rounds:,} rounds, in which everybody came for the first time,"
-
-
-def _promise(c: Certificate, best: Generalisation, who: str) -> str:
-    return (
-        f"{_average(c, best.rounds)} treats two random {who} more than "
-        f"{at_most(best.alpha, 3)} beyond their distance with a probability of at most {at_most(100 * best.beta, 1)}% "
-        f"(by the limit “{best.theorem}”, with q = {best.q:,})."
-    )
-
-
-def _new_errors(c: Certificate) -> str:
-    if c.error_on_new_people is None:
-        return f"Errors on new people. {_nothing(c, Claim.ERRORS)}"
-    if c.error_on_new_people >= max(c.costs):
-        return "Errors on new people. The play was too short to claim anything."
-    what = (
-        "errs on a new person with a probability"
-        if _unit(c) == "errors"
-        else "has an expected cost of errors per person"
-    )
-    whose = "The average policy" if c.rounds_once in (None, c.rounds) else _average(c, c.rounds_once)
-    return (
-        f"Errors on new people. {whose} {what} of at most {at_most(c.error_on_new_people, 3)}."
-        f"{_provided(c, Claim.ERRORS)}"
-    )
-
-
-def _redrawn(c: Certificate) -> str:
-    """What draws with replacement prove."""
-    said = [] if c.redraw is None else [*_redrawn_fairness(c, c.redraw), *_redrawn_errors(c, c.redraw)]
-    if c.redraw is None or not said:
+def _constant(c: Certificate) -> str:
+    """That one answer for everybody would have been better in this play, where it would."""
+    if c.error <= c.constant_error or not c.draws:
         return ""
-    return f"Another draw from these {c.redraw.rows:,} rows. {' '.join(said)} This says nothing of anybody else."
-
-
-def _redrawn_fairness(c: Certificate, redraw: Redraw) -> list[str]:
-    if not redraw.fairness or redraw.fairness[0].beta >= 1 or redraw.fairness[0].alpha >= 1:
-        return []
-    best = redraw.fairness[0]
-    return [f"{_promise(c, best, 'draws')}{_provided(c, Claim.FAIRNESS, best, new=False)}"]
-
-
-def _redrawn_errors(c: Certificate, redraw: Redraw) -> list[str]:
-    if redraw.error is None or (redraw.error >= max(c.costs) and not redraw.exact):
-        return []
-    amount = f"{redraw.error:.3f}, exactly" if redraw.exact else f"at most {at_most(redraw.error, 3)}"
-    what = (
-        "errs on such a draw with a probability" if _unit(c) == "errors" else "has an expected cost of errors per draw"
+    fewer = "made fewer errors" if c.counts_errors else "cost less"
+    return (
+        f"We advise against using this policy: giving everybody the same answer would have {fewer} in this play, "
+        f"{c.constant_error / c.draws:.3f} instead of {c.error / c.draws:.3f} per {c.per}, and treats everybody alike."
     )
-    return [f"The average policy {what} of {amount}."]
 
 
-def _provided(c: Certificate, claim: Claim, limit: Generalisation | None = None, new: bool = True) -> str:
-    """What the reader has to vouch for, as the transcript can't; ``new``: in a claim about new people."""
-    unchecked = c.rests_on(claim, Status.UNCHECKED)
-    names = [a.name for a in unchecked if new or a.name not in ABOUT_NEW_PEOPLE]
+def why_not(c: Certificate) -> str:
+    """Why nothing is claimed about new people."""
+    broken = [a for a in c.assumptions if a.status == Status.BROKEN and {Claim.FAIRNESS, Claim.ERRORS} & {*a.needed_for}]
+    if not broken:
+        return "The play was too short, or had too many reports."
+    shared = [a for a in broken if {Claim.FAIRNESS, Claim.ERRORS} <= {*a.needed_for}] or broken
+    detail = f" ({shared[0].detail})" if shared[0].detail else ""
+    return f"This does not hold: {shared[0].name}{detail}."
+
+
+def _on_the_rows(c: Certificate) -> str:
+    if c.redraw is None or not c.redraw.exact or c.redraw.error is None:
+        return ""
+    amount = f"errs {c.redraw.error:.3f} times" if c.counts_errors else f"costs {c.redraw.error:.3f}"
+    return f" On the {c.redraw.rows:,} rows of the file itself it {amount} per row; that says nothing of others."
+
+
+def _left_out(c: Certificate, new: Sequence[Sentence]) -> str:
+    """What is not claimed, beside what is."""
+    if c.choice is not None:
+        return ""
+    untested = "Whether it errs less than giving everybody the same answer was not tested on held-out people."
+    if not new:
+        return untested
+    missing = [
+        f"Nothing is claimed about {what} new people. {_missing(c, claim)}"
+        for claim, what, claimed in (
+            (Claim.ERRORS, "errors on", bool(_new_errors(c))),
+            (Claim.FAIRNESS, "unfair pairs of", bool(_new_pairs(c))),
+        )
+        if not claimed
+    ]
+    return " ".join([*missing, untested])
+
+
+def _missing(c: Certificate, claim: Claim) -> str:
+    broken = c.rests_on(claim, Status.BROKEN)
+    return f"This does not hold: {broken[0].name}." if broken else "The play was too short, or had too many reports."
+
+
+# Claims --------------------------------------------------------------------------------------------------------------
+
+
+def _held_out(choice: Choice) -> list[Sentence]:
+    """What held-out people prove, about the recommended policy first."""
+    learned = {candidate.name: candidate for candidate in choice.candidates}
+    if choice.recommended in learned:
+        return _about(choice, learned[choice.recommended], "It")[:CLAIMS]
+    always = choice.recommended.replace("always", "Always answering")
+    first = [] if choice.constant_error_limit is None else [Sentence(_errs(choice, always, choice.constant_error_limit))]
+    best = min(choice.candidates, key=lambda candidate: candidate.error_limit or math.inf)
+    return [*first, *_about(choice, best, f"The learned policy “{best.name}”")][:CLAIMS]
+
+
+def _about(choice: Choice, candidate: Candidate, who: str) -> list[Sentence]:
+    claims = []
+    if candidate.error_limit is not None:
+        claims.append(_errs(choice, who, candidate.error_limit))
+    if candidate.unfair_limit is not None:
+        claims.append(
+            f"It treats two new people more than {choice.alpha:g} beyond their distance with probability at most "
+            f"{at_most(100 * candidate.unfair_limit, 1)}%."
+        )
+    if candidate.beats_constants:
+        claims.append("It errs less than giving everybody the same answer.")
+    return [Sentence(claim) for claim in claims]
+
+
+def _errs(choice: Choice, who: str, limit: float) -> str:
+    if choice.costs == (1.0, 1.0):
+        return f"{who} errs on a new person with probability at most {at_most(limit, 3)}."
+    return f"{who} has an expected cost of errors of at most {at_most(limit, 3)} per new person."
+
+
+def _new_errors(c: Certificate) -> list[Sentence]:
+    """The first pass's limit for errors on new people, where it says anything."""
+    limit = c.error_on_new_people
+    if limit is None or limit >= max(c.costs):
+        return []
+    what = "errs on a new person with probability" if c.counts_errors else "has an expected cost per new person of"
+    return [Sentence(f"{_whose(c)} {what} at most {at_most(limit, 3)}", _unchecked(c, Claim.ERRORS))]
+
+
+def _new_pairs(c: Certificate) -> list[Sentence]:
+    """The first pass's limit for unfair pairs of new people, where it says anything."""
+    if not c.fairness or c.fairness[0].beta >= 1 or c.fairness[0].alpha >= 1:
+        return []
+    best = c.fairness[0]
+    text = (
+        f"{'It' if _new_errors(c) else _whose(c)} treats two new people more than {at_most(best.alpha, 3)} beyond "
+        f"their distance with probability at most {at_most(100 * best.beta, 1)}%"
+    )
+    return [Sentence(text, _unchecked(c, Claim.FAIRNESS, best))]
+
+
+def _whose(c: Certificate) -> str:
+    if c.rounds_once in (None, c.rounds):
+        return "The average of all policies"
+    return f"The average policy of the first {c.rounds_once:,} rounds, when everybody was new,"
+
+
+def _about_the_play(c: Certificate) -> list[Sentence]:
+    """That no fair policy would have been much better, for certain."""
+    regret = c.regret[0].best
+    if regret == math.inf:
+        return []
+    rules = f"{c.hypotheses:,} rules" if c.hypotheses and c.hypotheses < 10**6 else "rules"
+    fair = f"fixed mixture of its {rules} that keeps every pair within its distance plus {c.alpha:g} would have"
+    return [Sentence(f"{_compared(c, fair, regret)}{_known_false(c)}", _unchecked(c, Claim.REGRET))]
+
+
+def _compared(c: Certificate, fair: str, regret: float) -> str:
+    if regret <= 0 and at_least(-regret) == "0":
+        return f"No {fair} {'made fewer errors' if c.counts_errors else 'cost less'}"
+    if regret > 0:
+        most = at_most(regret)
+        return f"No {fair} " + (f"saved more than {most} errors" if c.counts_errors else f"cost more than {most} less")
+    least = at_least(-regret)
+    return f"Every {fair} " + (f"made at least {least} more errors" if c.counts_errors else f"cost at least {least} more")
+
+
+def _known_false(c: Certificate) -> str:
+    broken = c.rests_on(Claim.REGRET, Status.BROKEN)
+    return f" ({'; '.join(a.detail for a in broken)})" if broken else ""
+
+
+def _unchecked(c: Certificate, claim: Claim, limit: Generalisation | None = None) -> tuple[str, ...]:
+    """What the reader has to vouch for, as the transcript can't."""
+    names = [a.name for a in c.rests_on(claim, Status.UNCHECKED)]
     if limit is not None and not limit.anytime and limit.rounds == c.rounds:
         names += [a.name for a in c.assumptions if a.name == HORIZON and a.status == Status.UNCHECKED]
-    broken = [a.detail for a in c.rests_on(claim, Status.BROKEN) if new or a.name not in ABOUT_NEW_PEOPLE]
-    note = f" Mind: {'; '.join(broken)}." if broken else ""
-    return f" This assumes, and can't check, that {' and that '.join(names)}.{note}" if names else note
+    return tuple(names)
 
 
-def _reviewer(c: Certificate) -> str:
-    if not c.brackets:
-        return "The reviewer. No report says anything about what they hold to be similar."
-    if not c.contradictions:
-        close = min(c.brackets, key=lambda bracket: bracket.upper)
+# How they are written --------------------------------------------------------------------------------------------------
+
+
+def _introduced(c: Certificate, new: Sequence[Sentence]) -> str:
+    if c.choice is not None and c.choice.claims_made:
         return (
-            f"The reviewer. Their answers bound the distance of {plural(len(c.brackets), 'reported pair')} from "
-            f"above and don't contradict each other. The closest: people {close.favoured} and {close.disfavoured} of "
-            f"round {close.round} are less than {at_most(close.upper, 3)} apart, if the report is true."
+            f"{plural(c.choice.people, 'person', 'people')} took no part in learning. With {1 - c.choice.delta:.0%} "
+            "confidence all of these hold at once, provided that new people come as these did:"
         )
-    first = c.contradictions[0]
-    return (
-        f"The reviewer. On {plural(len(c.contradictions), 'pair')} their answers contradict each other: the pair "
-        f"reported in round {first.round} was let pass in round {first.cleared} with a gap as large. They made a "
-        "slip, or changed their mind."
-    )
+    return f"Proved about new people, with {1 - c.delta:.0%} confidence each{_provided(_shared(new))}:"
 
 
-def _assumptions(c: Certificate) -> str:
-    lines = ["What this rests on:"]
-    for a in c.assumptions:
-        detail = f": {a.detail}" if a.detail else ""
-        text = f"[{a.status}] {a.name}{detail}"
-        lines.append(textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="    "))
+def _shared(claims: Sequence[Sentence]) -> list[str]:
+    """What every one of several claims assumes; one by itself says so itself."""
+    if len(claims) < 2:
+        return []
+    return [name for name in claims[0].assumes if all(name in claim.assumes for claim in claims)]
+
+
+def _group(intro: str, claims: Sequence[Sentence], first: int) -> str:
+    """Numbered claims under what they have in common."""
+    if not claims:
+        return ""
+    shared = _shared(claims)
+    lines = [textwrap.fill(intro, WIDTH)]
+    for i, claim in enumerate(claims, start=first):
+        own = [name for name in claim.assumes if name not in shared]
+        text = f"{i}. {claim.text.removesuffix('.')}{_provided(own, also=bool(shared))}."
+        lines.append(textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="     "))
     return "\n".join(lines)
+
+
+def _provided(names: Iterable[str], also: bool = False) -> str:
+    *before, last = names or [""]
+    listed = f"{', that '.join(before)} and that {last}" if before else last
+    return f", provided{' also' if also else ''} that {listed}" if listed else ""
+
+
+def _made(c: Certificate) -> str:
+    """What was observed, and what the words mean."""
+    each = c.error / max(1, c.draws)
+    amount = f"made {each:.3f} errors" if c.counts_errors else f"cost {each:.3f}"
+    who = f"{c.draws:,} draws of {c.people:,} people" if c.draws > c.people else f"{c.people:,} people"
+    unseen = f" {plural(c.unseen, 'round')} showed nothing." if c.unseen else ""
+    late = f"; {plural(c.late_violations, 'violation was', 'violations were')} in the last quarter"
+    reported = f"did so in {plural(c.reports, 'round')}{late}" if c.reports else "never did"
+    return (
+        f"In {plural(c.rounds, 'round')} a reviewer could report two people treated too differently: with "
+        f"probabilities further apart than their distance (how unlike the reviewer finds them) plus "
+        f"{c.audited_alpha:g}. They {reported}.{unseen} Over {who} with a known label the policies {amount} per {c.per}."
+    )

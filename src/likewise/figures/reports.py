@@ -74,68 +74,147 @@ def later_gaps(transcript: Transcript, learner: Learner, *, looks: int | None = 
     return LaterGaps(reports, rounds + 1, t.pair_gaps[reports], after, later)
 
 
-def did_reports_help(transcript: Transcript, learner: Learner, *, distance: Distance | str | None = None) -> Figure:
-    """The gap of every reported pair, as reported (a dot) and under the policies that came after (a line).
+@dataclass(frozen=True)
+class Helped:
+    """Reported pairs under later policies, and by how much each is treated too differently.
 
-    A line that falls says that later policies treat those two people more alike; one that stays as high as its dot says
-    that the report did not help. Inside the band, the two can no longer be reported, whoever they are; outside, that
-    depends on how unlike they are. Below 0 the other one of the two is favoured. The thick line is the median of the
-    pairs reported so far.
+    Attributes
+    ----------
+    later
+        Their gaps.
+    allowed
+        (pairs, 2): the distance that counts where the favoured person of the report is ahead, and where the other one
+        is; None if no distance is written.
+    alpha, level, rounds, reports
+        Of the play: the levels at which violations count and reports are made, how many rounds and reports there were.
+    """
+
+    later: LaterGaps
+    allowed: Floats | None
+    alpha: float
+    level: float
+    rounds: int
+    reports: int
+
+    @property
+    def limit(self) -> float:
+        """Up to here a pair is treated alike enough, in the units of ``first`` and ``after``."""
+        return self.level if self.allowed is None else self.alpha
+
+    @property
+    def first(self) -> Floats:
+        """(pairs,) the gap as reported, less the distance where one is written."""
+        return self.later.first if self.allowed is None else self.later.first - self.allowed[:, 0]
+
+    @property
+    def after(self) -> Floats:
+        """(pairs, looks) the same under later policies, whoever of the two is ahead."""
+        gaps = self.later.later
+        return gaps if self.allowed is None else np.abs(gaps) - np.where(gaps > 0, *self.allowed.T[:, :, None])
+
+    @property
+    def settled(self) -> int:
+        """How many pairs are within the limit under the last policy; without a distance, closer than when reported."""
+        if self.allowed is None:
+            return int((np.abs(self.later.last) < self.later.first).sum())
+        return int((self.after[:, -1] <= self.limit).sum())
+
+    @property
+    def answer(self) -> str:
+        """Whether the reports helped, in a sentence."""
+        count, settled = len(self.later.rounds), self.settled
+        if not count:
+            return "No pair was reported, so there is nothing to look at again."
+        which = f"{count}" if count == self.reports else f"{count} of the {self.reports:,}"
+        share = "Yes" if settled == count else "Mostly" if 2 * settled > count else "Only partly" if settled else "No"
+        end = "closer together than when they were reported"
+        if self.allowed is not None:
+            end = f"within their distance plus {self.alpha:g}"
+        return f"{share}: of {which} reported pairs, the last policy keeps {settled:,} {end}."
+
+
+def reports_helped(transcript: Transcript, learner: Learner, distance: Distance | str | None = None) -> Helped:
+    """Every reported pair (at most ``PAIRS``) under the policies that came after.
 
     Parameters
     ----------
     learner
         The play's own learner: its policies are computed again from the transcript.
     distance
-        The reviewer's distance, where one is written: the caption then says how many pairs are still violations.
+        The reviewer's distance, where one is written.
     """
-    later, level = later_gaps(transcript, learner), transcript.level
+    t, later = transcript, later_gaps(transcript, learner)
+    allowed = None if distance is None else _allowed(t, later, distance)
+    return Helped(later, allowed, t.alpha, t.level, t.rounds, len(t.pairs))
+
+
+def _allowed(t: Transcript, later: LaterGaps, distance: Distance | str) -> Floats:
+    compare = named_metric(distance) if isinstance(distance, str) else distance
+    allowed = np.empty((len(later.reports), 2))
+    for row, (report, i) in enumerate(zip(later.reports, later.rounds - 1, strict=True)):
+        distances, (high, low) = np.asarray(compare(t.view_of(int(i)))), t.pairs[report]
+        allowed[row] = distances[high, low], distances[low, high]
+    return allowed
+
+
+def did_reports_help(transcript: Transcript, learner: Learner, *, distance: Distance | str | None = None) -> Figure:
+    """Every reported pair, as reported (a dot) and under the policies that came after (a line).
+
+    With a distance it shows how much further apart the two are than their distance: inside the band, within the
+    tolerance, they are treated alike enough. Without one it shows the gap: inside the band the two can't be reported,
+    whoever they are; outside, that depends on how unlike they are. A line that falls says that later policies treat
+    those two people more alike; one that stays as high as its dot says that the report did not help. The thick line is
+    the median of the pairs reported so far.
+
+    Parameters
+    ----------
+    learner
+        The play's own learner: its policies are computed again from the transcript.
+    distance
+        The reviewer's distance, where one is written.
+    """
+    return helped_figure(reports_helped(transcript, learner, distance))
+
+
+def helped_figure(helped: Helped) -> Figure:
+    """The picture of ``did_reports_help``."""
+    known = helped.allowed is not None
     with canvas(8, 4.4) as figure:
         axes = figure.subplots()
-        axes.axhspan(-level, level, color=COLOURS[4], alpha=0.25, linewidth=0, label=f"within {level:g}")
-        if len(later.rounds):
-            _lines(axes, later)
+        low, name = (-1.0, "within the tolerance") if known else (-helped.limit, f"within {helped.limit:g}")
+        axes.axhspan(low, helped.limit, color=COLOURS[4], alpha=0.25, linewidth=0, label=name)
+        if len(helped.later.rounds):
+            _lines(axes, helped)
         else:
             axes.text(0.5, 0.7, "no pair was reported", ha="center", color=GREY, transform=axes.transAxes)
-            axes.set(xlim=(0, transcript.rounds + 1), ylim=(-1, 1))
-        axes.set(title="Gap between the probabilities of each reported pair", xlabel="round")
+            axes.set(xlim=(0, helped.rounds + 1), ylim=(-1, 1))
+        what = "Gap minus distance" if known else "Gap between the probabilities"
+        axes.set(title=f"{what} of each reported pair", xlabel="round")
         axes.locator_params(axis="x", nbins=5, integer=True)
         legend_below(figure, axes)
-    violating = None if distance is None else _violating(transcript, later, distance)
-    return captioned(figure, _caption(later, len(transcript.pairs), level, violating))
+    return captioned(figure, _caption(helped))
 
 
-def _lines(axes: Any, later: LaterGaps) -> None:
-    for start, gap, gaps in zip(later.rounds, later.first, later.later, strict=True):
-        computed = np.isfinite(gaps)
-        x, y = np.append(start, later.after[computed]), np.append(gap, gaps[computed])
+def _lines(axes: Any, helped: Helped) -> None:
+    later, values = helped.later, helped.after
+    for start, first, line in zip(later.rounds, helped.first, values, strict=True):
+        computed = np.isfinite(line)
+        x, y = np.append(start, later.after[computed]), np.append(first, line[computed])
         axes.plot(x, y, color=COLOURS[5], linewidth=0.9, alpha=0.6, label="later")
-    axes.plot(later.rounds, later.first, "o", color=COLOURS[1], markersize=5, label="as reported")
-    looked_at = np.isfinite(later.later).any(axis=0)
-    middle = np.nanmedian(later.later[:, looked_at], axis=0)
+    axes.plot(later.rounds, helped.first, "o", color=COLOURS[1], markersize=5, label="as reported")
+    looked_at = np.isfinite(values).any(axis=0)
+    middle = np.nanmedian(values[:, looked_at], axis=0)
     axes.plot(later.after[looked_at], middle, color=COLOURS[0], linewidth=2.8, label="median of all so far, later")
+    axes.set(ylim=(min(-0.04, float(np.nanmin(values)) - 0.04), max(float(helped.first.max()), np.nanmax(values)) + 0.04))
 
 
-def _violating(t: Transcript, later: LaterGaps, distance: Distance | str) -> int:
-    """How many of the pairs are violations under the last policy, whichever of the two it favours."""
-    compare = named_metric(distance) if isinstance(distance, str) else distance
-    count = 0
-    for report, i, gap in zip(later.reports, later.rounds - 1, later.last, strict=True):
-        high, low = t.pairs[report] if gap > 0 else t.pairs[report][::-1]
-        count += bool(abs(gap) > float(np.asarray(compare(t.view_of(int(i))))[high, low]) + t.alpha)
-    return count
+def _caption(helped: Helped) -> str:
+    if not len(helped.later.rounds):
+        return helped.answer
+    first, last = np.median(helped.first), np.median(helped.after[:, -1])
+    what = "median gap" if helped.allowed is None else "median of gap minus distance"
+    return f"{helped.answer} The {what} went from {_rounded(first)} to {_rounded(last)}."
 
 
-def _caption(later: LaterGaps, reports: int, level: float, violating: int | None) -> str:
-    count = len(later.rounds)
-    if not count:
-        return "No pair was reported, so there is nothing to look at again."
-    which = f"Of {count} reported pairs" if count == reports else f"Of {count} of the {reports:,} reported pairs"
-    closer = int((np.abs(later.last) < later.first).sum())
-    end = f"{int((np.abs(later.last) <= level).sum())} were within {level:g} of each other"
-    if violating is not None:
-        end = f"{violating} were still violations"
-    return (
-        f"{which}, {closer} were closer together under the last policy than when they were reported, and {end}; the "
-        f"median gap went from {np.median(later.first):.2f} to {np.round(np.median(later.last), 2) + 0.0:.2f}."
-    )
+def _rounded(value: Any) -> str:
+    return f"{np.round(value, 2) + 0.0:.2f}"

@@ -1,0 +1,226 @@
+"""The appendix of a certificate's letter: every limit, what each rests on, what the reviewer's answers say, and who
+was reported.
+
+Limits are rounded away from what they claim: what is "at most" is rounded up, what is "at least" down.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+
+from likewise.certificates.brackets import Bracket
+from likewise.certificates.certificate import (
+    ABOUT_NEW_PEOPLE,
+    HORIZON,
+    Certificate,
+    Claim,
+    Generalisation,
+    Redraw,
+    Status,
+)
+from likewise.certificates.letter import WIDTH
+from likewise.certificates.shown import ShownPeople
+from likewise.wording import at_least, at_most, plural
+
+PAIRS = 5
+"""Reported pairs that are written out, the closest first."""
+
+
+def appendix(c: Certificate, people: ShownPeople | None = None) -> str:
+    """Everything behind the letter."""
+    parts = [_head(c), _happened(c), _compared(c), _new_fairness(c), _new_errors(c), _redrawn(c), _reviewer(c)]
+    paragraphs = [textwrap.fill(part, WIDTH) for part in parts if part]
+    chosen = [] if c.choice is None else [_candidates(c)]
+    return "\n\n".join([*paragraphs[:2], *chosen, *paragraphs[2:], *_pairs(c, people), _assumptions(c)])
+
+
+def _head(c: Certificate) -> str:
+    return (
+        f"Appendix: a play of {plural(c.rounds, 'round')}. In each round a policy gave every person of a batch a "
+        "probability, and a reviewer could point at two people treated too differently. Too differently means: further "
+        "apart than their distance (how unlike they are, in the reviewer's eyes) plus a tolerance, here "
+        f"α = {c.alpha:g}. Each claim from the play about people who were not in it holds with {1 - c.delta:.0%} "
+        "confidence by itself."
+    )
+
+
+def _candidates(c: Certificate) -> str:
+    """What was chosen from, on held-out people."""
+    lines = [textwrap.fill(line, WIDTH, subsequent_indent="    ") for line in str(c.choice).splitlines()]
+    return "\n".join(["What was chosen from.", *lines])
+
+
+def _happened(c: Certificate) -> str:
+    each = c.error / max(1, c.draws)
+    unseen = f" {plural(c.unseen, 'round')} showed nothing: not reviewed, or only one person." if c.unseen else ""
+    at = f" at the reviewer's α = {c.audited_alpha:g}" if c.audited_alpha != c.alpha else ""
+    amount = f"made {each:.3f} errors" if c.counts_errors else f"cost {each:.3f}"
+    who = f"{c.draws:,} draws of {c.people:,} people" if c.draws > c.people else f"{c.people:,} people"
+    return (
+        f"What happened. Over {who} with a known label the policies {amount} per {c.per}. The reviewer "
+        f"reported a pair in {plural(c.reports, 'round')}; {c.violations:,} count as violations{at}, "
+        f"{c.late_violations:,} of them in the last quarter.{unseen}"
+    )
+
+
+def _compared(c: Certificate) -> str:
+    if c.regret[0].best == math.inf and c.rests_on(Claim.REGRET, Status.BROKEN):
+        names = "; ".join(a.name for a in c.rests_on(Claim.REGRET, Status.BROKEN))
+        return f"Compared with fair policies. Nothing can be claimed, because this does not hold: {names}."
+    if c.regret[0].best == math.inf:
+        return "Compared with fair policies. Nothing is proved: the class can only be reached by fitting."
+    same = _against(c, c.regret[0].best, f"within its distance plus α = {c.alpha:g}")
+    strict = _against(c, c.regret[-1].best, "within its distance exactly")
+    return (
+        f"Compared with fair policies. Take any fixed mixture of the class's {c.hypotheses:,} hypotheses, even chosen "
+        f"in hindsight. {same} {strict}{_provided(c, Claim.REGRET)}"
+    )
+
+
+def _against(c: Certificate, regret: float, how: str) -> str:
+    draws = max(1, c.draws)
+    who = f"One that keeps every pair of every batch {how}"
+    each = at_most(regret / draws, 3) if regret >= 0 else at_least(-regret / draws, 3)
+    if c.counts_errors:
+        found = f"saved at most {at_most(regret)}" if regret >= 0 else f"made at least {at_least(-regret)} more"
+        return f"{who} would have {found} errors ({each} per {c.per})."
+    found = f"at most {at_most(regret)} less" if regret >= 0 else f"at least {at_least(-regret)} more"
+    return f"{who} would have cost {found} ({each} per {c.per})."
+
+
+def _new_fairness(c: Certificate) -> str:
+    if not c.fairness:
+        return f"Fairness to new people. {_nothing(c, Claim.FAIRNESS)}"
+    best = c.fairness[0]
+    if best.beta >= 1 or best.alpha >= 1:
+        return "Fairness to new people. The play was too short, or had too many violations, to claim anything."
+    return f"Fairness to new people. {_promise(c, best, 'people')}{_provided(c, Claim.FAIRNESS, best)}"
+
+
+def _nothing(c: Certificate, claim: Claim) -> str:
+    """Why a claim is left out."""
+    broken = [f"{a.name} ({a.detail})" if a.detail else a.name for a in c.rests_on(claim, Status.BROKEN)]
+    return f"Nothing can be claimed, because this does not hold: {'; '.join(broken)}."
+
+
+def _average(c: Certificate, rounds: int | None) -> str:
+    """Which policy is meant."""
+    if rounds == c.rounds:
+        return "The average of all the policies played"
+    return f"The average policy of the first {rounds:,} rounds, in which everybody came for the first time,"
+
+
+def _promise(c: Certificate, best: Generalisation, who: str) -> str:
+    return (
+        f"{_average(c, best.rounds)} treats two random {who} more than "
+        f"{at_most(best.alpha, 3)} beyond their distance with a probability of at most {at_most(100 * best.beta, 1)}% "
+        f"(by the limit “{best.theorem}”, with q = {best.q:,})."
+    )
+
+
+def _new_errors(c: Certificate) -> str:
+    if c.error_on_new_people is None:
+        return f"Errors on new people. {_nothing(c, Claim.ERRORS)}"
+    if c.error_on_new_people >= max(c.costs):
+        return "Errors on new people. The play was too short to claim anything."
+    what = (
+        "errs on a new person with a probability"
+        if c.counts_errors
+        else "has an expected cost of errors per person"
+    )
+    whose = "The average policy" if c.rounds_once in (None, c.rounds) else _average(c, c.rounds_once)
+    return (
+        f"Errors on new people. {whose} {what} of at most {at_most(c.error_on_new_people, 3)}."
+        f"{_provided(c, Claim.ERRORS)}"
+    )
+
+
+def _redrawn(c: Certificate) -> str:
+    """What draws with replacement prove."""
+    said = [] if c.redraw is None else [*_redrawn_fairness(c, c.redraw), *_redrawn_errors(c, c.redraw)]
+    if c.redraw is None or not said:
+        return ""
+    return f"Another draw from these {c.redraw.rows:,} rows. {' '.join(said)} This says nothing of anybody else."
+
+
+def _redrawn_fairness(c: Certificate, redraw: Redraw) -> list[str]:
+    if not redraw.fairness or redraw.fairness[0].beta >= 1 or redraw.fairness[0].alpha >= 1:
+        return []
+    best = redraw.fairness[0]
+    return [f"{_promise(c, best, 'draws')}{_provided(c, Claim.FAIRNESS, best, new=False)}"]
+
+
+def _redrawn_errors(c: Certificate, redraw: Redraw) -> list[str]:
+    if redraw.error is None or (redraw.error >= max(c.costs) and not redraw.exact):
+        return []
+    amount = f"{redraw.error:.3f}, exactly" if redraw.exact else f"at most {at_most(redraw.error, 3)}"
+    what = (
+        "errs on such a draw with a probability" if c.counts_errors else "has an expected cost of errors per draw"
+    )
+    return [f"The average policy {what} of {amount}."]
+
+
+def _provided(c: Certificate, claim: Claim, limit: Generalisation | None = None, new: bool = True) -> str:
+    """What the reader has to vouch for, as the transcript can't; ``new``: in a claim about new people."""
+    unchecked = c.rests_on(claim, Status.UNCHECKED)
+    names = [a.name for a in unchecked if new or a.name not in ABOUT_NEW_PEOPLE]
+    if limit is not None and not limit.anytime and limit.rounds == c.rounds:
+        names += [a.name for a in c.assumptions if a.name == HORIZON and a.status == Status.UNCHECKED]
+    broken = [a.detail for a in c.rests_on(claim, Status.BROKEN) if new or a.name not in ABOUT_NEW_PEOPLE]
+    note = f" Mind: {'; '.join(broken)}." if broken else ""
+    return f" This assumes, and can't check, that {' and that '.join(names)}.{note}" if names else note
+
+
+def _reviewer(c: Certificate) -> str:
+    if not c.brackets:
+        return "The reviewer. No report says anything about what they hold to be similar."
+    if not c.contradictions:
+        close = min(c.brackets, key=lambda bracket: bracket.upper)
+        return (
+            f"The reviewer. Their answers bound the distance of {plural(len(c.brackets), 'reported pair')} from "
+            f"above and don't contradict each other. The closest: people {close.numbers[0]} and {close.numbers[1]} of "
+            f"round {close.round} are less than {at_most(close.upper, 3)} apart, if the report is true. (People of a "
+            "round are numbered from 1, highest probability first.)"
+        )
+    first = c.contradictions[0]
+    return (
+        f"The reviewer. On {plural(len(c.contradictions), 'pair')} their answers contradict each other: the pair "
+        f"reported in round {first.round} was let pass in round {first.cleared} with a gap as large. They made a "
+        "slip, or changed their mind."
+    )
+
+
+def _pairs(c: Certificate, people: ShownPeople | None) -> list[str]:
+    """The closest reported pairs, column by column."""
+    if people is None or not c.brackets:
+        return []
+    closest = sorted(c.brackets, key=lambda bracket: bracket.upper)[:PAIRS]
+    which = f"{len(closest)} of {len(c.brackets)}" if len(closest) < len(c.brackets) else "all"
+    title = f"Reported pairs, the closest first ({which}). A star marks what differs. {people.where}".strip()
+    return [textwrap.fill(title, WIDTH), *(_side_by_side(c, bracket, people) for bracket in closest)]
+
+
+def _side_by_side(c: Certificate, bracket: Bracket, people: ShownPeople) -> str:
+    first, second = (people.of_round(bracket.round, place) for place in (bracket.favoured, bracket.disfavoured))
+    names = [f"person {number}" for number in bracket.numbers]
+    if first.row is not None and second.row is not None:
+        names = [f"row {first.row:,}", f"row {second.row:,}"]
+    wide = max([0, *map(len, people.columns)])
+    gap = bracket.upper + c.level
+    lines = [
+        f"  Round {bracket.round:,}, people {bracket.numbers[0]} and {bracket.numbers[1]}: probabilities {gap:.2f} apart",
+        f"    {'':{wide}}  {names[0]:>20.20}  {names[1]:>20.20}",
+    ]
+    for name, left, right in zip(people.columns, first.values, second.values, strict=True):
+        lines.append(f"  {' ' if left == right else '*'} {name:{wide}}  {left:>20.20}  {right:>20.20}")
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _assumptions(c: Certificate) -> str:
+    lines = ["What this rests on:"]
+    for a in c.assumptions:
+        detail = f": {a.detail}" if a.detail else ""
+        text = f"[{a.status}] {a.name}{detail}"
+        lines.append(textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="    "))
+    return "\n".join(lines)
