@@ -65,11 +65,13 @@ def compare(
     drop: options.Drop = "",
     categories: options.Categories = "",
     units: options.Units = "",
+    id: options.Id = None,
+    today: options.Today = None,
+    split: options.SplitShares = options.DEFAULT_SPLIT,
     hypotheses: options.Class = "thresholds",
     cuts: options.Cuts = 16,
     bins: options.Bins = 4,
     features: options.Features = "",
-    warm_up: options.WarmUp = 2000,
     frontier: Annotated[
         bool, typer.Option("--frontier", help="Also draw the exact best policies in hindsight, for the first seed.")
     ] = False,

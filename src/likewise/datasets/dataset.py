@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from likewise.datasets.comparison import Codes, Comparison
 from likewise.datasets.encoder import Encoder
@@ -94,6 +95,11 @@ class Dataset:
         Fitted on these people; turns them, and others, into the numbers that models need.
     viewer
         Turns these people, and others, into the view that the distance needs.
+    person, named
+        A number for each row, the same for the same person (None: every row is a person of its own); and False if
+        nobody knows that: rows with the same number are the same in everything, and may be one person.
+    today
+        What today's rule or model gives everybody, probabilities; None if it is not known.
     """
 
     name: str
@@ -107,6 +113,9 @@ class Dataset:
     datasheet: Datasheet
     encoder: Encoder
     viewer: Comparison | Codes
+    person: NDArray[np.intp] | None = None
+    named: bool = True
+    today: Floats | None = None
 
     @classmethod
     def ready(
@@ -140,6 +149,11 @@ class Dataset:
 
     def __len__(self) -> int:
         return len(self.y)
+
+    def ids(self, rows: NDArray[np.intp]) -> NDArray[np.intp] | None:
+        """Who these rows are; None if some are the same in everything and nobody knows whether they are one person."""
+        person = rows if self.person is None else self.person[rows]
+        return person if self.named or len(np.unique(person)) == len(person) else None
 
     @property
     def view(self) -> Floats:

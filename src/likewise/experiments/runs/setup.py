@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from likewise import datasets
 from likewise.auditors import MetricAuditor, NoisyAuditor
-from likewise.datasets import Dataset
+from likewise.datasets import Dataset, Split
 from likewise.environments import IID
 from likewise.errors import require
 from likewise.experiments.runs import classes
@@ -23,6 +25,33 @@ from likewise.protocol import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """People who take no part in fitting or playing: one row each is looked at, once, when the play is over.
+
+    Attributes
+    ----------
+    X, y, view
+        Their features, labels, and what the data set's distance compares.
+    ids
+        Who they are; None if some are the same in everything and nobody knows whether they are one person.
+    today
+        What today's rule or model gives them; None if it is not known.
+    """
+
+    X: Floats
+    y: Floats
+    view: Floats
+    ids: NDArray[np.intp] | None
+    today: Floats | None
+
+    @classmethod
+    def of(cls, data: Dataset, rows: NDArray[np.intp], features: Floats, view: Floats) -> HeldOut:
+        """The people of these rows."""
+        today = None if data.today is None else data.today[rows]
+        return cls(features[rows], data.y[rows], view[rows], data.ids(rows), today)
 
 
 @dataclass(frozen=True)
@@ -38,6 +67,9 @@ class Setup:
     """The population as the data set's distance sees it, also where a person is shown something else."""
     digest: str
     """Of everybody as the game sees them: the same file may be read differently by another version."""
+    split: Split
+    """Who is fitted on, who plays, and who is held out."""
+    held_out: HeldOut
 
     @property
     def hypotheses(self) -> EnumerableClass:
@@ -65,19 +97,28 @@ def prepare(settings: Settings) -> Setup:
 
 def assemble(s: Settings, data: Dataset) -> Setup:
     """The roles of a run over these people."""
-    require(len(data) >= 2 * s.k, "data", f"hold at least 2 · k = {2 * s.k} people", len(data))
-    features, view = data.features, data.view
-    players = np.arange(len(data))
+    data, split = parted(data, s.split, s.seed, s.k)
+    features, view, fit, players = data.features, data.view, split.fit, split.play
     if s.hypotheses == "models":
-        warm, players = datasets.split(data, min(s.warm_up, len(data) // 2), s.seed)
-        F: EnumerableClass = classes.models(features[warm], data.y[warm], s.cuts)
+        F: EnumerableClass = classes.models(features[fit], data.y[fit], s.cuts)
     elif s.hypotheses == "cells":
-        F = classes.cells(features, data.encoder, s.features or data.compare_by, s.bins)
+        F = classes.cells(features[fit], data.encoder, s.features or data.compare_by, s.bins)
     else:
-        F = classes.thresholds(features, data.encoder, s.cuts)
+        F = classes.thresholds(features[fit], data.encoder, s.cuts)
     shown = written(data.people[_columns(s, data)].iloc[players]) if s.ask else view[players]
-    people = IID(features[players], data.y[players], s.k, view=shown)
-    return Setup(s, data, _learner(s, F), people.encoded(F.encode), view[players], _digest(features, view, data.y))
+    people = IID(features[players], data.y[players], s.k, view=shown, ids=data.ids(players), order="passes")
+    held_out = HeldOut.of(data, split.held_out, features, view)
+    digest = _digest(features, view, data.y)
+    return Setup(s, data, _learner(s, F), people.encoded(F.encode), view[players], digest, split, held_out)
+
+
+def parted(data: Dataset, shares: Sequence[float], seed: int, k: int) -> tuple[Dataset, Split]:
+    """People split by person, and the same data with an encoder fitted on the first part alone."""
+    split = datasets.split_people(len(data) if data.person is None else data.person, shares, seed)
+    fit, play, _ = split.people
+    require(fit > 0, "split", "leave somebody to fit cut-offs and scales on", f"nobody of {split}")
+    require(play >= k, "split", f"leave at least k = {k} people to play", str(split))
+    return dataclasses.replace(data, encoder=data.encoder.refitted(data.people.iloc[split.fit])), split
 
 
 def _columns(s: Settings, data: Dataset) -> list[str]:
