@@ -57,16 +57,17 @@ def at_least(value: float, digits: int = 0) -> str:
     return f"{math.floor(round(value * 10**digits, 9)) / 10**digits:,.{digits}f}"
 
 
-def written(value: Any) -> str:
-    """A value of a file as one would write it down: a number with its digits, a dash for what is missing.
+def written(value: Any, digits: int = 10) -> str:
+    """A value of a file as one would write it down: whole numbers in full, a dash for what is missing.
 
     Examples
     --------
-    >>> written(1234.5), written(float("nan")), written("own"), written(True), written(None)
-    ('1,234.5', '–', 'own', 'True', '–')
+    >>> written(1234.5), written(-0.4104467197, 6), written(1e6), written(float("nan")), written("own"), written(True)
+    ('1,234.5', '-0.410447', '1,000,000', '–', 'own', 'True')
     """
     if value is None or value != value:
         return "–"
-    if isinstance(value, Real) and not isinstance(value, bool):
-        return f"{value:,.10g}"
-    return str(value)
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return str(value)
+    whole = math.isfinite(value) and float(value).is_integer()
+    return f"{float(value):,.0f}" if whole or abs(value) >= 10**digits else f"{float(value):,.{digits}g}"

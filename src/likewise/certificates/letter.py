@@ -7,6 +7,7 @@ Limits are rounded away from what they claim: what is "at most" is rounded up, w
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -259,3 +260,24 @@ def _made(c: Certificate) -> str:
         f"probabilities further apart than their distance (how unlike the reviewer finds them) plus "
         f"{c.audited_alpha:g}. They {reported}.{unseen} Over {who} with a known label the policies {amount} per {c.per}."
     )
+
+
+def paragraphs(text: str) -> list[tuple[str, str, list[str]]]:
+    """The paragraphs of a letter, whose lines were broken for a terminal: how each begins, the rest, and a list.
+
+    Examples
+    --------
+    >>> paragraphs("What happened. Over 2 people\\nnothing.\\n\\nIt rests on:\\n  [kept] one\\n    thing")
+    [('What happened.', 'Over 2 people nothing.', []), ('It rests on:', '', ['[kept] one thing'])]
+    """
+    found = []
+    for part in text.split("\n\n"):
+        sentence, *items = re.split(r"\n +(?=\[|\d\. )", part)
+        match = re.match(r"(?s)(.*?[.:])(?:\s+(.*))?$", sentence)
+        lead, rest = match.groups(default="") if match else ("", sentence)
+        found.append((_line(lead), _line(rest), [_line(item) for item in items]))
+    return found
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

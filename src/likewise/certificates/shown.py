@@ -20,6 +20,9 @@ from likewise.wording import written
 
 Positions = NDArray[np.intp]
 
+DIGITS = 6
+"""Of a number: enough to tell people apart, few enough to read."""
+
 
 class ShownPerson(NamedTuple):
     """Somebody: their row in the file, from 1 (None if it is not known), and their columns as text."""
@@ -106,7 +109,7 @@ class ShownPeople:
     def person(self, position: int) -> ShownPerson:
         """Somebody by their place in ``values``."""
         row = None if self.rows is None else int(self.rows[position])
-        return ShownPerson(row, tuple(written(value) for value in self.values[position]))
+        return ShownPerson(row, tuple(written(value, DIGITS) for value in self.values[position]))
 
     def of_round(self, round_: int, place: int) -> ShownPerson:
         """Somebody by their round, counted as in the play, and their position in its batch."""

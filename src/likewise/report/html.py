@@ -21,7 +21,7 @@ h1 { font-size: 1.9rem; line-height: 1.2; margin-bottom: .3rem; }
 h2 { font-size: 1.35rem; margin-top: 3rem; padding-top: .8rem; border-top: 1px solid #ccc; }
 h3 { font-size: 1rem; margin: 1.6rem 0 .3rem; }
 p, li, figcaption { max-width: 48rem; }
-.lead { font-size: 1.1rem; color: #444; }
+.lead { font-size: 1.15rem; }
 figure { margin: 1.4rem 0; break-inside: avoid; }
 figure img { width: 100%; height: auto; }
 figcaption { font-size: .95rem; color: #333; border-left: 3px solid #0072B2; padding-left: .8rem; margin-top: .4rem; }
@@ -33,6 +33,17 @@ td.number, th.number { text-align: right; }
 .holds { color: #00664b; } .failed { color: #fff; background: #b30000; font-weight: bold; padding: .1rem .4rem; }
 tr.bad td { background: #ffe5e0; }
 nav li { margin: .1rem 0; }
+.letter { border-left: 4px solid #0072B2; background: #f6f9fc; padding: .4rem 1.2rem .6rem; max-width: 46rem; }
+.letter ol { margin: .2rem 0 .8rem; padding-left: 1.6rem; } .letter li { margin: .3rem 0; }
+.scores table { font-size: .95rem; } .scores th { text-align: left; } .scores td, .scores thead th:not(:first-child) {
+  text-align: right; white-space: nowrap; } .scores tbody th { border-bottom: 1px solid #e6e6e6; font-weight: normal; }
+.scores tr.this th, .scores tr.this td { font-weight: bold; background: #eef5fb; } .scores tr.limit { color: #555; }
+.deck { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 18rem), 1fr)); gap: 1rem; margin: 1rem 0; }
+.card { border: 1px solid #d5d5d5; border-radius: 6px; padding: .6rem .9rem; break-inside: avoid; }
+.card h3 { margin: 0 0 .4rem; } .card .note { margin: .3rem 0 0; }
+.pair { width: 100%; margin: 0; } .pair td, .pair thead th { text-align: right; padding-right: .4rem; }
+.pair tbody th { font-weight: normal; border-bottom: 1px solid #e6e6e6; padding: .2rem .4rem .2rem 0; color: #444; }
+.pair tr.given td { font-weight: bold; } .pair tr.differs td { background: #fff1cf; font-weight: bold; }
 a { color: #005a8c; }
 .note { font-size: .95rem; color: #333; }
 .status { white-space: nowrap; font-weight: bold; } .status.kept { color: #00664b; } .status.broken { color: #b30000; }

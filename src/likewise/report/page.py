@@ -1,4 +1,8 @@
-"""The report of a play: what was decided, who reviewed, what happened, what is proved, and how to repeat it."""
+"""The report of a play, for a reader who knows neither the paper nor the code.
+
+The conclusion comes first, then how good the policy is, what is proved, what happened, who was reported, and how it was
+made. Everything else is an appendix.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +17,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from likewise import figures, hindsight
-from likewise.certificates import Certificate, Status, certify
+from likewise.certificates import Certificate, certify
+from likewise.certificates.shown import MostUnfair, ShownPeople
 from likewise.drawing import caption, svg
 from likewise.errors import require
 from likewise.figures.regret import promise
+from likewise.figures.reports import Helped, helped_figure, reports_helped
 from likewise.game import Transcript
 from likewise.hindsight import Frontier
 from likewise.hypotheses import EnumerableClass
 from likewise.protocol import Distance, Learner
-from likewise.report import words
+from likewise.report import people, proved, words
 from likewise.report.html import document, picture, table, wrapped
+from likewise.report.scores import scores
+from likewise.scoreboard import Scoreboard
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-MARKS = {Status.KEPT: "✓", Status.BROKEN: "✗", Status.UNCHECKED: "?"}
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,12 @@ class Told:
     frontier: Frontier | None
     distance: Distance | str | None
     again: str
+    people: ShownPeople
+    unfair: MostUnfair | None
+    scoreboard: Scoreboard | None
+    split: str
+    fitted_on: int | None
+    helped: Helped | None
 
 
 def write_report(
@@ -61,6 +73,11 @@ def write_report(
     distance: Distance | str | None = None,
     frontier: Frontier | None = None,
     again: str = "",
+    people: ShownPeople | None = None,
+    unfair: MostUnfair | None = None,
+    scoreboard: Scoreboard | None = None,
+    split: str = "",
+    fitted_on: int | None = None,
 ) -> Path:
     """Write ``report.html``: one file, with every picture inside, that opens offline and needs no other.
 
@@ -92,6 +109,16 @@ def write_report(
         Those policies (``likewise.frontier``), if they are there already; otherwise they are computed here.
     again
         The command that repeats the play.
+    people
+        The people as a reader may see them; by default what the reviewer saw.
+    unfair
+        The held-out pairs and people whom the policy treats most unfairly, by their places in ``people``.
+    scoreboard
+        The policy beside one answer for everybody and beside the best that is possible.
+    split
+        How many people were fitted on, played with and held out, in words.
+    fitted_on
+        How many people the rules were fitted on.
 
     Returns
     -------
@@ -104,6 +131,8 @@ def write_report(
     told = Told(
         transcript, learner, certify(transcript) if certificate is None else certificate, title, data, decision,
         tuple(compare_by), dict(parameters or {}), frontier, distance, again,
+        ShownPeople.seen(transcript, compare_by) if people is None else people, unfair, scoreboard, split, fitted_on,
+        None if learner is None or transcript.first != 1 else reports_helped(transcript, learner, distance),
     )  # fmt: skip
     path = Path(path)
     path = path if path.suffix.lower() in (".html", ".htm") else path / "report.html"
@@ -131,7 +160,8 @@ def _levels(alpha: float) -> list[float]:
 def page(told: Told) -> str:
     """The whole page."""
     sections = (
-        _opening, _decided, _happened, _round, _helped, _cost, _proved, _assumptions, _silent, _words, _parameters,
+        _opening, _scores, _proved, _happened, _helped, _reported, _unfair, _round, _cost, _made, _appendix,
+        _assumptions, _silent, _words, _parameters,
     )  # fmt: skip
     return document(told.title, *(section(told) for section in sections))
 
@@ -145,16 +175,31 @@ def _drawn(figure: Figure) -> str:
 
 
 def _opening(told: Told) -> str:
-    lead = escape(words.summary(told.t, told.decision))
-    return f'<header><h1>{escape(told.title)}</h1><p class="lead">{lead}</p></header>'
+    conclusion = words.conclusion(told.certificate, told.scoreboard)
+    return (
+        f'<header><h1>{escape(told.title)}</h1><p class="lead">{escape(conclusion)}</p>'
+        f"<p>{escape(words.summary(told.t, told.decision))}</p></header>"
+    )
 
 
-def _decided(told: Told) -> str:
+def _scores(told: Told) -> str:
+    if told.scoreboard is None:
+        return ""
+    text = "One table: the policy beside giving everybody the same answer, and beside the best that is possible."
+    return _section("How good is it?", text) + scores(told.scoreboard)
+
+
+def _proved(told: Told) -> str:
+    return _section("What is proved") + proved.letter(told.certificate)
+
+
+def _made(told: Told) -> str:
     t, names = told.t, ", ".join(map(str, told.compare_by))
+    split = f" {told.split}." if told.split else ""
     return _section(
-        "What was decided, and who looked on",
-        f"{told.data} {words.source(t.facts.environment)}".strip(),
-        words.learning(t),
+        "How it was made",
+        f"{told.data}{split} {words.source(t.facts.environment)}".strip(),
+        words.learning(t, told.fitted_on),
         f"{words.reviewer(t.facts.auditor)}{f' People were compared by: {names}.' if names else ''}",
         words.violation(t),
     )
@@ -167,7 +212,7 @@ def _happened(told: Told) -> str:
     if told.frontier is not None:
         best = next((point for point in told.frontier.points if point.alpha == t.alpha), None)
     drawn = figures.violations_and_regret(t, told.learner, hindsight=best)
-    text = "The play in four parts. A learner that takes reports to heart has fewer violations later than early."
+    text = "The play in four parts. If the reports are learned from, there are fewer violations later than early."
     theorem = f"<p>{escape(_theorem(told))}</p>"
     return _section("What happened", text) + table(headings, words.quarters(t)) + theorem + _drawn(drawn)
 
@@ -198,13 +243,43 @@ def _helped(told: Told) -> str:
     heading = "Did the reports help?"
     if told.learner is None:
         return _section(heading, "The learner was not given to this report, so its later policies are not known.")
-    if told.t.first != 1:
+    if told.helped is None:
         return _section(heading, "This is the later part of a play, so its policies can't be computed again.")
     text = (
         "Every reported pair, shown again to the policies that came after. A policy is one for everybody, so a report "
         "also moves other pairs, and other reports and the labels may move a pair back."
     )
-    return _section(heading, text) + _drawn(figures.did_reports_help(told.t, told.learner, distance=told.distance))
+    return _section(heading, told.helped.answer, text) + _drawn(helped_figure(told.helped))
+
+
+def _reported(told: Told) -> str:
+    if not len(told.t.pairs):
+        return ""
+    text = f"{people.counted(len(told.t.pairs))} What differs between the two is marked. {told.people.where}"
+    return _section("Who was reported", text) + people.reported(told.t, told.people, told.helped)
+
+
+def _unfair(told: Told) -> str:
+    heading, unfair = "Who is treated most unfairly?", told.unfair
+    if unfair is None:
+        return ""
+    among = f"{unfair.compared:,} held-out people"
+    if not unfair.pairs:
+        return _section(heading, f"Nobody: of {among}, no two are further apart than their distance plus the tolerance.")
+    text = (
+        f"Among {among}, these pairs are furthest beyond their distance. Look at them before you use the policy. Nobody "
+        f"is in two of them. {told.people.where}"
+    )
+    behind = (
+        "And these people are behind the most others: each of those others has a probability that is higher by more "
+        "than the distance between the two and the tolerance."
+    )
+    return (
+        _section(heading, text)
+        + people.unfair_pairs(unfair, told.people)
+        + f"<p>{escape(behind)}</p>"
+        + people.unfair_people(unfair, told.people)
+    )
 
 
 def _cost(told: Told) -> str:
@@ -225,12 +300,9 @@ def _cost(told: Told) -> str:
     return _section(heading, text) + _drawn(figures.plane({"This play": told.t}, points))
 
 
-def _proved(told: Told) -> str:
-    # The letter's last part lists the assumptions; here they have a table of their own.
-    *letter, _ = str(told.certificate).split("\n\n")
-    parts = [part.replace("\n", " ").split(". ", 1) for part in letter]
-    text = "".join(f"<p><b>{escape(head)}.</b> {escape(rest)}</p>" for head, rest in parts)
-    return _section("What is proved") + text + _drawn(figures.certificate_curve(told.certificate))
+def _appendix(told: Told) -> str:
+    figure = figures.certificate_curve(told.certificate)
+    return _section("Appendix: every limit") + proved.appendix(told.certificate) + _drawn(figure)
 
 
 def _assumptions(told: Told) -> str:
@@ -238,14 +310,7 @@ def _assumptions(told: Told) -> str:
         "Every claim above holds only as far as what it assumes. A claim that rests on a broken assumption was left "
         "out, or says so; what is not checkable, the reader has to vouch for."
     )
-    head = "<th>status</th><th>assumption</th><th>needed for</th><th>how we know</th>"
-    rows = []
-    for a in told.certificate.assumptions:
-        needed = "; ".join(a.needed_for) or "the sharper limits on new people"
-        cells = "".join(f"<td>{escape(text)}</td>" for text in (a.name, needed, a.detail or "recorded by the play"))
-        mark = f'<span class="status {a.status.name.lower()}">{MARKS[a.status]} {a.status}</span>'
-        rows.append(f"<tr><td>{mark}</td>{cells}</tr>")
-    return _section("What this rests on", text) + wrapped(head, "".join(rows))
+    return _section("What this rests on", text) + proved.assumptions(told.certificate)
 
 
 def _silent(told: Told) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from likewise.certificates import Certificate
 from likewise.facts import AuditorFacts, EnvironmentFacts
 from likewise.game import Transcript
 from likewise.hypotheses import Cells, EstimatorClass, Thresholds
+from likewise.scoreboard import Scoreboard
 from likewise.theory import Bound
 from likewise.wording import at_most, plural
 
@@ -30,6 +33,12 @@ SOURCES = {
     "Stream": "They came one round after another, in the order of their source.",
     "Adversary": "They were chosen round by round by a program that may want the learner to fail.",
 }
+MODELS = {
+    "GaussianNB": "naive Bayes",
+    "HistGradientBoostingClassifier": "gradient boosting",
+    "KNeighborsClassifier": "nearest neighbours",
+}
+"""Models whose class does not say what they are."""
 LIMITS = (
     "It speaks of likeness as this reviewer sees it. Another reviewer may see other pairs.",
     "It doesn't compare groups of people, and treating similar people alike doesn't make groups equal.",
@@ -72,8 +81,43 @@ def source(facts: EnvironmentFacts) -> str:
     return words.format(population=facts.population) if words else f"They came from {facts.name}."
 
 
-def rules(hypotheses: Any) -> str:
-    """What a policy is made of."""
+def conclusion(certificate: Certificate, scoreboard: Scoreboard | None = None) -> str:
+    """The first paragraph: whether to use the policy, and how good it is."""
+    c = certificate
+    parts = [c.choice.headline if c.choice is not None else _against_a_constant(c)]
+    if scoreboard is not None and scoreboard.share_of_gain is not None:
+        parts.append(
+            f"It reaches {scoreboard.share_of_gain:.0%} of what the best fair policy of any kind would gain over one "
+            f"answer for everybody, on {scoreboard.limit_people:,} people."
+        )
+    elif scoreboard is not None and scoreboard.no_share:
+        parts.append(f"There is no share of the possible gain: {scoreboard.no_share}.")
+    return " ".join(filter(None, parts))
+
+
+def _against_a_constant(c: Certificate) -> str:
+    """The play beside one answer for everybody, on the same people: a fact, not a claim about others."""
+    if not c.draws:
+        return "No label is known, so nothing can be said about errors."
+    ours, theirs = c.error / c.draws, c.constant_error / c.draws
+    unit = f"{'errors' if c.counts_errors else 'cost of errors'} per {c.per}"
+    if ours >= theirs:
+        return (
+            f"Giving everybody the same answer would have been as good or better in this play: {theirs:.3f} {unit}, "
+            f"and {ours:.3f} as it was. It is also fair to everybody."
+        )
+    return (
+        f"In this play the policies had {ours:.3f} {unit}, and one answer for everybody would have had {theirs:.3f}. "
+        "What is known about new people is listed under “What is proved”."
+    )
+
+
+def rules(hypotheses: Any, fitted_on: int | None = None) -> str:
+    """What a policy is made of, and on how many people it was fitted."""
+    fitted = "" if fitted_on is None else f", fitted on {fitted_on:,} people who took no further part"
+    if getattr(hypotheses, "models", None):
+        names = [model_name(model) for model in hypotheses.models]
+        return f"{plural(hypotheses.size, 'yes-or-no rule')}: cut-offs on the scores of {listed(names)}{fitted}"
     if isinstance(hypotheses, EstimatorClass):
         return f"yes-or-no rules, each a fitted {type(hypotheses.estimator).__name__}"
     if isinstance(hypotheses, Cells):
@@ -82,13 +126,39 @@ def rules(hypotheses: Any) -> str:
     kind = (
         ", most of which compare one number about a person with a cut-off" if isinstance(hypotheses, Thresholds) else ""
     )
-    return f"{plural(hypotheses.size, 'yes-or-no rule')}{kind}"
+    return f"{plural(hypotheses.size, 'yes-or-no rule')}{kind}{fitted}"
 
 
-def learning(t: Transcript) -> str:
+def model_name(model: Any) -> str:
+    """What a fitted model is, in words; the last step of a pipeline.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> model_name(LogisticRegression())
+    'logistic regression'
+    """
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    named = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(last).__name__.removesuffix("Classifier"))
+    return MODELS.get(type(last).__name__, named.lower())
+
+
+def listed(names: Sequence[str]) -> str:
+    """Several names in a sentence.
+
+    Examples
+    --------
+    >>> listed(["a tree", "a forest", "a tree"])
+    'a tree, a forest and a tree'
+    """
+    *before, last = names
+    return f"{', '.join(before)} and {last}" if before else last
+
+
+def learning(t: Transcript, fitted_on: int | None = None) -> str:
     """How the policies came about, and what a report weighed."""
     start = (
-        f"Every policy was a mixture of {rules(t.hypotheses)}. After each round the learner, "
+        f"Every policy was a mixture of {rules(t.hypotheses, fitted_on)}. After each round the learner, "
         f"{t.facts.learner.name}, moved weight away from rules that erred and from rules that set the reported "
         "pair apart."
     )

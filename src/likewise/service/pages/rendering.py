@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import re
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from functools import cache
@@ -20,6 +19,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException as StarletteException
 from starlette.responses import Response
 
+from likewise.certificates.letter import paragraphs
 from likewise.errors import LikewiseError
 from likewise.service.pages.visits import NotLoggedIn, Visit
 from likewise.service.refusals import status_of
@@ -77,7 +77,7 @@ def _templates() -> Environment:
     )
     made.globals |= {"static": _address}
     made.filters |= {"number": number, "when": when, "share": share, "plural": plural, "words": words}
-    made.filters |= {"moment": moment, "plain": "{:g}".format, "letter": letter}
+    made.filters |= {"moment": moment, "plain": "{:g}".format, "letter": paragraphs}
     return made
 
 
@@ -122,27 +122,6 @@ def moment(at: str | float | None) -> str:
 
 def _time(at: str | float) -> datetime:
     return datetime.fromisoformat(at) if isinstance(at, str) else datetime.fromtimestamp(at, UTC)
-
-
-def letter(text: str) -> list[tuple[str, str, list[str]]]:
-    """The paragraphs of a certificate, whose lines were broken for a terminal: how each begins, the rest, and a list.
-
-    Examples
-    --------
-    >>> letter("What happened. Over 2 people\\nnothing.\\n\\nIt rests on:\\n  [kept] one\\n    thing")
-    [('What happened.', 'Over 2 people nothing.', []), ('It rests on:', '', ['[kept] one thing'])]
-    """
-    paragraphs = []
-    for part in text.split("\n\n"):
-        sentence, *listed = re.split(r"\n +(?=\[)", part)
-        match = re.match(r"(?s)(.*?[.:])(?:\s+(.*))?$", sentence)
-        lead, rest = match.groups(default="") if match else ("", sentence)
-        paragraphs.append((_line(lead), _line(rest), [_line(item) for item in listed]))
-    return paragraphs
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def words(name: str) -> str:

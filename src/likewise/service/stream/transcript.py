@@ -48,7 +48,7 @@ def certificate(transcript: Transcript, state: State, delta: float = 0.05) -> St
 
 
 def letter(claims: Certificate, state: State) -> str:
-    """The certificate's letter, and what is particular about a live stream."""
+    """The certificate's letter, what is particular about a live stream, and the appendix."""
     totals = state.totals
     facts = [f"Delay and bounds. {regret(state)['sentence']}"]
     facts += [
@@ -61,7 +61,8 @@ def letter(claims: Certificate, state: State) -> str:
         )
         if count
     ]
-    return "\n".join([str(claims), "", *(textwrap.fill(fact, WIDTH) for fact in facts)])
+    lines = "\n".join(textwrap.fill(fact, WIDTH) for fact in facts)
+    return "\n\n".join([str(claims), lines, claims.appendix()])
 
 
 def transcript(events: Iterable[Event], state: State) -> Transcript:

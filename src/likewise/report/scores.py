@@ -1,0 +1,20 @@
+"""The scoreboard as a table of the page."""
+
+from __future__ import annotations
+
+from html import escape
+
+from likewise.report.html import wrapped
+from likewise.scoreboard import Scoreboard
+
+
+def scores(scoreboard: Scoreboard) -> str:
+    """The table, with the policy that it is about in bold, and its notes below."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in scoreboard.header())
+    rows = []
+    for row, cells in zip(scoreboard.rows, scoreboard.cells(), strict=True):
+        first, *others = cells
+        line = f"<th>{escape(first)}</th>" + "".join(f"<td>{escape(cell)}</td>" for cell in others)
+        rows.append(f"<tr class='{'this' if row.bold else 'limit' if row.exact else 'other'}'>{line}</tr>")
+    notes = "".join(f"<p class='note'>{escape(note)}</p>" for note in (scoreboard.of_whom, *scoreboard.notes) if note)
+    return f"<div class='scores'>{wrapped(head, ''.join(rows))}</div>{notes}"
