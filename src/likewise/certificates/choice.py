@@ -9,21 +9,14 @@ that is no better in errors is worse.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from likewise import theory
-from likewise.certificates.heldout import unfair_pairs
-from likewise.environments import same_rows
-from likewise.errors import InvalidParameter, require, require_number
 from likewise.protocol import Distance, Floats
 from likewise.reduction import EQUAL_COSTS
-from likewise.wording import at_most, plural
 
 FEWEST = 100
 """Held-out people below which nothing is claimed about new people."""
