@@ -17,6 +17,7 @@ from likewise import (
     policies,
     reduction,
     report,
+    scoreboard,
     scoring,
     theory,
 )
@@ -28,7 +29,7 @@ from likewise.auditors import (
     Panel,
     ScriptedAuditor,
 )
-from likewise.certificates import Certificate, certify, evaluate_fairness, holdout_certificate
+from likewise.certificates import Certificate, certify, choose, evaluate_fairness, holdout_certificate
 from likewise.environments import IID, Adversary, Moment, Stream
 from likewise.facts import AuditorFacts, EnvironmentFacts
 from likewise.game import Transcript, play
@@ -94,6 +95,7 @@ __all__ = [
     "certificates",
     "certify",
     "checks",
+    "choose",
     "datasets",
     "environments",
     "errors",
@@ -108,6 +110,7 @@ __all__ = [
     "policies",
     "reduction",
     "report",
+    "scoreboard",
     "scoring",
     "theory",
 ]

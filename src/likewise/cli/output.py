@@ -8,7 +8,10 @@ from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich import box
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
 
 console = Console()
 problems = Console(stderr=True)
@@ -24,6 +27,16 @@ def words(as_json: bool) -> Console:
 def print_json(result: dict[str, Any]) -> None:
     """One JSON object on standard output, and nothing else."""
     typer.echo(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def scoreboard_table(board: dict[str, Any]) -> Group:
+    """The scoreboard, from its plain values: who it is about, the table, and the sentences below it."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for place, heading in enumerate(board["header"]):
+        table.add_column(Text(heading), justify="right" if place else "left")
+    for row in board["table"]:
+        table.add_row(*map(Text, row["cells"]), style="bold" if row["bold"] else None)
+    return Group(Text(board["of_whom"]), table, *map(Text, board["notes"]))
 
 
 @contextmanager

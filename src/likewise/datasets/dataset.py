@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from likewise.datasets.comparison import Codes, Comparison
 from likewise.datasets.encoder import Encoder
+from likewise.datasets.splits import SHARES, Split, split_people
 from likewise.errors import require
 from likewise.protocol import Floats
 
@@ -154,6 +155,20 @@ class Dataset:
         """Who these rows are; None if some are the same in everything and nobody knows whether they are one person."""
         person = rows if self.person is None else self.person[rows]
         return person if self.named or len(np.unique(person)) == len(person) else None
+
+    def parted(self, shares: Sequence[float] = SHARES, seed: int = 0) -> tuple[Dataset, Split]:
+        """The same people split by person, with an encoder that was fitted on the first part alone.
+
+        Examples
+        --------
+        >>> from likewise import datasets
+        >>> data, split = datasets.synthetic(1000).parted()
+        >>> print(split)
+        1,000 people: 250 to fit, 250 to play, 500 held out
+        """
+        split = split_people(len(self) if self.person is None else self.person, shares, seed)
+        require(len(split.fit) > 0, "split", "leave somebody to fit cut-offs and scales on", str(split))
+        return replace(self, encoder=self.encoder.refitted(self.people.iloc[split.fit])), split
 
     @property
     def view(self) -> Floats:

@@ -93,8 +93,9 @@ def from_frame(
     if not named:
         log.warning("%s", _same(person))
     by = {compare_by} if isinstance(compare_by, str) else {*compare_by}
-    aside = ({label, *drop, ids, today} - by) & {*table.columns}
-    people: pd.DataFrame = rows.drop(sorted(aside)).to_pandas().reset_index(drop=True)
+    aside = {label, *drop, ids, today} - by
+    unused = [column for column in table.columns if column in aside]
+    people: pd.DataFrame = rows.drop(unused).to_pandas().reset_index(drop=True)
     encoder = Encoder.fit(people, categories=[column for column in categories if column != label])
     compared = [column for column in categories if column in compare_by]
     viewer: Comparison | Codes

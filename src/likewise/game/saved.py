@@ -61,6 +61,7 @@ def read(path: str | Path, *, models: Any = None, hypotheses: Any = None) -> Tra
             raise InvalidParameter(f"`path` must hold a transcript of format {FORMAT}, got one of format {number}.")
         F = classes.from_dict(meta["hypotheses"], models) if hypotheses is None else hypotheses
         arrays: Any = {name: file[name] for name in ARRAYS}
+        arrays |= {name: AveragePolicy.of(F, file[name], meta[name]) for name in PARTIAL if name in meta}
         return Transcript(
             **arrays,
             view=_view(file, meta["columns"]),
@@ -69,7 +70,6 @@ def read(path: str | Path, *, models: Any = None, hypotheses: Any = None) -> Tra
             state=_state(file, meta["state"]),
             facts=PlayFacts.from_dict(meta["facts"]),
             person=file.get("person"),
-            **{name: AveragePolicy.of(F, file[name], meta[name]) for name in PARTIAL if name in meta},
         )
 
 

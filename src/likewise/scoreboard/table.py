@@ -1,11 +1,12 @@
 """The scoreboard: how good a policy is, beside what anybody could do with no skill and with all of it.
 
-One table, the same everywhere. It computes nothing: ``scoreboard`` fills it in. Renderers need ``header`` and ``cells``.
+One table, the same everywhere. ``scoreboard`` fills it in; whoever draws it needs ``header`` and ``cells``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from typing import Any
 
 
@@ -89,16 +90,58 @@ class Scoreboard:
 
     def header(self) -> tuple[str, ...]:
         """Titles of the columns, as plain text."""
-        raise NotImplementedError
+        expected = ("expected error",) if self.limit_people else ()
+        return ("", "error", *expected, "unfair pairs", "differs by lot", "told")
 
     def cells(self) -> tuple[tuple[str, ...], ...]:
         """What stands in each row, as plain text, in the order of ``header``."""
-        raise NotImplementedError
+        return tuple(self._cells(row) for row in self.rows)
+
+    def _cells(self, row: Row) -> tuple[str, ...]:
+        expected = (_number(row.expected_error),) if self.limit_people else ()
+        error = _number(row.error) + _between(row.error_low, row.error_high, _number)
+        unfair = _percent(row.unfair) + _between(row.unfair_low, row.unfair_high, _percent)
+        return row.name, error, *expected, unfair, f"{row.lot:.2f}", row.told
+
+    @property
+    def gain(self) -> str:
+        """The share of the possible gain, in a sentence."""
+        if self.share_of_gain is not None:
+            return f"Share of the possible gain: {self.share_of_gain:.0%}."
+        return f"Share of the possible gain: {self.no_share}."
+
+    def row(self, name: str) -> Row:
+        """The row of this name."""
+        return {row.name: row for row in self.rows}[name]
 
     def markdown(self) -> str:
         """The table and its notes in Markdown; this policy's row is bold."""
-        raise NotImplementedError
+        lines = [self.header(), ("---",) * len(self.header())]
+        for row, cells in zip(self.rows, self.cells(), strict=True):
+            lines.append(tuple(f"**{cell}**" if cell else "" for cell in cells) if row.bold else cells)
+        table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        return "\n\n".join([table, self.gain, *self.notes])
+
+    def __str__(self) -> str:
+        table = [self.header(), *self.cells()]
+        widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in table]
+        return "\n".join([*(line.rstrip() for line in lines), self.gain, *self.notes])
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers, as plain JSON values."""
-        raise NotImplementedError
+        """The numbers and the sentences, as plain JSON values."""
+        return {**asdict(self), "rows": [asdict(row) for row in self.rows], "notes": list(self.notes)}
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _percent(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return "0" if value == 0 else "<0.01%" if value < 5e-5 else f"{100 * value:.2f}%"
+
+
+def _between(low: float | None, high: float | None, written: Callable[[float | None], str]) -> str:
+    return "" if low is None or high is None or low == high else f" ({written(low)}–{written(high)})"

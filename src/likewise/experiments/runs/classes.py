@@ -9,7 +9,7 @@ import numpy as np
 
 from likewise.datasets import Encoder
 from likewise.errors import InvalidParameter
-from likewise.experiments.demo import model_pool
+from likewise.experiments.models import model_pool
 from likewise.hypotheses import Cells, Thresholds
 from likewise.hypotheses.base import quantile_cuts
 from likewise.hypotheses.cells import Grid

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import datasets
 from likewise.auditors import MetricAuditor, NoisyAuditor
 from likewise.datasets import Dataset, Split
 from likewise.environments import IID
@@ -28,13 +27,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOut:
+class HeldOutPeople:
     """People who take no part in fitting or playing: one row each is looked at, once, when the play is over.
 
     Attributes
     ----------
     X, y, view
-        Their features, labels, and what the data set's distance compares.
+        What policies take, labels, and what the data set's distance compares.
+    features
+        All of their columns as numbers, for a model of the label.
     ids
         Who they are; None if some are the same in everything and nobody knows whether they are one person.
     today
@@ -44,14 +45,17 @@ class HeldOut:
     X: Floats
     y: Floats
     view: Floats
+    features: Floats
     ids: NDArray[np.intp] | None
     today: Floats | None
 
     @classmethod
-    def of(cls, data: Dataset, rows: NDArray[np.intp], features: Floats, view: Floats) -> HeldOut:
-        """The people of these rows."""
-        today = None if data.today is None else data.today[rows]
-        return cls(features[rows], data.y[rows], view[rows], data.ids(rows), today)
+    def of(cls, data: Dataset, rows: NDArray[np.intp], X: Floats | None = None) -> HeldOutPeople:
+        """The people of these rows; policies take their features, or else the rows of ``X``."""
+        people = data.people.iloc[rows]
+        features, today = data.encoder.transform(people), None if data.today is None else data.today[rows]
+        taken = features if X is None else X[rows]
+        return cls(taken, data.y[rows], data.viewer.transform(people), features, data.ids(rows), today)
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ class Setup:
     """Of everybody as the game sees them: the same file may be read differently by another version."""
     split: Split
     """Who is fitted on, who plays, and who is held out."""
-    held_out: HeldOut
+    held_out: HeldOutPeople
 
     @property
     def hypotheses(self) -> EnumerableClass:
@@ -83,6 +87,14 @@ class Setup:
         auditor = MetricAuditor(self.data.metric, s.alpha, s.choose, s.margin)
         noisy = s.misses > 0 or s.false_reports > 0
         return NoisyAuditor(auditor, s.misses, s.false_reports) if noisy else auditor
+
+    def compared_people(self) -> IID:
+        """The people of the play as the data set's distance sees them, also where a person is shown something else."""
+        if not self.settings.ask:
+            return self.people
+        people = self.people
+        twin = IID(people.X, people.y, people.k, view=self.view, ids=people.person, order="passes")
+        return twin.encoded(self.hypotheses.encode)
 
     def measured(self, transcript: Transcript) -> Transcript:
         """The same play, seen through the data set's distance."""
@@ -107,18 +119,16 @@ def assemble(s: Settings, data: Dataset) -> Setup:
         F = classes.thresholds(features[fit], data.encoder, s.cuts)
     shown = written(data.people[_columns(s, data)].iloc[players]) if s.ask else view[players]
     people = IID(features[players], data.y[players], s.k, view=shown, ids=data.ids(players), order="passes")
-    held_out = HeldOut.of(data, split.held_out, features, view)
+    held_out = HeldOutPeople.of(data, split.held_out)
     digest = _digest(features, view, data.y)
     return Setup(s, data, _learner(s, F), people.encoded(F.encode), view[players], digest, split, held_out)
 
 
 def parted(data: Dataset, shares: Sequence[float], seed: int, k: int) -> tuple[Dataset, Split]:
-    """People split by person, and the same data with an encoder fitted on the first part alone."""
-    split = datasets.split_people(len(data) if data.person is None else data.person, shares, seed)
-    fit, play, _ = split.people
-    require(fit > 0, "split", "leave somebody to fit cut-offs and scales on", f"nobody of {split}")
-    require(play >= k, "split", f"leave at least k = {k} people to play", str(split))
-    return dataclasses.replace(data, encoder=data.encoder.refitted(data.people.iloc[split.fit])), split
+    """People split by person, with enough of them to play, and an encoder fitted on the first part alone."""
+    data, split = data.parted(shares, seed)
+    require(split.people[1] >= k, "split", f"leave at least k = {k} people to play", str(split))
+    return data, split
 
 
 def _columns(s: Settings, data: Dataset) -> list[str]:
