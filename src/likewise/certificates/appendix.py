@@ -19,6 +19,7 @@ from likewise.certificates.certificate import (
     Redraw,
     Status,
 )
+from likewise.certificates.choice import Candidate
 from likewise.certificates.letter import WIDTH
 from likewise.certificates.shown import ShownPeople
 from likewise.wording import at_least, at_most, plural
@@ -47,8 +48,31 @@ def _head(c: Certificate) -> str:
 
 def _candidates(c: Certificate) -> str:
     """What was chosen from, on held-out people."""
-    lines = [textwrap.fill(line, WIDTH, subsequent_indent="    ") for line in str(c.choice).splitlines()]
-    return "\n".join(["What was chosen from.", *lines])
+    assert c.choice is not None
+    learned = [_candidate(c, candidate) for candidate in c.choice.candidates]
+    what = "errors" if c.counts_errors else "cost of errors"
+    constant = f"one answer for everybody: {what} {_amount(c.choice.constant_error, c.choice.constant_error_limit)}"
+    lines = [f"{i}. {line}" for i, line in enumerate([*learned, constant], start=1)]
+    text = (
+        f"What was chosen from, on {plural(c.choice.people, 'held-out person', 'held-out people')}. In brackets are "
+        f"limits for new people, which hold all at once with {1 - c.choice.delta:.0%} confidence, provided that new "
+        f"people come as these did. {'Errors' if c.counts_errors else 'Costs of errors'} are per person."
+    )
+    filled = [textwrap.fill(line, WIDTH, initial_indent="  ", subsequent_indent="     ") for line in lines]
+    return "\n".join([textwrap.fill(text, WIDTH), *filled])
+
+
+def _candidate(c: Certificate, candidate: Candidate) -> str:
+    what = "errors" if c.counts_errors else "cost of errors"
+    pairs = "" if candidate.unfair is None else f"; unfair pairs {100 * candidate.unfair:.2f}%"
+    if candidate.unfair_limit is not None:
+        pairs += f" (at most {at_most(100 * candidate.unfair_limit, 1)}%)"
+    better = "; shown to be better than one answer for everybody" if candidate.beats_constants else ""
+    return f"{candidate.name}: {what} {_amount(candidate.error, candidate.error_limit)}{pairs}{better}"
+
+
+def _amount(value: float, limit: float | None) -> str:
+    return f"{value:.3f}" if limit is None else f"{value:.3f} (at most {at_most(limit, 3)})"
 
 
 def _happened(c: Certificate) -> str:

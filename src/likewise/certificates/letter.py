@@ -96,7 +96,7 @@ def _left_out(c: Certificate, new: Sequence[Sentence]) -> str:
     """What is not claimed, beside what is."""
     if c.choice is not None:
         return ""
-    untested = "Whether it errs less than giving everybody the same answer was not tested on held-out people."
+    untested = "This letter uses no held-out people: it can't say whether one answer for everybody would do better."
     if not new:
         return untested
     missing = [

@@ -156,7 +156,9 @@ class MostUnfair(NamedTuple):
     compared: int
 
 
-def most_unfair(probabilities: Floats, distances: Floats, alpha: float, top: int = 5) -> MostUnfair:
+def most_unfair(
+    probabilities: Floats, distances: Floats, alpha: float, top: int = 5, *, places: Positions | None = None
+) -> MostUnfair:
     """The pairs and people of some whose probabilities are most too far apart.
 
     Parameters
@@ -169,6 +171,8 @@ def most_unfair(probabilities: Floats, distances: Floats, alpha: float, top: int
         How much more than their distance two people may differ.
     top
         How many of each are listed, at most.
+    places
+        Where each of them is in a longer list: what they are called in the answer; 0, 1, 2, … by default.
 
     Examples
     --------
@@ -177,20 +181,23 @@ def most_unfair(probabilities: Floats, distances: Floats, alpha: float, top: int
     (0, 1, 1, 2)
     """
     p = np.asarray(probabilities, dtype=float)
+    names = np.arange(len(p)) if places is None else np.asarray(places)
     excess = p[:, None] - p - np.asarray(distances, dtype=float)
     unfair = excess > alpha
     behind = unfair.sum(axis=0)
     lowest_first = np.lexsort((np.arange(len(p)), p, -behind))[:top]
-    people = [UnfairlyTreated(int(i), float(p[i]), int(behind[i])) for i in lowest_first if behind[i]]
-    return MostUnfair(_apart(p, np.where(unfair, excess, -np.inf), top), tuple(people), len(p))
+    people = [UnfairlyTreated(int(names[i]), float(p[i]), int(behind[i])) for i in lowest_first if behind[i]]
+    pairs = _apart(p, np.where(unfair, excess, -np.inf), top)
+    named = [pair._replace(favoured=int(names[pair[0]]), disfavoured=int(names[pair[1]])) for pair in pairs]
+    return MostUnfair(tuple(named), tuple(people), len(p))
 
 
-def _apart(p: Floats, excess: Floats, top: int) -> tuple[UnfairPair, ...]:
+def _apart(p: Floats, excess: Floats, top: int) -> list[UnfairPair]:
     """The largest excesses, each person in one pair; ``excess`` is used up."""
-    pairs = []
+    pairs: list[UnfairPair] = []
     while len(pairs) < top and excess.size and np.isfinite(excess.max()):
         high, low = (int(i) for i in np.unravel_index(int(excess.argmax()), excess.shape))
         given = float(p[high]), float(p[low])
         pairs.append(UnfairPair(high, low, given, given[0] - given[1] - float(excess[high, low])))
         excess[[high, low], :] = excess[:, [high, low]] = -np.inf
-    return tuple(pairs)
+    return pairs

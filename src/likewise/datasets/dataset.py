@@ -101,6 +101,8 @@ class Dataset:
         nobody knows that: rows with the same number are the same in everything, and may be one person.
     today
         What today's rule or model gives everybody, probabilities; None if it is not known.
+    file_rows
+        The row of the file that each row of ``people`` was, counted from 1; None if no row was left out.
     """
 
     name: str
@@ -117,6 +119,7 @@ class Dataset:
     person: NDArray[np.intp] | None = None
     named: bool = True
     today: Floats | None = None
+    file_rows: NDArray[np.intp] | None = None
 
     @classmethod
     def ready(
@@ -150,6 +153,11 @@ class Dataset:
 
     def __len__(self) -> int:
         return len(self.y)
+
+    @property
+    def row_numbers(self) -> NDArray[np.intp]:
+        """The row of everybody in their file, from 1: the first below the names of the columns."""
+        return np.arange(1, len(self) + 1) if self.file_rows is None else self.file_rows
 
     def ids(self, rows: NDArray[np.intp]) -> NDArray[np.intp] | None:
         """Who these rows are; None if some are the same in everything and nobody knows whether they are one person."""

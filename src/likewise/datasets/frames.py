@@ -79,6 +79,8 @@ def from_frame(
     >>> data = from_frame(people, label="approved", positive="yes", compare_by=["income"])
     >>> data.y.tolist(), list(data.people.columns)
     ([0.0, 1.0], ['income', 'home'])
+    >>> data.row_numbers.tolist()
+    [1, 2]
     """
     table = opened(frame)
     _check_roles(table.columns, label, compare_by, sensitive, drop)
@@ -122,6 +124,7 @@ def from_frame(
         person=person,
         named=named,
         today=None if today is None else decided_today(arrow(rows, today), today, positive),
+        file_rows=np.flatnonzero(labelled) + 1,
     )
 
 

@@ -267,8 +267,8 @@ def _unfair(told: Told) -> str:
     if not unfair.pairs:
         return _section(heading, f"Nobody: of {among}, no two are further apart than their distance plus the tolerance.")
     text = (
-        f"Among {among}, these pairs are furthest beyond their distance. Look at them before you use the policy. Nobody "
-        f"is in two of them. {told.people.where}"
+        f"{words.which_policy(told.certificate.choice)}Among {among}, these pairs are furthest beyond their distance. "
+        f"Look at them before you use the policy. Nobody is in two of them. {told.people.where}"
     )
     behind = (
         "And these people are behind the most others: each of those others has a probability that is higher by more "

@@ -48,9 +48,9 @@ def unfair_pairs(unfair: MostUnfair, people: ShownPeople) -> str:
 def _unfair_card(pair: UnfairPair, people: ShownPeople) -> str:
     both = [people.person(place) for place in (pair.favoured, pair.disfavoured)]
     high, low = pair.probabilities
-    note = f"Their probabilities are {high - low:.2f} apart, and they themselves {pair.distance:.2f}."
-    title = " and ".join(_name(person, i) for i, person in enumerate(both))
-    return _card(title[0].upper() + title[1:], note, people.columns, both, [f"{high:.2f}", f"{low:.2f}"])
+    note = f"Their probabilities are {high - low:.2f} apart. Their distance is {pair.distance:.2f}."
+    title = f"{pair.excess:.2f} beyond their distance"
+    return _card(title, note, people.columns, both, [f"{high:.2f}", f"{low:.2f}"])
 
 
 def unfair_people(unfair: MostUnfair, people: ShownPeople) -> str:

@@ -27,8 +27,9 @@ def appendix(certificate: Certificate) -> str:
     *limits, _ = certificate.appendix().split("\n\n")
     parts = []
     for part in limits:
-        lead, rest, _ = paragraphs(part)[0]
-        parts.append(f"<p><b>{escape(lead)}</b> {escape(rest)}</p>")
+        lead, rest, items = paragraphs(part)[0]
+        listed = "".join(f"<li>{escape(item.partition('. ')[2])}</li>" for item in items)
+        parts.append(f"<p><b>{escape(lead)}</b> {escape(rest)}</p>" + (f"<ul>{listed}</ul>" if listed else ""))
     return "".join(parts)
 
 

@@ -16,5 +16,5 @@ def scores(scoreboard: Scoreboard) -> str:
         first, *others = cells
         line = f"<th>{escape(first)}</th>" + "".join(f"<td>{escape(cell)}</td>" for cell in others)
         rows.append(f"<tr class='{'this' if row.bold else 'limit' if row.exact else 'other'}'>{line}</tr>")
-    notes = "".join(f"<p class='note'>{escape(note)}</p>" for note in (scoreboard.of_whom, *scoreboard.notes) if note)
-    return f"<div class='scores'>{wrapped(head, ''.join(rows))}</div>{notes}"
+    notes = "".join(f"<p class='note'>{escape(note)}</p>" for note in scoreboard.notes)
+    return f"<div class='scores'>{wrapped(head, ''.join(rows))}{notes}</div>"

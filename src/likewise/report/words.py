@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from likewise.certificates import Certificate
+from likewise.certificates import Certificate, Choice
 from likewise.facts import AuditorFacts, EnvironmentFacts
 from likewise.game import Transcript
 from likewise.hypotheses import Cells, EstimatorClass, Thresholds
@@ -93,6 +93,13 @@ def conclusion(certificate: Certificate, scoreboard: Scoreboard | None = None) -
     elif scoreboard is not None and scoreboard.no_share:
         parts.append(f"There is no share of the possible gain: {scoreboard.no_share}.")
     return " ".join(filter(None, parts))
+
+
+def which_policy(choice: Choice | None) -> str:
+    """Where one answer for everybody is recommended: that something else is being looked at."""
+    if choice is None or choice.recommended in {candidate.name for candidate in choice.candidates}:
+        return ""
+    return "What we recommend treats everybody the same. This is about the best policy that was learned instead. "
 
 
 def _against_a_constant(c: Certificate) -> str:
@@ -191,7 +198,8 @@ def violation(t: Transcript) -> str:
 
 def unit(t: Transcript) -> str:
     """What errors are counted in."""
-    return "errors per person" if t.costs == (1.0, 1.0) else "cost of errors per person"
+    again = t.person is not None and len(np.unique(t.person)) < len(t.person)
+    return f"{'errors' if t.costs == (1.0, 1.0) else 'cost of errors'} per {'draw' if again else 'person'}"
 
 
 def quarters(t: Transcript) -> list[Part]:

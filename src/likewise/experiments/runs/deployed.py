@@ -45,6 +45,11 @@ class Deployed:
     choice: Choice | None = None
     scoreboard: Scoreboard | None = None
 
+    @property
+    def learned(self) -> Mixture:
+        """What is deployed; where that is one answer for everybody, the best that was learned."""
+        return self.policy if self.choice is None else this_entry(self.choice)[1]
+
 
 @dataclass(frozen=True, eq=False)
 class Judged:

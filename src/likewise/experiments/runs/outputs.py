@@ -12,9 +12,11 @@ import numpy as np
 
 from likewise import certificates, figures, hindsight
 from likewise.certificates import Certificate
+from likewise.certificates.shown import ShownPeople
 from likewise.experiments.runs.deployed import Deployed, deployed, plain
 from likewise.experiments.runs.run import Run
 from likewise.experiments.runs.setup import Setup
+from likewise.experiments.runs.shown import shown_people, unfair_people
 from likewise.game import Transcript
 from likewise.hindsight import Frontier, Hindsight
 from likewise.report import write_report
@@ -30,10 +32,11 @@ LEVELS = 6
 def write_outputs(run: Run, transcript: Transcript, *, pictures: bool = True) -> dict[str, Any]:
     """Write everything that follows from the transcript; returns the key numbers, which are written last."""
     folder, setup, s = run.folder, run.setup, run.setup.settings
-    certificate = certificates.certify(transcript, delta=s.delta)
     outcome = deployed(setup, transcript)
+    certificate = certificates.certify(transcript, delta=s.delta, choice=outcome.choice)
+    people = shown_people(setup, transcript)
     folder.write_json("certificate.json", certificate.to_dict())
-    folder.write("certificate.txt", lambda path: path.write_text(f"{certificate}\n", encoding="utf-8"))
+    folder.write("certificate.txt", lambda path: path.write_text(f"{certificate}\n\n\n{certificate.appendix(people)}\n", encoding="utf-8"))
     folder.write("policy.json", _finished(outcome, transcript, setup).save)
     _keep_models(run)
     trade_off = None if s.ask else tradeoff(setup, transcript)
@@ -45,7 +48,7 @@ def write_outputs(run: Run, transcript: Transcript, *, pictures: bool = True) ->
     elif pictures:
         for name, figure in _figures(run, transcript, certificate, trade_off):
             folder.write(f"figures/{name}.png", partial(figures.save, figure))
-        folder.write("report.html", lambda path: _report(path, run, transcript, certificate, trade_off))
+        folder.write("report.html", lambda path: _report(path, run, transcript, certificate, trade_off, outcome, people))
     folder.write_json("result.json", result)
     return result
 
@@ -119,7 +122,8 @@ def _figures(
     fair = None if trade_off is None else _at(trade_off, t.alpha)
     yield "violations-and-regret", figures.violations_and_regret(t, learner, hindsight=fair)
     yield "one-round", figures.one_round(t)
-    yield "did-reports-help", figures.did_reports_help(t, learner)
+    distance = None if run.setup.settings.ask else run.setup.data.metric
+    yield "did-reports-help", figures.did_reports_help(t, learner, distance=distance)
     if trade_off is not None:
         points = figures.frontier_points(trade_off, t, run.setup.data.metric)
         yield "errors-and-violations", figures.plane({"this run": t}, points)
@@ -127,7 +131,15 @@ def _figures(
     yield "certificate", figures.certificate_curve(certificate)
 
 
-def _report(path: Path, run: Run, t: Transcript, certificate: Certificate, trade_off: Frontier | None) -> Path:
+def _report(
+    path: Path,
+    run: Run,
+    t: Transcript,
+    certificate: Certificate,
+    trade_off: Frontier | None,
+    outcome: Deployed,
+    people: ShownPeople,
+) -> Path:
     data, s = run.setup.data, run.setup.settings
     likeness = "" if s.ask else f" {data.distance_described}"
     return write_report(
@@ -142,4 +154,9 @@ def _report(path: Path, run: Run, t: Transcript, certificate: Certificate, trade
         frontier=trade_off,
         distance=None if s.ask else data.metric,
         again=f"likewise play --again {run.folder.path}",
+        people=people,
+        unfair=None if s.ask else unfair_people(run.setup, outcome.learned),
+        scoreboard=outcome.scoreboard,
+        split=str(run.setup.split),
+        fitted_on=run.setup.split.people[0],
     )

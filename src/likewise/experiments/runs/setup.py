@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from likewise.experiments.runs.settings import LEARNERS, Settings
 from likewise.game import Transcript
 from likewise.hypotheses import EnumerableClass
 from likewise.protocol import Floats
+from likewise.wording import written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,7 +119,7 @@ def assemble(s: Settings, data: Dataset) -> Setup:
         F = classes.cells(features[fit], data.encoder, s.features or data.compare_by, s.bins)
     else:
         F = classes.thresholds(features[fit], data.encoder, s.cuts)
-    shown = written(data.people[_columns(s, data)].iloc[players]) if s.ask else view[players]
+    shown = _asked_about(s, data, players) if s.ask else view[players]
     people = IID(features[players], data.y[players], s.k, view=shown, ids=data.ids(players), order="passes")
     held_out = HeldOutPeople.of(data, split.held_out)
     digest = _digest(features, view, data.y)
@@ -131,22 +133,23 @@ def parted(data: Dataset, shares: Sequence[float], seed: int, k: int) -> tuple[D
     return data, split
 
 
-def _columns(s: Settings, data: Dataset) -> list[str]:
+def shown_columns(s: Settings, data: Dataset) -> list[str]:
     """What a person is shown: the columns to compare by, then others that they asked for."""
     unknown = [name for name in s.show if name not in data.people.columns]
     require(not unknown, "show", "be columns that are neither the label nor dropped", unknown)
     return list(dict.fromkeys([*data.compare_by, *s.show]))
 
 
-def written(people: pd.DataFrame) -> pd.DataFrame:
-    """People as one would write them down for a reviewer: numbers with their digits, a dash for what is missing."""
+def source_name(s: Settings) -> str:
+    """What the people's file is called; a built-in data set by its name."""
+    return Path(s.source).name
 
-    def word(value: Any) -> str:
-        if isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.bool_)):
-            return "–" if value != value else f"{value:,.10g}"
-        return "–" if value is None or value != value else str(value)
 
-    return people.astype(object).map(word).reset_index(drop=True)
+def _asked_about(s: Settings, data: Dataset, rows: NDArray[np.intp]) -> pd.DataFrame:
+    """What a person is shown of these rows, as one would write it down; the index says which row of the file it is."""
+    people = data.people[shown_columns(s, data)].iloc[rows].astype(object).map(written)
+    people.index = data.row_numbers[rows]
+    return people.rename_axis(f"row of {source_name(s)}")
 
 
 def _digest(*arrays: Floats) -> str:
