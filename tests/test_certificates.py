@@ -20,6 +20,7 @@ import likewise as lw
 from games import EveryPair, Town, alike, best_fair_error, count, two_people, two_people_class
 from likewise import theory
 from likewise.certificates import Claim, brackets
+from likewise.certificates.shown import ShownPeople
 from likewise.errors import InvalidParameter
 
 TOWN = Town(k=3)
@@ -141,7 +142,8 @@ def test_a_class_that_is_only_reached_by_fitting_gets_no_claim_about_regret():
     t = lw.play(lw.SmoothedFTPL(F, k=3, draws=2), TOWN.iid(), lw.MetricAuditor(TOWN.near, ALPHA), 8)
     certificate = lw.certify(t)
     assert {(r.by_reports, r.by_lagrangian) for r in certificate.regret} == {(None, None)}
-    assert "Nothing is proved" in str(certificate)
+    assert "Nothing is proved" in certificate.appendix()
+    assert "Proved about this play" not in str(certificate)
     json.dumps(certificate.to_dict(), allow_nan=False)
     assert isinstance(certificate.plot(), Figure)
 
@@ -324,8 +326,8 @@ def test_an_auditor_who_changes_their_mind_contradicts_themselves(turn):
     assert not turn(bracket.round)
     assert turn(bracket.cleared)
     assert t.gaps[bracket.round - 1] - 0.1 == pytest.approx(bracket.upper)
-    assert "contradict each other: the pair reported" in str(certificate)
-    assert f"round {bracket.round} was let pass in round {bracket.cleared}" in " ".join(str(certificate).split())
+    assert "contradict each other: the pair reported" in certificate.appendix()
+    assert f"round {bracket.round} was let pass in round {bracket.cleared}" in " ".join(certificate.appendix().split())
 
 
 def test_an_auditor_who_keeps_their_mind_never_contradicts_themselves():
@@ -423,7 +425,7 @@ def test_assumptions_are_kept_broken_or_not_checkable_as_the_play_was(case):
     needed = [Claim.ERRORS in a.needed_for for a in certificate.assumptions]
     assert needed == [False, True, True, *[False] * 4, True, True]
     for status in ("kept", "broken", "not checkable"):
-        assert (f"[{status}]" in str(certificate)) == (status in expected)
+        assert (f"[{status}]" in certificate.appendix()) == (status in expected)
 
 
 def test_a_play_that_goes_on_to_its_horizon_keeps_it():
@@ -437,9 +439,10 @@ def test_a_play_that_goes_on_to_its_horizon_keeps_it():
 
 def test_rounds_that_nobody_reviewed_are_counted_and_said_and_never_called_reviewed():
     certificate = lw.certify(play_of("skipped"))
-    said = " ".join(str(certificate).split())
+    said = " ".join(certificate.appendix().split())
     assert "10" in certificate.assumptions[REVIEWED].detail
     assert "10 rounds showed nothing" in said
+    assert "10 rounds showed nothing" in " ".join(str(certificate).split())
     assert "[kept] every round was reviewed" not in said
 
 
@@ -447,22 +450,24 @@ def test_batches_of_one_person_prove_nothing_about_pairs():
     certificate = lw.certify(play_of("one person"))
     assert certificate.unseen == 50
     assert all(f.beta == 1.0 for f in certificate.fairness)
-    assert "too short, or had too many violations, to claim anything" in " ".join(str(certificate).split())
+    assert "too short, or had too many violations, to claim anything" in " ".join(certificate.appendix().split())
+    assert "Nothing is claimed about unfair pairs of new people." in " ".join(str(certificate).split())
 
 
 # How it reads -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("case", [*STATUSES, "skipped", "one person"])
-def test_the_letter_fits_88_columns_and_holds_the_numbers(case):
+def test_letter_and_appendix_fit_88_columns_and_hold_the_numbers(case):
     t = play_of(case)
     certificate = lw.certify(t)
-    assert max(len(line) for line in str(certificate).splitlines()) <= 88
-    said = " ".join(str(certificate).split())
+    for text in (str(certificate), certificate.appendix(), certificate.appendix(ShownPeople.seen(t))):
+        assert max(len(line) for line in text.splitlines()) <= 88
+    said = " ".join(certificate.appendix().split())
     known = np.isfinite(t.y)
     errors = np.abs(t.shown - t.y)[known]
-    assert f"Certificate of a play of {t.rounds} rounds." in said
-    assert f"here α = {t.alpha:g}. Each claim about people who were not in it holds with 95% confidence." in said
+    assert f"Appendix: a play of {t.rounds} rounds." in said
+    assert f"here α = {t.alpha:g}. Each claim from the play about people who were not in it holds with 95%" in said
     draws = f"{known.sum()} draws of {certificate.people} people" if case == "drawn again" else f"{known.sum()} people"
     assert f"Over {draws} with a known label the policies made {errors.mean():.3f} errors" in said
     late = int(t.violations[3 * t.rounds // 4 :].sum())
@@ -481,9 +486,9 @@ NOTHING_ERRORS = {"drawn again", "adversary", "changed mind", "missing labels"}
 
 
 @pytest.mark.parametrize("case", STATUSES)
-def test_the_letter_claims_nothing_where_an_assumption_is_broken(case):
+def test_the_appendix_claims_nothing_where_an_assumption_is_broken(case):
     certificate = lw.certify(play_of(case))
-    paragraphs = {p.split(".")[0]: " ".join(p.split()) for p in str(certificate).split("\n\n")}
+    paragraphs = {p.split(".")[0]: " ".join(p.split()) for p in certificate.appendix().split("\n\n")}
     fair, errors = paragraphs["Fairness to new people"], paragraphs["Errors on new people"]
     assert ("Nothing can be claimed" in fair) == (case in NOTHING_FAIR)
     assert ("Nothing can be claimed" in errors) == (case in NOTHING_ERRORS)
@@ -501,7 +506,7 @@ def test_a_play_that_stopped_early_is_judged_by_the_limit_that_holds_at_any_time
     t = lw.play(lw.Hedge(F, T=400, k=3), TOWN.newcomers(0), far, 200)
     certificate = lw.certify(t)
     (anytime,) = certificate.fairness
-    said = " ".join(str(certificate).split())
+    said = " ".join(certificate.appendix().split())
     assert f"more than {math.ceil(1000 * anytime.alpha) / 1000:.3f} beyond their distance" in said
     assert "“at any time”" in said
     assert anytime.sum_of_betas == theory.sum_of_betas_anytime(0, 0.05 / 3)
@@ -590,14 +595,19 @@ def test_joining_plays_keeps_only_what_is_known_of_both():
 def test_costs_are_not_called_errors_or_chances():
     F = lw.Thresholds.quantiles(TOWN.X, cuts=3)
     t = lw.play(lw.Hedge(F, T=40, k=3, costs=(0.1, 0.1)), TOWN.newcomers(), lw.MetricAuditor(TOWN.near, ALPHA))
-    said = " ".join(str(lw.certify(t)).split())
-    assert re.search(r"the policies\s+cost\s+\d", said)
-    assert "errs on a new person" not in said
+    certificate = lw.certify(t)
+    said, short = " ".join(certificate.appendix().split()), " ".join(str(certificate).split())
+    for text in (said, short):
+        assert re.search(r"the policies\s+cost\s+\d", text)
+        assert "errs on a new person" not in text
     assert "an expected cost of errors per person of at most" in said
+    assert "an expected cost per new person of at most" in short
 
 
 def test_the_comparison_is_with_mixtures_of_the_class_and_says_so():
-    assert "any fixed mixture of the class's" in " ".join(str(lw.certify(play_of("all kept"))).split())
+    assert "any fixed mixture of the class's" in " ".join(
+        lw.certify(play_of("all kept")).appendix().split()
+    )
 
 
 def test_noise_around_a_person_does_not_make_them_a_written_distance():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from likewise import drawing, figures
 from likewise.errors import InvalidParameter, NotSupported
 from likewise.figures.regret import course, promise
 from likewise.figures.replay import moments, states
-from likewise.figures.reports import later_gaps
+from likewise.figures.reports import Helped, LaterGaps, later_gaps, reports_helped
 from likewise.figures.rounds import telling_round
 from likewise.protocol import Key, Role
 
@@ -146,16 +147,34 @@ def test_the_work_is_bounded_by_looks_and_pairs(plays):
     assert found.rounds[0] - 1 == np.flatnonzero(plays["unconstrained"].reported)[0]
 
 
-def test_the_caption_counts_pairs_that_are_still_violations(plays):
+def test_gap_minus_distance_is_drawn_and_the_caption_answers_first(plays):
     t, learner = plays["unconstrained"], LEARNERS["unconstrained"]
-    found = later_gaps(t, learner)
-    still = 0
+    found, helped = later_gaps(t, learner), reports_helped(t, learner, distance)
+    settled, excess = 0, []
     for report, i, gap in zip(found.reports, found.rounds - 1, found.last, strict=True):
         a, b = t.pairs[report]
-        still += abs(gap) > distance(t.view_of(i))[a, b] + ALPHA
-    text = figures.caption(figures.did_reports_help(t, learner, distance=distance))
-    assert still > 0
-    assert f"{still} were still violations" in text
+        d = distance(t.view_of(i))[a, b]
+        settled += abs(gap) <= d + ALPHA
+        excess.append((t.pair_gaps[report] - d, abs(gap) - d))
+    np.testing.assert_allclose(np.column_stack([helped.first, helped.after[:, -1]]), excess)
+    assert (helped.first > ALPHA).all(), "every report was true"
+    figure = figures.did_reports_help(t, learner, distance=distance)
+    (dots,) = [line for line in figure.axes[0].lines if line.get_label() == "as reported"]
+    np.testing.assert_allclose(dots.get_ydata(), helped.first)
+    assert 0 < settled < len(excess)
+    which = f"of {len(excess)} of the {len(t.pairs)}" if len(excess) < len(t.pairs) else f"of {len(excess)}"
+    answer = {True: "Mostly", False: "Only partly"}[2 * settled > len(excess)]
+    start = f"{answer}: {which} reported pairs, the last policy keeps {settled} within their distance plus {ALPHA:g}."
+    assert figures.caption(figure).startswith(start)
+
+
+def test_a_distance_by_direction_counts_for_whoever_is_ahead_now():
+    later = LaterGaps(*(np.array(x) for x in ([0, 1], [1, 1], [0.8, 0.8], [2], [[0.5], [-0.5]])))
+    helped = Helped(later, np.array([[0.1, 0.4], [0.1, 0.4]]), alpha=0.1, level=0.1, rounds=2, reports=2)
+    np.testing.assert_allclose(helped.after[:, 0], [0.4, 0.1])
+    assert helped.settled == 1
+    assert replace(helped, allowed=None).answer.startswith("Yes: of 2 reported pairs, the last policy keeps 2 closer")
+    assert replace(helped, allowed=np.zeros((2, 2))).answer.startswith("No: of 2 reported pairs")
 
 
 def test_another_learner_or_half_a_play_can_not_be_replayed(plays):

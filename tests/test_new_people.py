@@ -55,12 +55,13 @@ def test_forty_rows_of_noise_make_no_claim_about_new_people_anywhere(order, seed
     report = lw.report.write_report(tmp_path / "report.html", t)
     figure = lw.figures.certificate_curve(c)
     caption = " ".join(text.get_text() for text in figure.texts)
-    texts = {"letter": str(c), "json": json.dumps(c.to_dict()), "report": report.read_text(), "caption": caption}
+    texts = {"letter": str(c), "appendix": c.appendix(), "json": json.dumps(c.to_dict()), "report": report.read_text(), "caption": caption}
     for name, text in texts.items():
         said = " ".join(text.split())
         assert not CLAIM.search(said), name
         assert "12,000 people" not in said, name
-    letter = " ".join(str(c).split())
+    assert "Nothing is claimed about new people. This does not hold: " in " ".join(str(c).split())
+    letter = " ".join(c.appendix().split())
     why = {"draws": "the same 40 people were drawn 12,000 times", "passes": "at least 100 people came once (only 36)"}
     for start in ("Fairness to new people.", "Errors on new people."):
         assert f"{start} Nothing can be claimed, because this does not hold:" in letter
@@ -127,9 +128,11 @@ def test_only_the_first_pass_speaks_for_new_people():
     assert long.fairness == once.fairness
     assert long.error_on_new_people == once.error_on_new_people
     assert long.redraw is None
-    letter = " ".join(str(long).split())
+    letter = " ".join(long.appendix().split())
     assert letter.count("The average policy of the first 200 rounds, in which everybody came for the first time,") == 2
-    assert "everybody came for the first time" not in str(once)
+    assert "everybody came for the first time" not in once.appendix()
+    assert "The average policy of the first 200 rounds, when everybody was new, errs" in " ".join(str(long).split())
+    assert "everybody was new" not in str(once)
     means = of_passes(801, 200).errors / 4
     assert once.error_on_new_people == lw.theory.first_pass_error(means, 4, DELTA)
     alphas, betas = long.curve(long.fairness[0])

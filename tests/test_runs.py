@@ -376,10 +376,11 @@ def test_spaces_after_the_commas_of_a_file_hide_no_column(people, tmp_path):
 
 
 def test_what_a_person_is_shown_reads_as_one_would_write_it():
-    from likewise.experiments.runs.setup import written
+    from likewise.wording import written
 
     table = pd.DataFrame({"a": [28221.67, np.nan], "b": [1_000_000, 3], "c": ["x", None], "d": [True, False]})
-    assert written(table).to_numpy().tolist() == [["28,221.67", "1,000,000", "x", "True"], ["–", "3", "–", "False"]]
+    words = [[written(value) for value in row] for row in table.astype(object).to_numpy()]
+    assert words == [["28,221.67", "1,000,000", "x", "True"], ["–", "3", "–", "False"]]
 
 
 def test_the_play_is_measured_by_the_distance_that_the_reviewer_knew(people, tmp_path):

@@ -148,11 +148,7 @@ def _new_errors(c: Certificate) -> str:
         return f"Errors on new people. {_nothing(c, Claim.ERRORS)}"
     if c.error_on_new_people >= max(c.costs):
         return "Errors on new people. The play was too short to claim anything."
-    what = (
-        "errs on a new person with a probability"
-        if c.counts_errors
-        else "has an expected cost of errors per person"
-    )
+    what = "errs on a new person with a probability" if c.counts_errors else "has an expected cost of errors per person"
     whose = "The average policy" if c.rounds_once in (None, c.rounds) else _average(c, c.rounds_once)
     return (
         f"Errors on new people. {whose} {what} of at most {at_most(c.error_on_new_people, 3)}."
@@ -179,9 +175,7 @@ def _redrawn_errors(c: Certificate, redraw: Redraw) -> list[str]:
     if redraw.error is None or (redraw.error >= max(c.costs) and not redraw.exact):
         return []
     amount = f"{redraw.error:.3f}, exactly" if redraw.exact else f"at most {at_most(redraw.error, 3)}"
-    what = (
-        "errs on such a draw with a probability" if c.counts_errors else "has an expected cost of errors per draw"
-    )
+    what = "errs on such a draw with a probability" if c.counts_errors else "has an expected cost of errors per draw"
     return [f"The average policy {what} of {amount}."]
 
 
@@ -233,7 +227,8 @@ def _side_by_side(c: Certificate, bracket: Bracket, people: ShownPeople) -> str:
     wide = max([0, *map(len, people.columns)])
     gap = bracket.upper + c.level
     lines = [
-        f"  Round {bracket.round:,}, people {bracket.numbers[0]} and {bracket.numbers[1]}: probabilities {gap:.2f} apart",
+        f"  Round {bracket.round:,}, people {bracket.numbers[0]} and {bracket.numbers[1]}: "
+        f"probabilities {gap:.2f} apart",
         f"    {'':{wide}}  {names[0]:>20.20}  {names[1]:>20.20}",
     ]
     for name, left, right in zip(people.columns, first.values, second.values, strict=True):

@@ -167,8 +167,8 @@ class Redraw(NamedTuple):
 class Certificate:
     """What a play reached, and what is proved of it. A claim whose assumptions are broken is left out.
 
-    ``str(certificate)`` is a letter of at most 200 words, ``appendix()`` has the rest, ``to_dict()`` is JSON, ``plot()``
-    a picture.
+    ``str(certificate)`` is a letter of at most 200 words, ``appendix()`` has the rest, ``to_dict()`` is JSON, and
+    ``plot()`` a picture.
 
     Attributes
     ----------

@@ -77,7 +77,9 @@ def _constant(c: Certificate) -> str:
 
 def why_not(c: Certificate) -> str:
     """Why nothing is claimed about new people."""
-    broken = [a for a in c.assumptions if a.status == Status.BROKEN and {Claim.FAIRNESS, Claim.ERRORS} & {*a.needed_for}]
+    broken = [
+        a for a in c.assumptions if a.status == Status.BROKEN and {Claim.FAIRNESS, Claim.ERRORS} & {*a.needed_for}
+    ]
     if not broken:
         return "The play was too short, or had too many reports."
     shared = [a for a in broken if {Claim.FAIRNESS, Claim.ERRORS} <= {*a.needed_for}] or broken
@@ -124,7 +126,9 @@ def _held_out(choice: Choice) -> list[Sentence]:
     if choice.recommended in learned:
         return _about(choice, learned[choice.recommended], "It")[:CLAIMS]
     always = choice.recommended.replace("always", "Always answering")
-    first = [] if choice.constant_error_limit is None else [Sentence(_errs(choice, always, choice.constant_error_limit))]
+    first = (
+        [] if choice.constant_error_limit is None else [Sentence(_errs(choice, always, choice.constant_error_limit))]
+    )
     best = min(choice.candidates, key=lambda candidate: candidate.error_limit or math.inf)
     return [*first, *_about(choice, best, f"The learned policy “{best.name}”")][:CLAIMS]
 
@@ -190,10 +194,10 @@ def _compared(c: Certificate, fair: str, regret: float) -> str:
     if regret <= 0 and at_least(-regret) == "0":
         return f"No {fair} {'made fewer errors' if c.counts_errors else 'cost less'}"
     if regret > 0:
-        most = at_most(regret)
-        return f"No {fair} " + (f"saved more than {most} errors" if c.counts_errors else f"cost more than {most} less")
-    least = at_least(-regret)
-    return f"Every {fair} " + (f"made at least {least} more errors" if c.counts_errors else f"cost at least {least} more")
+        saved = "saved more than {} errors" if c.counts_errors else "cost more than {} less"
+        return f"No {fair} {saved.format(at_most(regret))}"
+    more = "made at least {} more errors" if c.counts_errors else "cost at least {} more"
+    return f"Every {fair} {more.format(at_least(-regret))}"
 
 
 def _known_false(c: Certificate) -> str:
@@ -209,7 +213,7 @@ def _unchecked(c: Certificate, claim: Claim, limit: Generalisation | None = None
     return tuple(names)
 
 
-# How they are written --------------------------------------------------------------------------------------------------
+# How they are written ------------------------------------------------------------------------------------------------
 
 
 def _introduced(c: Certificate, new: Sequence[Sentence]) -> str:
@@ -258,7 +262,8 @@ def _made(c: Certificate) -> str:
     return (
         f"In {plural(c.rounds, 'round')} a reviewer could report two people treated too differently: with "
         f"probabilities further apart than their distance (how unlike the reviewer finds them) plus "
-        f"{c.audited_alpha:g}. They {reported}.{unseen} Over {who} with a known label the policies {amount} per {c.per}."
+        f"{c.audited_alpha:g}. They {reported}.{unseen} Over {who} with a known label the policies {amount} per "
+        f"{c.per}."
     )
 
 

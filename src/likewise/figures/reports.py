@@ -205,7 +205,9 @@ def _lines(axes: Any, helped: Helped) -> None:
     looked_at = np.isfinite(values).any(axis=0)
     middle = np.nanmedian(values[:, looked_at], axis=0)
     axes.plot(later.after[looked_at], middle, color=COLOURS[0], linewidth=2.8, label="median of all so far, later")
-    axes.set(ylim=(min(-0.04, float(np.nanmin(values)) - 0.04), max(float(helped.first.max()), np.nanmax(values)) + 0.04))
+    axes.set(
+        ylim=(min(-0.04, float(np.nanmin(values)) - 0.04), max(float(helped.first.max()), np.nanmax(values)) + 0.04)
+    )
 
 
 def _caption(helped: Helped) -> str:

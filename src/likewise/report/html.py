@@ -39,7 +39,8 @@ nav li { margin: .1rem 0; }
   text-align: right; white-space: nowrap; } .scores tbody th { border-bottom: 1px solid #e6e6e6; font-weight: normal; }
 .scores .note { margin: .25rem 0; } @media (min-width: 60rem) { .scores tbody th { white-space: nowrap; } }
 .scores tr.this th, .scores tr.this td { font-weight: bold; background: #eef5fb; } .scores tr.limit { color: #555; }
-.deck { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 18rem), 1fr)); gap: 1rem; margin: 1rem 0; }
+.deck { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 18rem), 1fr)); gap: 1rem;
+  margin: 1rem 0; }
 .card { border: 1px solid #d5d5d5; border-radius: 6px; padding: .6rem .9rem; break-inside: avoid; }
 .card h3 { margin: 0 0 .4rem; } .card .note { margin: .3rem 0 0; }
 .pair { width: 100%; margin: 0; } .pair td, .pair thead th { text-align: right; padding-right: .4rem; }

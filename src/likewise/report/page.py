@@ -265,7 +265,9 @@ def _unfair(told: Told) -> str:
         return ""
     among = f"{unfair.compared:,} held-out people"
     if not unfair.pairs:
-        return _section(heading, f"Nobody: of {among}, no two are further apart than their distance plus the tolerance.")
+        return _section(
+            heading, f"Nobody: of {among}, no two are further apart than their distance plus the tolerance."
+        )
     text = (
         f"{words.which_policy(told.certificate.choice)}Among {among}, these pairs are furthest beyond their distance. "
         f"Look at them before you use the policy. Nobody is in two of them. {told.people.where}"

@@ -36,7 +36,10 @@ def write_outputs(run: Run, transcript: Transcript, *, pictures: bool = True) ->
     certificate = certificates.certify(transcript, delta=s.delta, choice=outcome.choice)
     people = shown_people(setup, transcript)
     folder.write_json("certificate.json", certificate.to_dict())
-    folder.write("certificate.txt", lambda path: path.write_text(f"{certificate}\n\n\n{certificate.appendix(people)}\n", encoding="utf-8"))
+    folder.write(
+        "certificate.txt",
+        lambda path: path.write_text(f"{certificate}\n\n\n{certificate.appendix(people)}\n", encoding="utf-8"),
+    )
     folder.write("policy.json", _finished(outcome, transcript, setup).save)
     _keep_models(run)
     trade_off = None if s.ask else tradeoff(setup, transcript)
@@ -48,7 +51,9 @@ def write_outputs(run: Run, transcript: Transcript, *, pictures: bool = True) ->
     elif pictures:
         for name, figure in _figures(run, transcript, certificate, trade_off):
             folder.write(f"figures/{name}.png", partial(figures.save, figure))
-        folder.write("report.html", lambda path: _report(path, run, transcript, certificate, trade_off, outcome, people))
+        folder.write(
+            "report.html", lambda path: _report(path, run, transcript, certificate, trade_off, outcome, people)
+        )
     folder.write_json("result.json", result)
     return result
 

@@ -21,7 +21,9 @@ def shown_people(setup: Setup, transcript: Transcript) -> ShownPeople:
     columns = shown_columns(setup.settings, data)
     came = setup.people.draws(setup.settings.seed, t.first, t.rounds).ravel()
     source = source_name(setup.settings)
-    return ShownPeople.of(t, columns, data.people[columns], setup.split.play[came], rows=data.row_numbers, source=source)
+    return ShownPeople.of(
+        t, columns, data.people[columns], setup.split.play[came], rows=data.row_numbers, source=source
+    )
 
 
 def unfair_people(setup: Setup, policy: Any) -> MostUnfair | None:
