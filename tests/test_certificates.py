@@ -605,9 +605,7 @@ def test_costs_are_not_called_errors_or_chances():
 
 
 def test_the_comparison_is_with_mixtures_of_the_class_and_says_so():
-    assert "any fixed mixture of the class's" in " ".join(
-        lw.certify(play_of("all kept")).appendix().split()
-    )
+    assert "any fixed mixture of the class's" in " ".join(lw.certify(play_of("all kept")).appendix().split())
 
 
 def test_noise_around_a_person_does_not_make_them_a_written_distance():

@@ -147,8 +147,9 @@ def test_the_work_is_bounded_by_looks_and_pairs(plays):
     assert found.rounds[0] - 1 == np.flatnonzero(plays["unconstrained"].reported)[0]
 
 
-def test_gap_minus_distance_is_drawn_and_the_caption_answers_first(plays):
-    t, learner = plays["unconstrained"], LEARNERS["unconstrained"]
+@pytest.mark.parametrize("name", ["unconstrained", "scheduled"])
+def test_gap_minus_distance_is_drawn_and_the_caption_answers_first(plays, name):
+    t, learner = plays[name], LEARNERS[name]
     found, helped = later_gaps(t, learner), reports_helped(t, learner, distance)
     settled, excess = 0, []
     for report, i, gap in zip(found.reports, found.rounds - 1, found.last, strict=True):
@@ -161,9 +162,10 @@ def test_gap_minus_distance_is_drawn_and_the_caption_answers_first(plays):
     figure = figures.did_reports_help(t, learner, distance=distance)
     (dots,) = [line for line in figure.axes[0].lines if line.get_label() == "as reported"]
     np.testing.assert_allclose(dots.get_ydata(), helped.first)
-    assert 0 < settled < len(excess)
+    assert (settled > 0) == (name == "scheduled")
     which = f"of {len(excess)} of the {len(t.pairs)}" if len(excess) < len(t.pairs) else f"of {len(excess)}"
-    answer = {True: "Mostly", False: "Only partly"}[2 * settled > len(excess)]
+    partly = "Mostly" if 2 * settled > len(excess) else "Only partly"
+    answer = {0: "No", len(excess): "Yes"}.get(int(settled), partly)
     start = f"{answer}: {which} reported pairs, the last policy keeps {settled} within their distance plus {ALPHA:g}."
     assert figures.caption(figure).startswith(start)
 
