@@ -30,13 +30,16 @@ def print_json(result: dict[str, Any]) -> None:
 
 
 def scoreboard_table(board: dict[str, Any]) -> Group:
-    """The scoreboard, from its plain values: who it is about, the table, and the sentences below it."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    """The scoreboard, from its plain values: the table, and the sentences below it."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for place, heading in enumerate(board["header"]):
-        table.add_column(Text(heading), justify="right" if place else "left")
+        lines = heading.replace(" ", "\n", 1)
+        table.add_column(Text(lines), justify="right" if place else "left", no_wrap=place > 0)
     for row in board["table"]:
-        table.add_row(*map(Text, row["cells"]), style="bold" if row["bold"] else None)
-    return Group(Text(board["of_whom"]), table, *map(Text, board["notes"]))
+        # An interval goes below its number: the table must fit into 80 columns.
+        cells = [Text(cell.replace(" (", "\n(") if place else cell) for place, cell in enumerate(row["cells"])]
+        table.add_row(*cells, style="bold" if row["bold"] else None)
+    return Group(table, Text(f"{board['gain']}\n"), *map(Text, board["notes"]))
 
 
 @contextmanager

@@ -91,7 +91,7 @@ class Judged:
 def plain(board: Scoreboard) -> dict[str, Any]:
     """A scoreboard as plain JSON values: its numbers, and what it looks like."""
     cells = [{"cells": list(cells), "bold": row.bold} for cells, row in zip(board.cells(), board.rows, strict=True)]
-    return board.to_dict() | {"header": list(board.header()), "table": cells}
+    return board.to_dict() | {"header": list(board.header()), "table": cells, "gain": board.gain}
 
 
 def candidates(learner: Learner, t: Transcript) -> dict[str, Mixture]:
