@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 
 def number(value: float | str | None, digits: int = 4) -> str:
@@ -53,3 +54,14 @@ def at_least(value: float, digits: int = 0) -> str:
     ('0.073', '12')
     """
     return f"{math.floor(round(value * 10**digits, 9)) / 10**digits:,.{digits}f}"
+
+
+def joined(words: Sequence[str], last: str = "and") -> str:
+    """Words in a row.
+
+    Examples
+    --------
+    >>> joined(["age"]), joined(["age", "hours"]), joined(["own", "rent", "family"], "or")
+    ('age', 'age and hours', 'own, rent or family')
+    """
+    return f" {last} ".join(part for part in (", ".join(words[:-1]), words[-1] if words else "") if part)
