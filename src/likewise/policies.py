@@ -82,15 +82,17 @@ class DeployablePolicy:
         """What the policy is made of: the rules that weigh most, in the units of its columns.
 
         A cut is written as the shortest decimal within eight roundings of the exact boundary, with ≥ or > as that
-        decimal itself is treated. So it holds for every number but those between the two, closer than that. With
-        ``people`` it is the shortest decimal that separates the same people.
+        decimal itself is treated, so that it can be applied to the column of the file as it stands. Where that takes
+        more than nine figures, it is no number that people wrote down: it is rounded, and says "about". With ``people``
+        it is the shortest decimal that separates the same people. "Or missing" is said of a column that had missing
+        values when its encoder was fitted.
 
         Parameters
         ----------
         top
             How many rules, the heaviest first; None for all.
         people
-            People whom the stated cuts must separate in the same way. Cuts of models' scores are rounded without them.
+            People whom the stated cuts must separate in the same way.
 
         Examples
         --------

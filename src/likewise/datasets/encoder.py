@@ -28,7 +28,7 @@ from likewise.datasets.columns import (
 )
 from likewise.errors import InvalidParameter, require
 from likewise.protocol import Floats
-from likewise.reading.decimals import written
+from likewise.reading.decimals import brief
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ class Number:
 
     def shown(self, values: Any) -> list[str]:
         """The values as people write them."""
-        return ["missing" if value != value else written(value) for value in numbers(values, self.name).tolist()]
+        return ["missing" if value != value else brief(value) for value in numbers(values, self.name).tolist()]
 
 
 @dataclass(frozen=True)

@@ -57,8 +57,7 @@ def _between(column: NumberColumn, interval: Interval, values: Floats | None) ->
     low = None if interval.low is None else column.cut(interval.low, values)
     high = None if interval.high is None else column.cut(interval.high, values)
     if low is not None and high is not None:
-        sign, value = low.above.split(" ", 1)
-        return f"{value} {'≤' if sign == '≥' else '<'} {column.name} {high.below}"
+        return f"{low.number} {'≤' if low.inclusive else '<'} {column.name} {high.below}"
     if low is not None:
         return f"{column.name} {low.above}"
     return "" if high is None else f"{column.name} {high.below}"

@@ -15,10 +15,14 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 
 from likewise.protocol import Floats
-from likewise.reading.decimals import shortest, written
+from likewise.reading.decimals import as_decimal, digits, shortest, written
 
 ROUNDINGS = 8
 """The stated cut is the shortest decimal within this many roundings of the exact boundary."""
+FIGURES, ROUNDED = 9, 4
+"""A cut with more figures than the first is not a number that people wrote down; it is rounded to the second."""
+NEAR = 0.01
+"""A number that stands for "just above" or "just below" a cut is within this many spreads of it."""
 
 
 class EncoderPart(Protocol):
@@ -85,20 +89,32 @@ class Interval(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A cut in the units of the file: values from ``value`` on pass it, or only those above it."""
+    """A cut in the units of the file: values from ``value`` on pass it, or only those above it.
+
+    Attributes
+    ----------
+    about
+        Whether ``value`` is rounded, since the cut itself has more figures than anybody writes.
+    """
 
     value: Decimal
-    inclusive: bool
+    inclusive: bool = True
+    about: bool = False
+
+    @property
+    def number(self) -> str:
+        """The number in words."""
+        return f"about {written(self.value)}" if self.about else written(self.value)
 
     @property
     def above(self) -> str:
         """The upper side in signs."""
-        return f"{'≥' if self.inclusive else '>'} {written(self.value)}"
+        return f"{'≥' if self.inclusive else '>'} {self.number}"
 
     @property
     def below(self) -> str:
         """The lower side in signs."""
-        return f"{'<' if self.inclusive else '≤'} {written(self.value)}"
+        return f"{'<' if self.inclusive else '≤'} {self.number}"
 
 
 @dataclass(frozen=True)
@@ -141,15 +157,21 @@ class NumberColumn:
     def cut(self, split: Split, values: Floats | None = None) -> Cut:
         """The cut as people write it.
 
-        Without ``values``: the shortest decimal within ``ROUNDINGS`` roundings of the boundary. With the encoded values
-        of some people: the shortest decimal that separates the same people.
+        Without ``values``: the shortest decimal within ``ROUNDINGS`` roundings of the boundary, or "about" where that
+        has more than ``FIGURES`` figures. With the encoded values of some people: the shortest decimal that separates
+        the same people.
         """
         boundary = self.boundary(split)
         between = None if values is None else self._between(split, values)
         if between is not None:
-            return Cut(shortest(*between, boundary), inclusive=True)
+            return Cut(shortest(*between, boundary))
         width = ROUNDINGS * self._rounding(split, boundary)
+        single = float(np.float32(boundary))
+        if abs(single - boundary) <= width:  # a file of single precision holds 34.8 as 34.79999924
+            return Cut(as_decimal(single), split.passes(self.encoded(single)))
         value = shortest(boundary - width, boundary + width, boundary)
+        if digits(value) > FIGURES:
+            return Cut(Decimal(f"{boundary:.{ROUNDED}g}"), about=True)
         return Cut(value, split.passes(self.encoded(float(value))))
 
     def _between(self, split: Split, values: Floats) -> tuple[float, float] | None:
@@ -166,14 +188,20 @@ class NumberColumn:
         rounding = float(np.spacing(abs(value) + abs(self.centre)))
         return rounding + self.spread * float(np.spacing(np.float32(abs(split.cut)))) if split.single else rounding
 
+    def just_above(self, cut: Cut, low: float, high: float) -> float:
+        """A short number from the boundary ``low`` on but under ``high``, next to ``low``."""
+        if not cut.about and low <= float(cut.value) < high:
+            return float(cut.value)
+        return float(shortest(low, min(float(np.nextafter(high, -np.inf)), low + NEAR * self.spread), low))
+
     def just_below(self, cut: Cut, low: float, high: float) -> float:
-        """A number under the boundary ``high`` but not under ``low``, near the cut and short."""
+        """A short number under the boundary ``high`` but not under ``low``, next to ``high``."""
         places = max(0, -int(cast("int", cut.value.as_tuple().exponent)))
         near = float(cut.value - Decimal(1).scaleb(-places)) if cut.inclusive else float(cut.value)
-        if low <= near < high:
+        if not cut.about and low <= near < high:
             return near
         under = float(np.nextafter(high, -np.inf))
-        return float(shortest(low, under, under))
+        return float(shortest(max(low, under - NEAR * self.spread), under, under))
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ def shortest(low: float, high: float, near: float) -> Decimal:
     >>> shortest(34.79, 34.81, 34.8), shortest(31.0, 36.5, 35.2), shortest(0.1, 0.1, 0.1)
     (Decimal('34.8'), Decimal('35'), Decimal('0.1'))
     """
-    # A decimal reads as the nearest float, so a quarter of the way to the next one is still this one.
-    lowest = Fraction(low) - Fraction(float(np.spacing(abs(low)))) / 4
-    highest = Fraction(high) + Fraction(float(np.spacing(abs(high)))) / 4
+    # A decimal reads as the nearest float: a little less than half of the way to the next one is still this one.
+    lowest = Fraction(low) - (Fraction(low) - Fraction(math.nextafter(low, -math.inf))) * 49 / 100
+    highest = Fraction(high) + (Fraction(math.nextafter(high, math.inf)) - Fraction(high)) * 49 / 100
     places = -len(str(int(abs(highest) + abs(lowest)))) - 1
     while True:
         unit = Fraction(10) ** places
@@ -46,6 +46,28 @@ def as_decimal(value: float) -> Decimal:
     # Above the largest single, the cast would only warn.
     single = abs(value) < 3e38 and float(np.float32(value)) == value
     return _plain(Decimal(str(np.float32(value)) if single else repr(float(value))))
+
+
+def brief(value: float) -> str:
+    """A person's own value: whole numbers in full, others with up to six digits.
+
+    Examples
+    --------
+    >>> brief(0.29642285776231825), brief(48842.0), brief(34.8)
+    ('0.296423', '48,842', '34.8')
+    """
+    return written(value if value == round(value) else Decimal(f"{value:.6g}"))
+
+
+def digits(value: Decimal) -> int:
+    """How many figures it takes to write a decimal.
+
+    Examples
+    --------
+    >>> digits(Decimal("34.8")), digits(Decimal("25000")), digits(Decimal("-0.0012"))
+    (3, 2, 2)
+    """
+    return len(value.normalize().as_tuple().digits)
 
 
 def written(value: Decimal | float) -> str:

@@ -16,7 +16,7 @@ from likewise.hypotheses.cells import Grid, Leaves
 from likewise.protocol import Floats
 from likewise.reading.boxes import Box, in_words
 from likewise.reading.columns import Column, Encoder, Interval, Split, columns_of_encoder, plain_columns
-from likewise.reading.decimals import written
+from likewise.reading.decimals import brief
 
 NO_COLUMNS = (
     "This policy is made of {}, which can't be split by columns; reasons need cut-offs, models' scores, a grid or a "
@@ -132,7 +132,7 @@ def reading_of(hypotheses: Any, weights: Floats, encoder: Encoder | None = None)
         return _scattered(assign, X) if isinstance(assign, Grid) else columns_of(X, names)[0]
 
     def shown(X: Any) -> list[list[str]]:
-        return [[written(float(value)) for value in column] for column in features(X).T]
+        return [[brief(float(value)) for value in column] for column in features(X).T]
 
     return Reading(hypotheses, weights, plain_columns(names), tuple(map(str, names)), features, shown)
 

@@ -74,6 +74,8 @@ class Reasons:
         shown = [j for j in self.order(person)[:top] if self.amounts[person, j] != 0.0]
         rest = len([j for j in range(len(self.columns)) if j not in shown and self.amounts[person, j] != 0.0])
         amounts = self.amounts[person]
+        if self.columns == ("cell",) and not self.compared_with:
+            return f"{self.probability[person]:.{DIGITS}f} for everybody with {self.values[person][0]}"
         total, parts = float(self.probability[person]), [self.base, *amounts[shown]]
         start, *added, others = rounded_to_sum([*parts, total - sum(parts)], total, DIGITS)
         words = [f"{start:.{DIGITS}f} {self._start}"]

@@ -90,12 +90,8 @@ def _scores(reading: Reading, features: Floats | None) -> list[Rule]:
     words = [_score_of(model) for model in models_of(reading)]
     rules = []
     for number, split, below, weight in _weighed(F, reading.weights):
-        cut = f"about {split.cut:.3g}"
-        sign = "<" if below else "≥"
-        if scores is not None:
-            shown = NumberColumn("score", 0).cut(split, scores[:, number])
-            sign, cut = (shown.below if below else shown.above).split(" ", 1)
-        rules.append(Rule(f"{words[number]} {sign} {cut}", weight))
+        cut = NumberColumn("score", 0).cut(split, None if scores is None else scores[:, number])
+        rules.append(Rule(f"{words[number]} {cut.below if below else cut.above}", weight))
     return rules
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from likewise.errors import InvalidParameter, require, require_number
 from likewise.protocol import Floats
-from likewise.reading.columns import CategoryColumn, Column, NumberColumn, Split
-from likewise.reading.decimals import shortest, written
+from likewise.reading.columns import CategoryColumn, Column, Cut, NumberColumn, Split
+from likewise.reading.decimals import brief, shortest
 from likewise.reading.reading import Reading
 
 MOST_VALUES = 64
@@ -122,19 +122,23 @@ def _intervals(column: NumberColumn, person: Floats, splits: list[Split]) -> Ite
     for i in sorted(above + below, key=lambda i: abs(splits[i].cut - current)):
         cut = column.cut(splits[i])
         if i >= inside:
-            end = bounds[i + 1] if i + 1 < len(bounds) else np.inf
-            value = float(cut.value) if bounds[i] <= float(cut.value) < end else bounds[i]
-            yield _Option(value, cut.above, column.encode(value))
+            value = column.just_above(cut, bounds[i], bounds[i + 1] if i + 1 < len(bounds) else np.inf)
+            yield _Option(value, _side(cut.above, value, cut), column.encode(value))
         else:
             value = column.just_below(cut, bounds[i - 1] if i else -np.inf, bounds[i])
-            yield _Option(value, cut.below, column.encode(value))
+            yield _Option(value, _side(cut.below, value, cut), column.encode(value))
+
+
+def _side(words: str, value: float, cut: Cut) -> str:
+    """The side of a cut; the number itself where the cut is only known as "about"."""
+    return brief(value) if cut.about else words
 
 
 def _number(column: NumberColumn, raw: float) -> _Option:
     """A number near ``raw``, as people write it."""
     width = 8 * float(np.spacing(abs(raw) + abs(column.centre)))
     value = shortest(raw - width, raw + width, raw)
-    return _Option(float(value), written(value), column.encode(float(value)))
+    return _Option(float(value), brief(float(value)), column.encode(float(value)))
 
 
 def _observed(column: NumberColumn, person: Floats, others: Floats) -> Iterator[_Option]:
