@@ -307,7 +307,7 @@ def test_a_scorecard_adds_up_in_the_file_with_levels_and_missing_values():
             total += [table[value] for value in column.fillna("missing")]
             continue
         cuts = np.array([float(cut.value) for cut in g.cuts])
-        values = np.array([float(str(value)) for value in column])  # a float32 as it is written
+        values = np.array([float(str(value)) for value in column.to_numpy()])  # a float32 as it is written
         interval = np.searchsorted(cuts, values, side="right")
         total += np.where(column.isna(), g.missing or 0.0, g.amounts[np.minimum(interval, len(cuts))])
     np.testing.assert_allclose(total, policy.probability(PEOPLE), atol=1e-12)

@@ -69,6 +69,12 @@ class Reasons:
         """The columns, the one that matters most first."""
         return [int(j) for j in np.argsort(-np.abs(self.amounts[person]), kind="stable")]
 
+    def listed(self, person: int = 0, top: int = 3) -> list[str]:
+        """A person's largest amounts in words, such as "age 42: +0.210"; columns that add nothing are left out."""
+        mark = " (estimated)" if self.estimated else ""
+        largest = [j for j in self.order(person)[:top] if self.amounts[person, j] != 0.0]
+        return [f"{self.term(person, j)}: {_signed(self.amounts[person, j], '')}{mark}" for j in largest]
+
     def text(self, person: int = 0, top: int = 3) -> str:
         """A person's probability as a sum in words; the numbers printed add up."""
         shown = [j for j in self.order(person)[:top] if self.amounts[person, j] != 0.0]
@@ -171,5 +177,5 @@ def rounded_to_sum(parts: Sequence[float], total: float, digits: int) -> list[fl
     return [float(value) / 10**digits for value in floors]
 
 
-def _signed(amount: float) -> str:
-    return f"{'−' if amount < 0 else '+'} {abs(amount):.{DIGITS}f}"
+def _signed(amount: float, space: str = " ") -> str:
+    return f"{'−' if amount < 0 else '+'}{space}{abs(amount):.{DIGITS}f}"
