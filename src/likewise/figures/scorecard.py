@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +19,12 @@ if TYPE_CHECKING:
 
 WIDE = 3
 """Panels side by side."""
+TITLE = 20
+"""Longer names of columns are cut short."""
 LEVELS = 7
 """At most this many levels of a category are drawn, the ones that add most and least."""
+LETTER = 0.037
+"""A letter of a level's name, as a share of a panel's height."""
 HARDLY = 0.01
 """A column that can add less than this share of what the first can add is not drawn."""
 
@@ -69,7 +72,8 @@ def _matter(card: Scorecard) -> list[Steps]:
 
 
 def _heading(axes: Any, steps: Steps) -> None:
-    axes.set_title(textwrap.shorten(steps.column, 20, placeholder="…") or steps.column[:19] + "…", fontweight="bold")
+    name = steps.column if len(steps.column) <= TITLE else f"{steps.column[: TITLE - 1]}…"
+    axes.set_title(name, fontweight="bold")
     axes.set_title(f"up to {steps.highest:.2f}", loc="right", color=GREY, fontsize=11)
     axes.locator_params(axis="y", nbins=4)
     axes.grid(axis="x", visible=False)
@@ -123,9 +127,11 @@ def _levels(axes: Any, steps: Steps) -> None:
 
 
 def _level_name(axes: Any, place: int, level: str, amount: float) -> None:
-    """A level's name, upright: above its bar, or inside a tall one."""
-    tall = amount > 0.5 * axes.get_ylim()[1]
-    name = textwrap.shorten(level, 20, placeholder="…") or level[:19] + "…"
+    """A level's name, upright: above its bar or inside a tall one, and no longer than the room there."""
+    height = amount / axes.get_ylim()[1]
+    tall = height > 0.5
+    room = int((max(height, 1 - height) - 0.04) / LETTER)
+    name = level if len(level) <= room else f"{level[: room - 1]}…"
     axes.annotate(
         name, (place, 0 if tall else amount), xytext=(0, 4), textcoords="offset points",
         rotation=0 if name == "…" else 90, ha="center", va="bottom", fontsize=10, color="white" if tall else "#222222",

@@ -1,6 +1,6 @@
 """What if: for each column, the nearest value at which the policy would give this person another probability.
 
-One column changes and the others stay. It is what the policy would answer for such a person: whether anybody can change
+Of a category, whose levels have no order, it is the level that does most. One column changes and the others stay. It is what the policy would answer for such a person: whether anybody can change
 so, and what else would change with it, a policy doesn't know.
 """
 
@@ -37,8 +37,8 @@ class Change(NamedTuple):
     difference
         That less the person's probability now.
     nearest
-        Whether no nearer value does as much: known for cut-offs on columns and for cells. On models' scores only the
-        values of the people compared with were tried.
+        Whether all values were gone through, as for cut-offs on columns and for cells; on models' scores only the
+        values of the people compared with were tried. Then no nearer number moves it enough, and no other level more.
     """
 
     column: str
@@ -85,7 +85,7 @@ def changes_of(reading: Reading, person: Any, by: float = 0.05, compared_with: A
 def _nearest(
     reading: Reading, column: Column, person: Floats, options: list[_Option], now: float, was: str, by: float
 ) -> Iterator[Change]:
-    """The first option that raises the probability enough, and the first that lowers it enough."""
+    """The option that raises the probability enough, and the one that lowers it enough."""
     if not options:
         return
     people = np.tile(person, (len(options), 1))
@@ -95,8 +95,11 @@ def _nearest(
         # The probability itself is rounded: a step of exactly `by` counts.
         enough = np.flatnonzero(sign * (probabilities - now) >= by - 1e-12)
         if len(enough):
-            value, words, _ = options[enough[0]]
-            then = float(probabilities[enough[0]])
+            # Levels have no order, so of a category it is the one that does most.
+            moved = sign * probabilities[enough]
+            first = enough[0] if isinstance(column, NumberColumn) else enough[int(moved.argmax())]
+            value, words, _ = options[first]
+            then = float(probabilities[first])
             yield Change(column.name, was, words, value, then, then - now, not reading.on_scores)
 
 
