@@ -136,8 +136,8 @@ class DeployablePolicy:
     def what_if(self, person: Any, by: float = 0.05, *, compared_with: Any = None) -> list[Change]:
         """The nearest change of each column by itself that moves a person's probability, up and down.
 
-        Of a category, whose levels have no order, it is the level that does most. It is what the policy would answer for such a person. Whether anybody can change so, and what else would change
-        with it, the policy doesn't know.
+        Of a category, whose levels have no order, it is the level that does most. It is what the policy would answer
+        for such a person. Whether anybody can change so, and what else would change with it, the policy doesn't know.
 
         Parameters
         ----------

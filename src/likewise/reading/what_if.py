@@ -1,7 +1,8 @@
 """What if: for each column, the nearest value at which the policy would give this person another probability.
 
-Of a category, whose levels have no order, it is the level that does most. One column changes and the others stay. It is what the policy would answer for such a person: whether anybody can change
-so, and what else would change with it, a policy doesn't know.
+Of a category, whose levels have no order, it is the level that does most. One column changes and the others stay. It
+is what the policy would answer for such a person: whether anybody can change so, and what else would change with it, a
+policy doesn't know.
 """
 
 from __future__ import annotations
