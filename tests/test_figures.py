@@ -390,3 +390,34 @@ def test_colours_stay_apart_without_red_or_green():
         seen = np.clip(linear @ np.array(view).T, 0, 1) ** (1 / 2.2)
         apart = np.linalg.norm(seen[:, None] - seen[None, :], axis=2)
         assert apart[np.triu_indices(len(seen), 1)].min() > 0.1
+
+
+# The scorecard -------------------------------------------------------------------------------------------------------
+
+
+def mixed(F, seed=0):
+    return lw.Mixture(F, np.random.default_rng(seed).dirichlet(np.ones(F.size)))
+
+
+def test_a_scorecard_draws_the_steps_of_the_policy():
+    policy = mixed(lw.Thresholds.quantiles(X, cuts=5))
+    figure, card = figures.scorecard(policy), policy.scorecard()
+    panels = [axes for axes in figure.axes if axes.axison]
+    ranked = sorted(card.columns, key=lambda steps: -steps.highest)
+    assert [axes.get_title(loc="left") for axes in panels] == [steps.column for steps in ranked]
+    for axes, steps in zip(panels, ranked, strict=True):
+        heights, edges, _ = axes.patches[-1].get_data()
+        np.testing.assert_allclose(heights, steps.amounts)
+        np.testing.assert_allclose(edges[1:-1], [float(cut.value) for cut in steps.cuts])
+    assert f"{card.base:.3f}" in figures.caption(figure)
+
+
+def test_a_scorecard_of_a_constant_says_so():
+    F = lw.Thresholds.quantiles(X, cuts=5)
+    figure = figures.scorecard(lw.Mixture(F, 0.3 * F.constant(1) + 0.7 * F.constant(0)))
+    assert figures.caption(figure) == "No column changes the probability: everybody gets 0.300."
+
+
+def test_a_scorecard_needs_cut_offs_on_columns():
+    with pytest.raises(NotSupported, match="cut-offs on columns"):
+        figures.scorecard(lw.Mixture(lw.Cells.grid(X, bins=2), np.full(8, 0.5)))

@@ -414,3 +414,37 @@ def test_the_command_scores_a_file(policy, tmp_path):
     assert said["yes"] == found["decision"].sum()
     assert said["path"] == str(tmp_path / "people-scores.parquet")
     assert found["probability"].tolist() == policy.probability(people).tolist()
+
+
+# Reasons -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_reasons_are_written_beside_the_probability(policy, tmp_path, ending, monkeypatch):
+    monkeypatch.setattr(files, "MOST_ROWS", 70)
+    people = applicants(200)
+    source, out = tmp_path / "people.csv", tmp_path / f"scores{ending}"
+    people.to_csv(source, index=False)
+    score_file(policy, source, out, ids=["person"], reasons=2)
+    scores = pd.read_csv(out, keep_default_na=False) if ending == ".csv" else pd.read_parquet(out)
+    expected = policy.reasons(people)
+    assert list(scores.columns) == ["person", "probability", "reason 1", "reason 2"]
+    for person in range(200):
+        listed = [*expected.listed(person, 2), "", ""][:2]
+        assert [scores["reason 1"][person], scores["reason 2"][person]] == listed
+    assert scores["reason 1"].str.contains("income").any()
+
+
+def test_reasons_that_can_not_be_given_row_by_row_are_refused(policy, tmp_path):
+    from sklearn.linear_model import LogisticRegression
+
+    data = datasets.synthetic(300)
+    model = LogisticRegression().fit(data.features, data.y)
+    F = lw.Thresholds.scores([model], data.features, cuts=4)
+    scores = FinishedPolicy(lw.Mixture(F, np.full(F.size, 1 / F.size)), data.encoder)
+    data.people.to_csv(tmp_path / "people.csv", index=False)
+    with pytest.raises(NotSupported, match="people to compare with"):
+        score_file(scores, tmp_path / "people.csv", tmp_path / "out.csv", reasons=1)
+    with pytest.raises(InvalidParameter, match="`reasons` must be"):
+        score_file(policy, tmp_path / "people.csv", tmp_path / "out.csv", reasons=-1)
+    assert not (tmp_path / "out.csv").exists()

@@ -19,6 +19,19 @@ from numpy.typing import NDArray
 from likewise.errors import InvalidParameter, NotSupported, require
 from likewise.hypotheses import Cube, EnumerableClass, EstimatorClass, from_dict
 from likewise.protocol import Floats, Policy, Rows
+from likewise.reading import (
+    Change,
+    Encoder,
+    Reading,
+    Reasons,
+    Rule,
+    Scorecard,
+    changes_of,
+    reading_of,
+    reasons_of,
+    rules_of,
+    scorecard_of,
+)
 
 
 def thresholds_of(ids: Sequence[Any], secret: bytes) -> Floats:
@@ -57,6 +70,98 @@ class DeployablePolicy:
         require(len(ids) == len(probabilities), "ids", f"name each of {len(probabilities)} people", len(ids))
         return thresholds_of(ids, secret) < probabilities
 
+    # What it is made of, and why ---------------------------------------------------------------------------------
+
+    def reading(self) -> Reading:
+        """The policy with the units of its columns, as ``rules``, ``reasons`` and ``what_if`` read it."""
+        raise NotSupported(
+            f"A {type(self).__name__} can't be read: its members are fitted models that only answer yes or no."
+        )
+
+    def rules(self, top: int | None = 10, *, people: Any = None) -> list[Rule]:
+        """What the policy is made of: the rules that weigh most, in the units of its columns.
+
+        A cut is written as the shortest decimal within eight roundings of the exact boundary, with ≥ or > as that
+        decimal itself is treated, so that it can be applied to the column of the file as it stands. Where that takes
+        more than nine figures, it is no number that people wrote down: it is rounded, and says "about". With ``people``
+        it is the shortest decimal that separates the same people. "Or missing" is said of a column that had missing
+        values when its encoder was fitted.
+
+        Parameters
+        ----------
+        top
+            How many rules, the heaviest first; None for all.
+        people
+            People whom the stated cuts must separate in the same way.
+
+        Examples
+        --------
+        >>> from likewise.hypotheses import Thresholds
+        >>> policy = Mixture(Thresholds([[18, 65]], names=["age"]), np.array([0.0, 0.1, 0.6, 0.0, 0.0, 0.3]))
+        >>> for rule in policy.rules():
+        ...     print(rule)
+        0.600  age ≥ 18
+        0.300  age < 65
+        0.100  always yes
+        """
+        return rules_of(self.reading(), top, people)
+
+    def reasons(self, X: Any, *, compared_with: Any = None) -> Reasons:
+        """Why people have their probabilities: an amount for each column, which add up to the probability.
+
+        **Cut-offs on columns**: exact, since a mixture of cut-offs is a sum of step functions, one for each column.
+        **Cells**: one term, the cell in words. **Cut-offs on models' scores**: exact by model. By column each model's
+        part is split by its Shapley values against ``compared_with``: exactly if the model reads one column, or up to
+        14 columns through a sum over them (linear and spline models, naive Bayes), otherwise estimated from some of
+        the orders, and marked so. Either way they add up.
+
+        Parameters
+        ----------
+        X
+            The people.
+        compared_with
+            People to compare with: amounts are then more or less than their mean. Without any, amounts count from the
+            least that anybody can have. A policy on models' scores needs them (at most 100 are used): people whom no
+            model was fitted on.
+
+        Examples
+        --------
+        >>> from likewise.hypotheses import Thresholds
+        >>> policy = Mixture(Thresholds([[18, 65]], names=["age"]), np.array([0.0, 0.1, 0.6, 0.0, 0.0, 0.3]))
+        >>> print(policy.reasons([[40.0]]).text())
+        1.000 = 0.400 for everybody + 0.600 for age 40
+        """
+        return reasons_of(self.reading(), X, compared_with)
+
+    def what_if(self, person: Any, by: float = 0.05, *, compared_with: Any = None) -> list[Change]:
+        """The nearest change of each column by itself that moves a person's probability, up and down.
+
+        Of a category, whose levels have no order, it is the level that does most. It is what the policy would answer
+        for such a person. Whether anybody can change so, and what else would change with it, the policy doesn't know.
+
+        Parameters
+        ----------
+        person
+            One row.
+        by
+            By how much the probability must move, at least.
+        compared_with
+            For a policy on models' scores: people whose values are tried.
+
+        Examples
+        --------
+        >>> from likewise.hypotheses import Thresholds
+        >>> policy = Mixture(Thresholds([[18, 65]], names=["age"]), np.array([0.0, 0.1, 0.6, 0.0, 0.0, 0.3]))
+        >>> for change in policy.what_if([[40.0]]):
+        ...     print(change)
+        age < 18 instead of 40: 0.400 (−0.600)
+        """
+        return changes_of(self.reading(), person, by, compared_with)
+
+    def scorecard(self) -> Scorecard:
+        """The policy as base + Σ_j g_j(x_j), for cut-offs on columns; ``figures.scorecard`` draws it."""
+        return scorecard_of(self.reading())
+
 
 class Mixture(DeployablePolicy):
     """A policy over an enumerable class, held as the class's weight vector.
@@ -80,6 +185,10 @@ class Mixture(DeployablePolicy):
     def at(self, rows: Rows) -> Floats:
         """π at encoded people."""
         return self.hypotheses.probability(self.weights, rows)
+
+    def reading(self, encoder: Encoder | None = None) -> Reading:
+        """The policy with the units of its columns: the class's own, or those of an encoder's file."""
+        return reading_of(self.hypotheses, self.weights, encoder)
 
     def to_dict(self) -> dict[str, Any]:
         """The policy as plain JSON values."""
@@ -192,6 +301,10 @@ class AveragePolicy(DeployablePolicy):
                 "was loaded from a play of fitted estimators, which are not saved."
             )
         return Mixture(self.hypotheses, self.total / self.rounds)
+
+    def reading(self) -> Reading:
+        """The average as one mixture, with the units of its columns."""
+        return self.mixture().reading()
 
     def at(self, rows: Rows) -> Floats:
         """π^avg at encoded people."""

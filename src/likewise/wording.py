@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
@@ -71,3 +72,14 @@ def written(value: Any, digits: int = 10) -> str:
         return str(value)
     whole = math.isfinite(value) and float(value).is_integer()
     return f"{float(value):,.0f}" if whole or abs(value) >= 10**digits else f"{float(value):,.{digits}g}"
+
+
+def joined(words: Sequence[str], last: str = "and") -> str:
+    """Words in a row.
+
+    Examples
+    --------
+    >>> joined(["age"]), joined(["age", "hours"]), joined(["own", "rent", "family"], "or")
+    ('age', 'age and hours', 'own, rent or family')
+    """
+    return f" {last} ".join(part for part in (", ".join(words[:-1]), words[-1] if words else "") if part)

@@ -19,6 +19,8 @@ Examples:
     likewise score policy.json people.csv --ids person --out scores.csv
 
     likewise score policy.json people.csv --ids person --secret-file secret.key
+
+    likewise score policy.json people.csv --reasons 3 --out reasons.csv
 """
 
 
@@ -31,6 +33,9 @@ def score(
         Path | None,
         typer.Option(help="A file of at least 16 secret bytes: also decide, the same way whenever a person is asked."),
     ] = None,
+    reasons: Annotated[
+        int, typer.Option(help="How many reasons to write in words beside each probability.", min=0)
+    ] = 0,
     models: Annotated[
         Path | None,
         typer.Option(help="The skops file of a policy on models' scores; models.skops beside the policy by default."),
@@ -46,7 +51,9 @@ def score(
     secret = None if secret_file is None else _secret(secret_file)
     console = words(as_json)
     with bar("Scoring", console, hidden=as_json) as progress:
-        scored = score_file(finished, people, destination, ids=listed(ids), secret=secret, progress=progress)
+        scored = score_file(
+            finished, people, destination, ids=listed(ids), secret=secret, reasons=reasons, progress=progress
+        )
     if as_json:
         print_json(scored._asdict() | {"path": str(scored.path)})
         return

@@ -19,6 +19,7 @@ import numpy as np
 from likewise.datasets.columns import MISSING, UNSEEN, arrow, codes, inspect, levels, numbers, opened, require_columns
 from likewise.errors import InvalidParameter, require, require_number
 from likewise.protocol import Floats
+from likewise.wording import joined
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ class Comparison:
         near = [part.name for part in self.parts if isinstance(part, ByNumber)]
         same = [part.name for part in self.parts if isinstance(part, ByCategory)]
         alike = " and ".join(
-            [*([f"about the same {_listed(near)}"] if near else []), *([f"the same {_listed(same)}"] if same else [])]
+            [*([f"about the same {joined(near)}"] if near else []), *([f"the same {joined(same)}"] if same else [])]
         )
         return (
             f"Two people are alike if they have {alike}; {self._counts()}, and two people who are 1 apart may be "
@@ -165,11 +166,11 @@ class Comparison:
     def _counts(self) -> str:
         weights = {part.weight for part in self.parts}
         if len(weights) > 1:
-            return _listed([f"{part} counts {part.weight:.4g}" for part in self.parts])
+            return joined([f"{part} counts {part.weight:.4g}" for part in self.parts])
         (weight,) = weights
         amount = f"1/{len(self.parts)}" if weight * len(self.parts) == 1 < len(self.parts) else f"{weight:.4g}"
         each = "each count" if len(self.parts) > 1 else "counts"
-        return f"{_listed([str(part) for part in self.parts], 'or')} {each} {amount}"
+        return f"{joined([str(part) for part in self.parts], 'or')} {each} {amount}"
 
     def transform(self, frame: Any) -> Floats:
         """The view of people: one row each, whose cityblock distances are the distances of the people."""
@@ -256,11 +257,6 @@ def _plain(part: ByNumber | ByCategory) -> dict[str, Any]:
 
 def _part_from(part: dict[str, Any]) -> ByNumber | ByCategory:
     return ByCategory(**part | {"levels": tuple(part["levels"])}) if "levels" in part else ByNumber(**part)
-
-
-def _listed(names: Sequence[str], last: str = "and") -> str:
-    """a, b and c."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}"
 
 
 @dataclass(frozen=True)

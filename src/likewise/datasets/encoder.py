@@ -24,9 +24,11 @@ from likewise.datasets.columns import (
     numbers,
     opened,
     require_columns,
+    texts,
 )
 from likewise.errors import InvalidParameter, require
 from likewise.protocol import Floats
+from likewise.reading.decimals import brief
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +66,10 @@ class Number:
         if self.missing:
             out[:, 1] = absent
 
+    def shown(self, values: Any) -> list[str]:
+        """The values as people write them."""
+        return ["missing" if value != value else brief(value) for value in numbers(values, self.name).tolist()]
+
 
 @dataclass(frozen=True)
 class Category:
@@ -90,6 +96,10 @@ class Category:
         place = codes(values, self.levels) + (1 if self.missing else 0)
         encoded = np.flatnonzero(place >= 0)
         out[encoded, place[encoded]] = 1.0
+
+    def shown(self, values: Any) -> list[str]:
+        """The values as they were spelled."""
+        return ["missing" if text is None else text for text in texts(values).to_pylist()]
 
 
 @dataclass(frozen=True)
@@ -195,6 +205,12 @@ class Encoder:
             part.write(arrow(table, part.name), out[:, first:last])
             first = last
         return out
+
+    def shown(self, frame: Any) -> list[list[str]]:
+        """The people's own values in words, column by column."""
+        table = opened(frame)
+        require_columns(table, self.columns)
+        return [part.shown(arrow(table, part.name)) for part in self.parts]
 
     def to_dict(self) -> dict[str, Any]:
         """The encoder as plain JSON values."""

@@ -7,6 +7,7 @@ from likewise.figures.plane import Point, frontier_points, plane
 from likewise.figures.regret import violations_and_regret
 from likewise.figures.reports import did_reports_help
 from likewise.figures.rounds import one_round
+from likewise.figures.scorecard import scorecard
 
 __all__ = [
     "Point",
@@ -18,5 +19,6 @@ __all__ = [
     "one_round",
     "plane",
     "save",
+    "scorecard",
     "violations_and_regret",
 ]

@@ -16,7 +16,7 @@ import numpy as np
 
 from likewise.datasets.files import column_names, separator
 from likewise.datasets.written import plain
-from likewise.errors import DataUnavailable, InvalidParameter, NotSupported, require
+from likewise.errors import DataUnavailable, InvalidParameter, NotSupported, require, require_whole
 from likewise.policies import thresholds_of
 from likewise.protocol import Floats
 from likewise.scoring.finished import FinishedPolicy
@@ -60,6 +60,7 @@ def score_file(
     *,
     ids: Sequence[str] = (),
     secret: bytes | None = None,
+    reasons: int = 0,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> Scored:
     """Give everybody in a CSV or Parquet file their probability, in the order of the file.
@@ -74,16 +75,22 @@ def score_file(
         Columns that name a person, copied beside the probability; without any, the row's number is written.
     secret
         At least 16 bytes: also write one stable decision per person, who must then be named by exactly one column.
+    reasons
+        Also write this many reasons in words beside each probability: what each column adds to what everybody gets, the
+        most first; for a policy of cells, the cell. A policy on models' scores needs people to compare with: ask its
+        ``reasons`` instead.
     progress
         Called with the rows done and the rows in all (None where the file does not say).
     """
     _arrow()
     source, destination = Path(source), Path(destination)
     _check(policy, source, destination, ids, secret)
+    _check_reasons(policy, ids, reasons)
     started, rows, total, yes = time.perf_counter(), 0, 0.0, 0
     with _written(destination) as write:
         for batch, expected in _read(source, policy, ids):
             scores, probabilities = _scored(policy, batch, ids, secret, rows)
+            scores |= _reasons(policy, batch, reasons) if reasons else {}
             write(scores)
             rows += len(probabilities)
             total += float(probabilities.sum())
@@ -118,6 +125,27 @@ def _check(policy: FinishedPolicy, source: Path, destination: Path, ids: Sequenc
     if secret is not None:
         thresholds_of([], secret)  # refuses a short secret before the first row
         require(len(ids) == 1, "ids", "name people by exactly one column to decide about them", list(ids))
+
+
+def _check_reasons(policy: FinishedPolicy, ids: Sequence[str], reasons: int) -> None:
+    require_whole(reasons, "reasons", 0)
+    if not reasons:
+        return
+    if policy.reading().on_scores:  # refuses what can't be read at all
+        raise NotSupported(
+            "Reasons for models' scores need people to compare with, and about a second for each person; ask "
+            "`policy.reasons(X, compared_with=...)` instead."
+        )
+    taken = sorted(set(ids) & {f"reason {i + 1}" for i in range(reasons)})
+    require(not taken, "ids", "not name columns that scoring writes", taken)
+
+
+def _reasons(policy: FinishedPolicy, batch: Any, count: int) -> dict[str, list[str]]:
+    """The columns "reason 1", "reason 2", … of a batch; empty where nothing more adds to the probability."""
+    people = batch.select(policy.columns)
+    reasons = policy.reasons(people if policy.encoder is not None else people.to_pandas())
+    words = [reasons.listed(person, count) for person in range(len(reasons.amounts))]
+    return {f"reason {i + 1}": [row[i] if i < len(row) else "" for row in words] for i in range(count)}
 
 
 def _scored(

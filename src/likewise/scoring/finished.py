@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
@@ -21,6 +22,7 @@ from likewise.errors import InvalidParameter, ModelMismatch, require
 from likewise.game import Transcript
 from likewise.policies import DeployablePolicy, Mixture
 from likewise.protocol import Floats
+from likewise.reading import Reading
 from likewise.storage import write_whole
 
 if TYPE_CHECKING:
@@ -89,10 +91,15 @@ class FinishedPolicy(DeployablePolicy):
         """π at people: a dataframe (pandas, Polars, PyArrow) with ``columns``, or an array of them in order."""
         return self.policy.probability(self._features(X))
 
+    def reading(self) -> Reading:
+        """The policy in the units of the file, as ``rules``, ``reasons`` and ``what_if`` read it."""
+        encoder, reading = self.encoder, self.policy.reading(self.encoder)
+        if encoder is None:
+            return reading
+        return replace(reading, features=self._features, shown=lambda X: encoder.shown(_table(X, encoder)))
+
     def _features(self, X: Any) -> Any:
-        if self.encoder is None:
-            return X
-        return self.encoder.transform(X if hasattr(X, "columns") else _as_table(X, self.encoder.columns))
+        return X if self.encoder is None else self.encoder.transform(_table(X, self.encoder))
 
     def classifier(self, threshold: float = 0.5) -> PolicyClassifier:
         """The same policy for tools that expect a scikit-learn classifier."""
@@ -169,10 +176,13 @@ def _kind(data: Any) -> str:
     return f"JSON with {sorted(data)[:4]}" if isinstance(data, dict) else type(data).__name__
 
 
-def _as_table(X: Any, columns: Sequence[str]) -> Any:
-    """An array as a table, its columns taken in order."""
+def _table(X: Any, encoder: Encoder) -> Any:
+    """A dataframe as it is; an array as a table, its columns taken in order."""
+    if hasattr(X, "columns"):
+        return X
     import pandas as pd
 
+    columns = encoder.columns
     values = np.asarray(X)
     fits = values.ndim == 2 and values.shape[1] == len(columns)
     require(fits, "X", f"have the {len(columns)} columns {list(columns)}", f"shape {values.shape}")
