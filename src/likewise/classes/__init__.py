@@ -1,0 +1,26 @@
+"""Classes that can be fair: which hypotheses to play with, suggested from a sample of people."""
+
+from likewise.classes.anchors import Anchors, Lipschitz
+from likewise.classes.contributions import Contribution, contributions
+from likewise.classes.scores import Additive, Average, Column, Score, Smoother
+from likewise.classes.suggest import models_to_fit, stacked, suggest, suggest_for, suggest_scores
+from likewise.classes.suggestion import Part, Suggestion
+
+__all__ = [
+    "Additive",
+    "Anchors",
+    "Average",
+    "Column",
+    "Contribution",
+    "Lipschitz",
+    "Part",
+    "Score",
+    "Smoother",
+    "Suggestion",
+    "contributions",
+    "models_to_fit",
+    "stacked",
+    "suggest",
+    "suggest_for",
+    "suggest_scores",
+]
