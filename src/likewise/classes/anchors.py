@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
-from likewise.classes.scores import BLOCK, Score
+from likewise.classes.scores import Score, distances
 from likewise.protocol import Floats
 
 MOST_ANCHORS = 2000
@@ -47,17 +46,15 @@ class Anchors:
 
     def nearest(self, V: Floats) -> Any:
         """The position of each person's nearest anchor."""
-        blocks = [V[start : start + BLOCK] for start in range(0, len(V), BLOCK)]
-        return np.concatenate([cdist(block, self.points, "cityblock").argmin(axis=1) for block in blocks])
+        return np.concatenate([apart.argmin(axis=1) for _, apart in distances(V, self.points)])
 
     def scores(self, members: Sequence[Lipschitz], X: Any) -> Floats:
         """(people, members): scores that share these anchors, with distances computed once."""
         V = np.asarray(X, dtype=float)[:, list(self.columns)]
         table = np.empty((len(V), len(members)))
-        for start in range(0, len(V), BLOCK):
-            apart = cdist(V[start : start + BLOCK], self.points, "cityblock")
+        for block, apart in distances(V, self.points):
             for j, member in enumerate(members):
-                table[start : start + BLOCK, j] = member.extended(apart)
+                table[block, j] = member.extended(apart)
         return table
 
 
@@ -94,7 +91,7 @@ class Lipschitz(Score):
 
     def of(self, V: Floats) -> Floats:
         """The extension to some people."""
-        return self.extended(cdist(V, self.family.points, "cityblock"))
+        return np.concatenate([self.extended(apart) for _, apart in distances(V, self.family.points)])
 
     def extended(self, apart: Floats) -> Floats:
         """The extension to people at these distances from the anchors."""

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from likewise.classes.anchors import Anchors, Lipschitz
-from likewise.classes.scores import Additive, Average, Column, Score, Smoother, one_thread
+from likewise.classes.scores import Additive, Average, Column, Score, Smoother
 from likewise.hindsight import best_lipschitz
 from likewise.protocol import Floats
 
@@ -79,10 +79,9 @@ def all_columns(sample: Sample, fitted: Fitter) -> tuple[Average, Floats]:
     models = fitted(fits)
     kinds = len(models) // len(splits)
     s = np.zeros(len(sample.y))
-    with one_thread():
-        for i, (_, test) in enumerate(splits):
-            for model in models[kinds * i : kinds * (i + 1)]:
-                s[test] += model.predict_proba(sample.F[test])[:, 1] / kinds
+    for i, (_, test) in enumerate(splits):
+        for model in models[kinds * i : kinds * (i + 1)]:
+            s[test] += model.predict_proba(sample.F[test])[:, 1] / kinds
     words = "How likely the label 1 is, from everything that is known about a person."
     return Average("all columns", words, sample.features, tuple(models)), s
 

@@ -13,7 +13,7 @@ import numpy as np
 from likewise.classes import recipe
 from likewise.classes.anchors import Anchors, centres_as_anchors, people_as_anchors
 from likewise.classes.recipe import Fit, Fitter, Sample
-from likewise.classes.scores import Score, one_thread
+from likewise.classes.scores import one_thread
 from likewise.classes.suggestion import Part, Suggestion, with_cuts
 from likewise.datasets import Comparison, Dataset, Encoder, JointEncoder
 from likewise.errors import require, require_whole
@@ -87,7 +87,10 @@ def suggest_for(data: Dataset, positions: Any = None, **options: Any) -> Suggest
 
 def _encoded(people: Any, y: Any, encoder: Encoder, viewer: Comparison | None, options: dict[str, Any]) -> Suggestion:
     view = None if viewer is None else viewer.transform(people)
-    options = {"names": encoder.names, "encoder": encoder if viewer is None else JointEncoder(encoder, viewer)} | options
+    options = {
+        "names": encoder.names,
+        "encoder": encoder if viewer is None else JointEncoder(encoder, viewer),
+    } | options
     return suggest_scores(encoder.transform(people), y, view, **options)
 
 
@@ -153,10 +156,10 @@ def suggest_scores(
     known = len(sample.view) > 0
     cuts = (CUTS if known else CUTS_WITHOUT_VIEW) if cuts is None else cuts
     require_whole(cuts, "cuts")
-    groups, s = _groups(sample, small, anchors == "centres", _fitter(jobs, progress))
-    scores = [score for _, _, members in groups for score in members]
-    held_out = {} if s is None else {0: s}
-    F = with_cuts(scores, sample.X, held_out, cuts)
+    with one_thread():
+        groups, s = _groups(sample, small, anchors == "centres", _fitter(jobs, progress))
+        scores = [score for _, _, members in groups for score in members]
+        F = with_cuts(scores, sample.X, {} if s is None else {0: s}, cuts)
     holds = _holds(sample, anchors == "centres", known and s is not None, small)
     return Suggestion(F, _parts(groups), encoder, len(sample.y), _notes(sample, view), holds)
 
@@ -206,12 +209,10 @@ def _groups(sample: Sample, small: bool, centred: bool, fitted: Fitter) -> tuple
     full, s = recipe.all_columns(sample, fitted)
     groups: list[Group] = [("all columns", "What everything known says about the label.", [full])]
     if not sample.view:
-        with one_thread():
-            points = centres_as_anchors(sample.F, sample.features, sample.seed) if centred else None
+        points = centres_as_anchors(sample.F, sample.features, sample.seed) if centred else None
         rough = recipe.smooth_features(sample, fitted, points)
         return [*groups, ("similar columns", "Labels of people with similar columns.", rough), columns], s
-    with one_thread():
-        points, centres = _anchors(sample, centred)
+    points, centres = _anchors(sample, centred)
     alike = recipe.people_alike(sample, s, points, fitted)
     gentle = recipe.gentle_policies(sample, (s + alike(sample.X)) / 2, points, fitted, small)
     best = ("gentle policies", "The best policies of what reviewers compare by that change slowly.", gentle)
@@ -233,7 +234,7 @@ def _anchors(sample: Sample, centred: bool) -> tuple[Anchors, Anchors]:
 
 
 def _fitter(jobs: int | None, progress: Progress | None) -> Fitter:
-    """Runs fits side by side, each on one thread: the same bits however many run at once."""
+    """Runs fits side by side, each on one thread (BLAS by the caller): the same bits however many run at once."""
     from joblib import Parallel, delayed
 
     if jobs is not None:

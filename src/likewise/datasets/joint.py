@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from likewise.datasets.comparison import Codes, Comparison
-from likewise.datasets.encoder import Encoder
+from likewise.datasets.comparison import ByCategory, ByNumber, Comparison
+from likewise.datasets.encoder import Category, Encoder, Number
 from likewise.errors import InvalidParameter, require
 from likewise.protocol import Floats
 
 
 @dataclass(frozen=True)
 class JointEncoder:
-    """Turns people into the columns of an encoder with those of a viewer beside them.
+    """Turns people into the columns of an encoder with those of a comparison beside them.
 
     Examples
     --------
@@ -29,7 +29,7 @@ class JointEncoder:
     """
 
     encoder: Encoder
-    viewer: Comparison | Codes
+    viewer: Comparison
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -39,7 +39,22 @@ class JointEncoder:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the encoded columns; those of the view are marked as compared."""
-        return (*self.encoder.names, *(f"{name} (compared)" for name in _view_columns(self.viewer)))
+        return (
+            *self.encoder.names,
+            *(f"{part.name} (compared)" for part in self.viewer.parts for _ in range(part.width)),
+        )
+
+    @property
+    def numbers(self) -> tuple[Number | ByNumber, ...]:
+        """The columns of numbers, each once."""
+        compared = [part for part in self.viewer.parts if isinstance(part, ByNumber)]
+        return (*self.encoder.numbers, *(part for part in compared if part.name not in self.encoder.columns))
+
+    @property
+    def categories(self) -> tuple[Category | ByCategory, ...]:
+        """The columns of categories, each once."""
+        compared = [part for part in self.viewer.parts if isinstance(part, ByCategory)]
+        return (*self.encoder.categories, *(part for part in compared if part.name not in self.encoder.columns))
 
     def transform(self, frame: Any) -> Floats:
         """People as numbers, one row each: their features, then their view."""
@@ -54,8 +69,7 @@ class JointEncoder:
         """The pair from ``to_dict``, the same to the last bit."""
         try:
             require(data["kind"] == "JointEncoder", "data", "be a joint encoder", data["kind"])
-            viewer: Any = Codes if data["viewer"]["kind"] == "Codes" else Comparison
-            return cls(Encoder.from_dict(data["encoder"]), viewer.from_dict(data["viewer"]))
+            return cls(Encoder.from_dict(data["encoder"]), Comparison.from_dict(data["viewer"]))
         except (KeyError, TypeError):
             raise InvalidParameter("`data` must be what `JointEncoder.to_dict` gave, got something else.") from None
 
@@ -63,10 +77,3 @@ class JointEncoder:
 def encoder_from(data: dict[str, Any]) -> Encoder | JointEncoder:
     """The encoder of either kind, from its ``to_dict``."""
     return JointEncoder.from_dict(data) if data.get("kind") == "JointEncoder" else Encoder.from_dict(data)
-
-
-def _view_columns(viewer: Comparison | Codes) -> list[str]:
-    """The column that each column of a view comes from."""
-    if isinstance(viewer, Codes):
-        return list(viewer.columns)
-    return [part.name for part in viewer.parts for _ in range(part.width)]

@@ -16,7 +16,8 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from likewise.datasets import Encoder
+from likewise import classes
+from likewise.datasets import Encoder, JointEncoder, encoder_from
 from likewise.errors import InvalidParameter, ModelMismatch, require
 from likewise.game import Transcript
 from likewise.policies import DeployablePolicy, Mixture
@@ -49,7 +50,9 @@ class FinishedPolicy(DeployablePolicy):
     (['income'], [0.2, 1.0])
     """
 
-    def __init__(self, policy: Mixture, encoder: Encoder | None = None, facts: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, policy: Mixture, encoder: Encoder | JointEncoder | None = None, facts: dict[str, Any] | None = None
+    ) -> None:
         require(isinstance(policy, Mixture), "policy", "be a Mixture over a class", type(policy).__name__)
         self.policy = policy
         self.hypotheses = policy.hypotheses
@@ -57,7 +60,7 @@ class FinishedPolicy(DeployablePolicy):
         self.facts = dict(facts or {})
 
     @classmethod
-    def from_transcript(cls, transcript: Transcript, encoder: Encoder | None = None) -> FinishedPolicy:
+    def from_transcript(cls, transcript: Transcript, encoder: Encoder | JointEncoder | None = None) -> FinishedPolicy:
         """The average policy of a play: the one that the theorems on people not yet seen are about."""
         settings = {
             "learner": dict(transcript.facts.learner.parameters),
@@ -120,7 +123,7 @@ class FinishedPolicy(DeployablePolicy):
         content = {name: value for name, value in data.items() if name != "fingerprint"}
         if _fingerprint(content) != data.get("fingerprint"):
             raise InvalidParameter("`policy` must be as it was saved, got content that does not match its fingerprint.")
-        encoder = None if data["encoder"] is None else Encoder.from_dict(data["encoder"])
+        encoder = None if data["encoder"] is None else encoder_from(data["encoder"])
         fitted = read_models(models) if isinstance(models, (str, Path)) else models
         return cls(Mixture.from_dict(data["policy"], fitted), encoder, data["facts"])
 
@@ -140,7 +143,7 @@ class FinishedPolicy(DeployablePolicy):
 
 
 def read_models(path: str | Path) -> list[Any]:
-    """The models of a skops file: scikit-learn's own types, and no others.
+    """The models of a skops file: scikit-learn's own types and the scores of suggested classes, and no others.
 
     skops warns of trees with forged nodes, which can crash ``predict``. No model is asked to predict before its
     fingerprint has been found in the policy, so a file is as safe as the policy that it comes with.
@@ -151,7 +154,7 @@ def read_models(path: str | Path) -> list[Any]:
         raise ModelMismatch('Reading a skops file needs skops: pip install "likewise[models]".') from None
     try:
         named = io.get_untrusted_types(file=path)
-        strange = [name for name in named if not name.startswith("sklearn.")]
+        strange = [name for name in named if not name.startswith("sklearn.") and name not in classes.TYPES]
         require(not strange, "models", "hold models of scikit-learn; load others yourself and pass them", strange)
         return list(io.load(path, trusted=named))
     except (OSError, ValueError, KeyError, TypeError, BadZipFile) as error:
