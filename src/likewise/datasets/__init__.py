@@ -20,7 +20,9 @@ from likewise.datasets.joint import JointEncoder, encoder_from
 from likewise.datasets.justice import compas
 from likewise.datasets.lending import german, mortgage
 from likewise.datasets.made_up import synthetic, synthetic_distance
+from likewise.datasets.roles import EACH_ROW
 from likewise.datasets.sources import cache_folder, find_file
+from likewise.datasets.splits import SHARES, Split, split_people
 from likewise.errors import require
 
 _READY: dict[str, Callable[[], Dataset]] = {
@@ -30,7 +32,9 @@ NAMES = tuple(_READY)
 """The data sets that can be loaded by name."""
 
 __all__ = [
+    "EACH_ROW",
     "NAMES",
+    "SHARES",
     "Codes",
     "Column",
     "Comparison",
@@ -38,6 +42,7 @@ __all__ = [
     "Datasheet",
     "Encoder",
     "JointEncoder",
+    "Split",
     "about",
     "adult",
     "adult_distance",
@@ -52,6 +57,7 @@ __all__ = [
     "mortgage",
     "read_people",
     "split",
+    "split_people",
     "synthetic",
     "synthetic_distance",
 ]

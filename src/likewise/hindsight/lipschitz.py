@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from likewise.errors import require, require_number
-from likewise.hindsight.any import _distances, _probabilities, _Program
+from likewise.hindsight.any import _Program
+from likewise.hindsight.people import pairwise_distances, probabilities_of_labels
 from likewise.protocol import Distance, Floats
 from likewise.theory import limit_of_any_policy
 
@@ -56,7 +57,7 @@ def limit_by_lipschitz(view: Any, label_probabilities: Any, distance: Distance |
     >>> round(limit, 6)
     0.35
     """
-    q = _probabilities(label_probabilities, len(view))
+    q = probabilities_of_labels(label_probabilities, len(view))
     require_number(alpha, "alpha", 0, 1)
     bayes = float(np.minimum(q, 1.0 - q).mean())
     if math.isclose(alpha, 1.0):
@@ -64,5 +65,5 @@ def limit_by_lipschitz(view: Any, label_probabilities: Any, distance: Distance |
     rows = np.asarray(view, dtype=float).reshape(len(q), -1)
     looks, kinds = np.unique(rows, axis=0, return_inverse=True)
     costs = np.bincount(kinds.ravel(), 1.0 - 2.0 * q)
-    p = best_lipschitz(costs, _distances(looks, distance), 1.0 / (1.0 - alpha))
+    p = best_lipschitz(costs, pairwise_distances(looks, distance), 1.0 / (1.0 - alpha))
     return limit_of_any_policy(alpha, bayes, float(q.mean() + costs @ p / len(q)))
