@@ -83,11 +83,6 @@ class RunFolder:
         """The result of the run; there when everything has been written."""
         return self.path / "result.json"
 
-    @property
-    def needs_models(self) -> bool:
-        """Whether the run's class is made of fitted models, which its transcript only names."""
-        return bool(self.read_json("settings.json")["settings"]["hypotheses"] == "models")
-
     def write(self, name: str, content: Callable[[Path], object]) -> Path:
         """A file of the run, whole or not at all; ``content`` writes it to the path that it is given."""
         with whole_file(self.path / name) as draft:

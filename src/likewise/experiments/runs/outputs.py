@@ -17,6 +17,7 @@ from likewise.experiments.runs.run import Run
 from likewise.experiments.runs.setup import Setup
 from likewise.game import Transcript
 from likewise.hindsight import Frontier, Hindsight
+from likewise.policies import Mixture
 from likewise.report import write_report
 from likewise.scoring import FinishedPolicy
 
@@ -52,9 +53,10 @@ def write_outputs(run: Run, transcript: Transcript, *, pictures: bool = True) ->
 
 def _finished(outcome: Deployed, t: Transcript, setup: Setup) -> FinishedPolicy:
     """What is deployed, with where it comes from."""
-    learned = FinishedPolicy.from_transcript(t, setup.data.encoder)
+    learned, built = FinishedPolicy.from_transcript(t), setup.built
     name = None if outcome.choice is None else outcome.choice.recommended
-    return FinishedPolicy(outcome.policy, setup.data.encoder, learned.facts | {"chosen": name})
+    policy = Mixture(built.deployed, outcome.policy.weights)
+    return FinishedPolicy(policy, built.encoder, learned.facts | {"chosen": name})
 
 
 def _decided(outcome: Deployed, setup: Setup) -> dict[str, Any]:
@@ -105,7 +107,7 @@ def _at(trade_off: Frontier, alpha: float) -> Hindsight | None:
 
 def _keep_models(run: Run) -> None:
     """Fitted models beside the policy that needs them, where skops is installed to write them without pickle."""
-    models = getattr(run.setup.hypotheses, "models", None)
+    models = run.setup.built.models
     if models and importlib.util.find_spec("skops") is not None:
         from skops.io import dump
 
