@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -25,23 +25,20 @@ class Contribution(NamedTuple):
         Its name.
     scores, hypotheses
         How many scores it has, and how many hypotheses the class has with it and all parts before it.
-    alone
-        The least error per person of a fair mixture of this part and the constants.
     so_far
-        The same, with all parts before it.
+        The least error per person of a fair mixture of this part, all parts before it, and the constants.
     without
-        The same, with all other parts.
+        The same, with all other parts but not this one.
     """
 
     part: str
     scores: int
     hypotheses: int
-    alone: float
     so_far: float
     without: float
 
     def __str__(self) -> str:
-        errors = f"{self.alone:>9.4f}{self.so_far:>9.4f}{self.without:>9.4f}"
+        errors = f"{self.so_far:>9.4f}{self.without:>9.4f}"
         return f"{self.part:<18}{self.scores:>7}{self.hypotheses:>10,}{errors}"
 
 
@@ -71,14 +68,14 @@ class Contributions:
             f"Least error per person of a mixture that is {self.alpha:g}-fair on every pair of every batch "
             f"({plural(self.people, 'labelled person', 'labelled people')}; the better constant: {self.constant:.4f})"
         )
-        names = f"{'part':<18}{'scores':>7}{'N so far':>10}{'alone':>9}{'so far':>9}{'without':>9}"
+        names = f"{'part':<18}{'scores':>7}{'N so far':>10}{'so far':>9}{'without':>9}"
         return "\n".join([heading, names, *map(str, self.lines)])
 
 
 def contributions(
     transcript: Transcript, suggestion: Suggestion, distance: Distance | str, alpha: float
 ) -> Contributions:
-    """For each part of a suggested class: the least fair error with it alone, with the parts before it, without it.
+    """For each part of a suggested class: the least fair error with it and the parts before it, and without it.
 
     Parameters
     ----------
@@ -108,19 +105,18 @@ def contributions(
     constant = 0.0 if constants is None else float(constants[-1]) / people
     F, parts = suggestion.hypotheses, suggestion.parts
 
-    def least(kept: Sequence[int]) -> float:
+    @cache
+    def least(kept: tuple[int, ...]) -> float:
         if not kept:
             return constant
-        play = dataclasses.replace(
-            transcript, rows=transcript.rows[:, list(kept)], hypotheses=columns_only(F, list(kept))
-        )
+        rows = transcript.rows[:, list(kept)]
+        play = dataclasses.replace(transcript, rows=rows, hypotheses=columns_only(F, list(kept)))
         return best_in_hindsight(play, distance, alpha).error / people
 
-    lines, before = [], list[int]()
+    lines, before = [], tuple[int, ...]()
     for part in parts:
         before += part.scores
-        others = [j for other in parts if other is not part for j in other.scores]
-        size = columns_only(F, before).size
-        errors = least(part.scores), least(before), least(others)
-        lines.append(Contribution(part.name, len(part.scores), size, *errors))
+        others = tuple(j for other in parts if other is not part for j in other.scores)
+        size = columns_only(F, list(before)).size
+        lines.append(Contribution(part.name, len(part.scores), size, least(before), least(others)))
     return Contributions(tuple(lines), alpha, constant, people)

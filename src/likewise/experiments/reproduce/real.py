@@ -141,7 +141,7 @@ def learners(setting: demo.Setting, size: Size) -> dict[str, Any]:
 class BestCutOff:
     """The oracle of F as an estimator, for people encoded by F: fits the hypothesis of the least weighted error."""
 
-    def __init__(self, F: Thresholds) -> None:
+    def __init__(self, F: EnumerableClass) -> None:
         self.F = F
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -149,7 +149,7 @@ class BestCutOff:
         return {}
 
     def __sklearn_clone__(self) -> BestCutOff:
-        return BestCutOff(self.F)  # a clone as scikit-learn makes it would copy six models for each fit
+        return BestCutOff(self.F)  # a clone as scikit-learn makes it would copy F for each fit
 
     def fit(self, X: Floats, y: NDArray[Any], sample_weight: Floats) -> BestCutOff:
         """Minimise Σ_i w_i 1[f(x_i) ≠ y_i] exactly."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from likewise import certificates, figures, hindsight
 from likewise.certificates import Certificate
+from likewise.classes import contributions
 from likewise.experiments.runs.deployed import Deployed, deployed, plain
 from likewise.experiments.runs.run import Run
 from likewise.experiments.runs.setup import Setup
@@ -37,6 +38,7 @@ def write_outputs(run: Run, transcript: Transcript, *, pictures: bool = True) ->
     folder.write("certificate.txt", lambda path: path.write_text(f"{certificate}\n", encoding="utf-8"))
     folder.write("policy.json", _finished(outcome, transcript, setup).save)
     _keep_models(run)
+    _explain_class(run, transcript)
     trade_off = None if s.ask else tradeoff(setup, transcript)
     result = {"finished": transcript.rounds == s.T} | summary(transcript, certificate, trade_off)
     result |= _decided(outcome, setup)
@@ -112,6 +114,18 @@ def _keep_models(run: Run) -> None:
         from skops.io import dump
 
         run.folder.write("models.skops", partial(dump, list(models)))
+
+
+def _explain_class(run: Run, transcript: Transcript) -> None:
+    """What a suggested class is made of, and what each part brings to the best fair policy of this play."""
+    setup, suggestion = run.setup, run.setup.built.suggestion
+    if suggestion is None:
+        return
+    text = f"{suggestion.datasheet}\n"
+    if not setup.settings.ask:
+        played, alpha = setup.measured(transcript), setup.settings.alpha
+        text += f"\n{contributions(played, suggestion, setup.data.metric, alpha)}\n"
+    run.folder.write("class.txt", lambda path: path.write_text(text, encoding="utf-8"))
 
 
 def _figures(
