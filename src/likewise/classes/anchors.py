@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from likewise.classes.reads import Reads
 from likewise.classes.scores import Score, distances
 from likewise.protocol import Floats
 
@@ -34,12 +35,12 @@ class Anchors:
     ----------
     points
         One row per anchor.
-    columns
-        The positions of the view's columns in ``X``.
+    reads
+        How the view follows from ``X``.
     """
 
     points: Floats = field(repr=False)
-    columns: tuple[int, ...]
+    reads: Reads
 
     def __len__(self) -> int:
         return len(self.points)
@@ -50,7 +51,7 @@ class Anchors:
 
     def scores(self, members: Sequence[Lipschitz], X: Any) -> Floats:
         """(people, members): scores that share these anchors, with distances computed once."""
-        V = np.asarray(X, dtype=float)[:, list(self.columns)]
+        V = self.reads.of(np.asarray(X, dtype=float))
         table = np.empty((len(V), len(members)))
         for block, apart in distances(V, self.points):
             for j, member in enumerate(members):
@@ -73,9 +74,10 @@ class Lipschitz(Score):
 
     Examples
     --------
-    >>> anchors = Anchors(np.array([[0.0], [1.0]]), (1,))
+    >>> reads = Reads((1,))
+    >>> anchors = Anchors(np.array([[0.0], [1.0]]), reads)
     >>> for upper in (False, True):
-    ...     policy = Lipschitz("policy", "A policy.", (1,), anchors, np.array([0.2, 0.6]), 1.0, upper)
+    ...     policy = Lipschitz("policy", "policy", reads, anchors, np.array([0.2, 0.6]), 1.0, upper)
     ...     print(policy([[7.0, 0.0], [7.0, 0.5], [7.0, 1.0], [7.0, 1.5]]).round(6).tolist())
     [0.2, 0.1, 0.6, 0.1]
     [0.2, 0.7, 0.6, 1.0]
@@ -83,7 +85,7 @@ class Lipschitz(Score):
 
     name: str
     described: str
-    columns: tuple[int, ...]
+    reads: Reads
     family: Anchors = field(repr=False)
     values: Floats = field(repr=False)
     slope: float
@@ -100,14 +102,14 @@ class Lipschitz(Score):
         return np.asarray(np.clip((self.values - self.slope * apart).max(axis=1), 0.0, 1.0))
 
 
-def people_as_anchors(V: Floats, columns: tuple[int, ...], seed: int) -> Anchors:
+def people_as_anchors(V: Floats, reads: Reads, seed: int) -> Anchors:
     """Up to 2,000 of the people, each look once."""
     chosen = np.random.default_rng(seed).permutation(len(V))[:MOST_ANCHORS]
     looks = np.unique(V, axis=0)
-    return Anchors(looks if len(looks) <= MOST_ANCHORS else np.unique(V[chosen], axis=0), columns)
+    return Anchors(looks if len(looks) <= MOST_ANCHORS else np.unique(V[chosen], axis=0), reads)
 
 
-def centres_as_anchors(V: Floats, columns: tuple[int, ...], seed: int) -> Anchors:
+def centres_as_anchors(V: Floats, reads: Reads, seed: int) -> Anchors:
     """Up to 300 k-means centres, each of at least five people: nobody's own row."""
     from sklearn.cluster import KMeans
 
@@ -115,4 +117,4 @@ def centres_as_anchors(V: Floats, columns: tuple[int, ...], seed: int) -> Anchor
     count = max(1, min(CENTRES, len(some) // (2 * FEWEST), len(np.unique(some, axis=0))))
     means = KMeans(count, n_init=1, max_iter=50, random_state=seed).fit(some)
     large = np.bincount(means.labels_, minlength=count) >= min(FEWEST, len(some))
-    return Anchors(np.asarray(means.cluster_centers_[large]), columns)
+    return Anchors(np.asarray(means.cluster_centers_[large]), reads)

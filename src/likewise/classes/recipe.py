@@ -15,13 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from likewise.classes.anchors import Anchors, Lipschitz
+from likewise.classes.reads import Reads
 from likewise.classes.scores import Additive, Average, Column, Score, Smoother
 from likewise.hindsight import best_lipschitz
 from likewise.protocol import Floats
@@ -37,24 +38,42 @@ NEIGHBOURS_FROM = 2000
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The people that a class is fitted on: ``X`` holds their features, and their view beside it."""
+    """The people that a class is fitted on.
+
+    Attributes
+    ----------
+    X, y
+        Encoded columns, and labels 0 and 1.
+    features, view
+        All columns; and the columns of the view that differ between people, None if there are none.
+    names
+        The features' names.
+    seed
+        Of every random number.
+    """
 
     X: Floats
     y: Floats
-    features: tuple[int, ...]
-    view: tuple[int, ...]
+    features: Reads
+    view: Reads | None
     names: tuple[str, ...]
     seed: int
 
-    @property
+    @cached_property
     def F(self) -> Floats:
         """The features."""
-        return self.X[:, list(self.features)]
+        return self.features.of(self.X)
+
+    @cached_property
+    def V(self) -> Floats:
+        """The view."""
+        return self.looks.of(self.X)
 
     @property
-    def V(self) -> Floats:
-        """The columns of the view that differ between people."""
-        return self.X[:, list(self.view)]
+    def looks(self) -> Reads:
+        """How the view is read."""
+        assert self.view is not None
+        return self.view
 
     @property
     def folds(self) -> int:
@@ -82,8 +101,7 @@ def all_columns(sample: Sample, fitted: Fitter) -> tuple[Average, Floats]:
     for i, (_, test) in enumerate(splits):
         for model in models[kinds * i : kinds * (i + 1)]:
             s[test] += model.predict_proba(sample.F[test])[:, 1] / kinds
-    words = "How likely the label 1 is, from everything that is known about a person."
-    return Average("all columns", words, sample.features, tuple(models)), s
+    return Average("all columns", "model of everything that is known", sample.features, tuple(models)), s
 
 
 def _splits(sample: Sample) -> Iterator[tuple[Any, Any]]:
@@ -138,8 +156,8 @@ def people_alike(sample: Sample, s: Floats, anchors: Anchors, fitted: Fitter) ->
             partial(_fit, trees, V, s),
         ]
     )
-    words = "How likely the label 1 is on average among people who are alike in what reviewers compare by."
-    return Average("people alike", words, sample.view, tuple(models))
+    words = "average over people who are alike in what reviewers compare by"
+    return Average("people alike", words, sample.looks, tuple(models))
 
 
 def smooth_labels(sample: Sample, anchors: Anchors, centres: Anchors, fitted: Fitter) -> list[Score]:
@@ -152,13 +170,8 @@ def smooth_labels(sample: Sample, anchors: Anchors, centres: Anchors, fitted: Fi
             partial(Additive.fit, V, y),
         ]
     )
-    words = "How common the label 1 is among people who are alike in what reviewers compare by"
-    kinds = (("nearby people", "nearer people count more"), ("a smooth surface", "along a smooth surface"),
-             ("a curve per column", "one smooth curve per column"))  # fmt: skip
-    return [
-        Average(f"labels, {name}", f"{words}: {how}.", sample.view, (model,))
-        for (name, how), model in zip(kinds, models, strict=True)
-    ]
+    kinds = ("labels of nearby people", "labels along a smooth surface", "labels along a curve per column")
+    return [Average(name, name, sample.looks, (model,)) for name, model in zip(kinds, models, strict=True)]
 
 
 def _kernel(V: Floats, values: Floats, anchors: Anchors, bandwidth: float) -> Smoother:
@@ -198,8 +211,8 @@ def gentle_policies(
     return [
         Lipschitz(
             f"gentle policy, slope {slope:g}, from {level:g}, {'high' if upper else 'low'}",
-            _gentle_words(slope, level, upper),
-            sample.view,
+            f"{'generous' if upper else 'cautious'} gentle policy (slope {slope:g}, from {level:g})",
+            sample.looks,
             anchors,
             values,
             slope,
@@ -208,14 +221,6 @@ def gentle_policies(
         for (slope, level), values in zip(wanted, solved, strict=True)
         for upper in (False, True)
     ]
-
-
-def _gentle_words(slope: float, level: float, upper: bool) -> str:
-    return (
-        f"The best policy that looks only at what reviewers compare by, wants the label 1 to have a probability of "
-        f"{level:g} at least, and changes by at most {slope:g} from one person to another who is 1 apart; "
-        f"{'generous' if upper else 'cautious'} to people unlike those that it was fitted on."
-    )
 
 
 # Columns --------------------------------------------------------------------------------------------------------
@@ -228,7 +233,7 @@ def single_columns(sample: Sample) -> list[Column]:
     strength = np.divide(np.abs(y @ centred), spread, out=np.zeros(len(spread)), where=spread > 0)
     varied = np.ptp(sample.F, axis=0) > 0
     order = [int(j) for j in np.argsort(-strength, kind="stable") if varied[j]][:SINGLE_COLUMNS]
-    return [Column(sample.names[j], f"The column {sample.names[j]}.", (sample.features[j],)) for j in order]
+    return [Column(sample.names[j], f"column {sample.names[j]}", Reads((sample.features.columns[j],))) for j in order]
 
 
 def smooth_features(sample: Sample, fitted: Fitter, centres: Anchors | None = None) -> list[Score]:
@@ -242,10 +247,10 @@ def smooth_features(sample: Sample, fitted: Fitter, centres: Anchors | None = No
         fits[f"a smooth surface 1/{width}"] = partial(_nystroem, F, y, 1 / width, 3.0, seed, centres)
     for count in (100, 300) if centres is None else ():
         fits[f"the nearest {count}"] = partial(_neighbours, F[few], y[few], count)
-    words = "How common the label 1 is among people with similar columns"
     models = fitted(list(fits.values()))
     return [
-        Average(name, f"{words} ({name}).", sample.features, (model,)) for name, model in zip(fits, models, strict=True)
+        Average(name, f"labels of similar people ({name})", sample.features, (model,))
+        for name, model in zip(fits, models, strict=True)
     ]
 
 

@@ -1,8 +1,8 @@
 """Scores: fixed functions of a person, on which a class puts its cut-offs.
 
-A score reads some columns of ``X``, the encoded features with the columns of the view beside them. It is scored in
-blocks of people, so that memory stays bounded, and on one thread, so that the same person gets the same number.
-Every score says in ``described`` what it measures and in ``columns`` what it reads.
+A score reads some encoded columns of a person (``reads``). It is scored in blocks of people, so that memory stays
+bounded, and on one thread, so that the same person gets the same number. Every score says in ``described`` what it is
+and in ``columns`` which encoded columns it reads.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 from scipy.interpolate import BSpline
 from scipy.spatial.distance import cdist
 
+from likewise.classes.reads import Reads
 from likewise.hypotheses.thresholds import score
 from likewise.protocol import Floats
 
@@ -52,14 +53,19 @@ class Score(ABC):
     name
         A short name, for a table of hypotheses.
     described
-        What the score measures, for laypeople.
-    columns
-        The positions of the columns of ``X`` that it reads.
+        What the score is, as people would call it.
+    reads
+        What it reads of a person.
     """
 
     name: str
     described: str
-    columns: tuple[int, ...]
+    reads: Reads
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The positions of the encoded columns that it reads."""
+        return self.reads.columns
 
     def __call__(self, X: Any) -> Floats:
         """The score of each person, a row of ``X``."""
@@ -67,7 +73,7 @@ class Score(ABC):
 
     @abstractmethod
     def of(self, V: Floats) -> Floats:
-        """The score of some people, from its own columns only."""
+        """The score of some people, from what it reads of them."""
 
 
 def scored(scores: Sequence[Score], X: Any) -> Floats:
@@ -78,7 +84,7 @@ def scored(scores: Sequence[Score], X: Any) -> Floats:
         for start in range(0, len(people), BLOCK):
             block = people[start : start + BLOCK]
             for j, part in enumerate(scores):
-                table[start : start + BLOCK, j] = part.of(block[:, list(part.columns)])
+                table[start : start + BLOCK, j] = part.of(part.reads.of(block))
     return table
 
 
@@ -96,13 +102,13 @@ class Column(Score):
 
     Examples
     --------
-    >>> Column("income", "The column income.", (1,))([[7.0, 3.0], [8.0, 4.0]]).tolist()
+    >>> Column("income", "column income", Reads((1,)))([[7.0, 3.0], [8.0, 4.0]]).tolist()
     [3.0, 4.0]
     """
 
     name: str
     described: str
-    columns: tuple[int, ...]
+    reads: Reads
 
     def of(self, V: Floats) -> Floats:
         """The column."""
@@ -116,18 +122,18 @@ class Average(Score):
     Attributes
     ----------
     models
-        Fitted on the columns that this score reads.
+        Fitted on what this score reads.
 
     Examples
     --------
-    >>> halves = Average("halves", "Half of the first column.", (0,), (lambda V: V[:, 0], lambda V: 0 * V[:, 0]))
+    >>> halves = Average("halves", "half of a column", Reads((0,)), (lambda V: V[:, 0], lambda V: 0 * V[:, 0]))
     >>> halves([[0.5, 7.0], [4.0, 7.0]]).tolist()
     [0.25, 1.0]
     """
 
     name: str
     described: str
-    columns: tuple[int, ...]
+    reads: Reads
     models: tuple[Any, ...] = field(repr=False)
 
     def of(self, V: Floats) -> Floats:

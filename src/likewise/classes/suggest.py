@@ -12,10 +12,11 @@ import numpy as np
 
 from likewise.classes import recipe
 from likewise.classes.anchors import Anchors, centres_as_anchors, people_as_anchors
+from likewise.classes.reads import Reads, view_from
 from likewise.classes.recipe import Fit, Fitter, Sample
 from likewise.classes.scores import one_thread
 from likewise.classes.suggestion import Part, Suggestion, with_cuts
-from likewise.datasets import Comparison, Dataset, Encoder, JointEncoder
+from likewise.datasets import Comparison, Dataset, Encoder
 from likewise.errors import require, require_whole
 from likewise.hypotheses.base import columns_of
 from likewise.protocol import Floats
@@ -86,12 +87,9 @@ def suggest_for(data: Dataset, positions: Any = None, **options: Any) -> Suggest
 
 
 def _encoded(people: Any, y: Any, encoder: Encoder, viewer: Comparison | None, options: dict[str, Any]) -> Suggestion:
-    view = None if viewer is None else viewer.transform(people)
-    options = {
-        "names": encoder.names,
-        "encoder": encoder if viewer is None else JointEncoder(encoder, viewer),
-    } | options
-    return suggest_scores(encoder.transform(people), y, view, **options)
+    view = None if viewer is None else view_from(encoder, viewer)
+    named: dict[str, Any] = {"names": encoder.names, "encoder": encoder}
+    return suggest_scores(encoder.transform(people), y, view, **named | options)
 
 
 def suggest_scores(
@@ -103,7 +101,7 @@ def suggest_scores(
     cuts: int | None = None,
     anchors: str = "people",
     names: Sequence[str] | None = None,
-    encoder: Encoder | JointEncoder | None = None,
+    encoder: Encoder | None = None,
     seed: int = 0,
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -118,8 +116,9 @@ def suggest_scores(
     y
         Labels 0 or 1; people with NaN are left out.
     view
-        What reviewers compare by, scaled so that the cityblock distance of two rows is the distance of two people (as
-        ``likewise.datasets.Comparison`` gives it). None if nobody knows.
+        What reviewers compare by: numbers scaled so that the cityblock distance of two rows is the distance of two
+        people (as ``likewise.datasets.Comparison`` gives them), or ``Reads``, how they follow from the features. None
+        if nobody knows. For an array the class takes ``stacked(features, view)``, otherwise the features.
     small
         Only what a fair policy needs, without the insurance against reviewers who compare differently: about 340
         hypotheses instead of 800.
@@ -153,7 +152,7 @@ def suggest_scores(
     """
     sample = _sample(features, y, view, names, seed)
     require(anchors in ("people", "centres"), "anchors", 'be "people" or "centres"', anchors)
-    known = len(sample.view) > 0
+    known = sample.view is not None
     cuts = (CUTS if known else CUTS_WITHOUT_VIEW) if cuts is None else cuts
     require_whole(cuts, "cuts")
     with one_thread():
@@ -186,14 +185,29 @@ def _sample(features: Any, y: Any, view: Any, names: Sequence[str] | None, seed:
     known = np.isfinite(labels)
     require(bool(np.isin(labels[known], (0, 1)).all()), "y", "hold labels 0 and 1, or NaN", "others")
     require(bool(known.any()), "y", "hold at least one label", "none")
-    width = values.shape[1]
     titles = [str(name) for name in (own_names if names is None else names)]
-    require(len(titles) == width, "names", f"name {width} columns", len(titles))
-    seen = np.empty((len(values), 0)) if view is None else columns_of(view)[0]
-    require(len(seen) == len(values), "view", f"have a row for each of {len(values)} people", len(seen))
-    varied = [width + j for j in range(seen.shape[1]) if np.ptp(seen[known, j]) > 0]
-    X = np.hstack([values, seen])[known]
-    return Sample(X, labels[known], tuple(range(width)), tuple(varied), tuple(titles), seed)
+    require(len(titles) == values.shape[1], "names", f"name {values.shape[1]} columns", len(titles))
+    X, looks = _with_view(values, view)
+    features = Reads(tuple(range(values.shape[1])))
+    return Sample(X[known], labels[known], features, _varied(looks, X[known]), tuple(titles), seed)
+
+
+def _with_view(features: Floats, view: Any) -> tuple[Floats, Reads | None]:
+    """``X``, and how the view is read from it."""
+    if view is None or isinstance(view, Reads):
+        return features, view
+    seen = columns_of(view)[0]
+    require(len(seen) == len(features), "view", f"have a row for each of {len(features)} people", len(seen))
+    width = features.shape[1]
+    return stacked(features, seen), Reads(tuple(range(width, width + seen.shape[1])))
+
+
+def _varied(looks: Reads | None, X: Floats) -> Reads | None:
+    """The columns of the view in which people differ; None if there are none."""
+    if looks is None:
+        return None
+    kept = np.flatnonzero(np.ptp(looks.of(X), axis=0) > 0).tolist()
+    return looks.only(kept) if kept else None
 
 
 Group = tuple[str, str, list[Any]]
@@ -208,7 +222,7 @@ def _groups(sample: Sample, small: bool, centred: bool, fitted: Fitter) -> tuple
         return [columns], None
     full, s = recipe.all_columns(sample, fitted)
     groups: list[Group] = [("all columns", "What everything known says about the label.", [full])]
-    if not sample.view:
+    if sample.view is None:
         points = centres_as_anchors(sample.F, sample.features, sample.seed) if centred else None
         rough = recipe.smooth_features(sample, fitted, points)
         return [*groups, ("similar columns", "Labels of people with similar columns.", rough), columns], s
@@ -229,8 +243,8 @@ def _groups(sample: Sample, small: bool, centred: bool, fitted: Fitter) -> tuple
 
 
 def _anchors(sample: Sample, centred: bool) -> tuple[Anchors, Anchors]:
-    centres = centres_as_anchors(sample.V, sample.view, sample.seed)
-    return (centres if centred else people_as_anchors(sample.V, sample.view, sample.seed)), centres
+    centres = centres_as_anchors(sample.V, sample.looks, sample.seed)
+    return (centres if centred else people_as_anchors(sample.V, sample.looks, sample.seed)), centres
 
 
 def _fitter(jobs: int | None, progress: Progress | None) -> Fitter:
@@ -278,7 +292,7 @@ def _notes(sample: Sample, view: Any) -> tuple[str, ...]:
         )
     elif people < FEW:
         notes.append(f"{people:,} people are few: anchors are sparse, and the scores are rough.")
-    if view is not None and not sample.view:
+    if view is not None and sample.view is None:
         notes.append("Everybody looks the same in what reviewers compare by, so the class ignores it.")
     if view is None:
         notes.append("Nobody said what reviewers compare by: the class has no policies made for their comparison.")

@@ -9,7 +9,7 @@ import numpy as np
 
 from likewise.classes.anchors import Lipschitz
 from likewise.classes.scores import Score
-from likewise.datasets import Encoder, JointEncoder
+from likewise.datasets import Encoder
 from likewise.errors import require
 from likewise.hypotheses import Thresholds
 from likewise.hypotheses.base import quantile_cuts
@@ -45,11 +45,11 @@ class Suggestion:
     Attributes
     ----------
     hypotheses
-        The class: cut-offs on scores. It encodes ``X``, the features with the view's columns beside them.
+        The class: cut-offs on scores of encoded people.
     parts
         Its scores, by purpose.
     encoder
-        From a table of people to ``X``; None if the class was suggested for arrays.
+        From a table of people to what the class takes; None if it was suggested for arrays.
     people
         How many people it was fitted on.
     notes
@@ -60,7 +60,7 @@ class Suggestion:
 
     hypotheses: Thresholds
     parts: tuple[Part, ...]
-    encoder: Encoder | JointEncoder | None
+    encoder: Encoder | None
     people: int
     notes: tuple[str, ...]
     holds: tuple[str, ...] = field(repr=False)

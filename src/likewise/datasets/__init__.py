@@ -16,7 +16,6 @@ from likewise.datasets.dataset import Dataset, Datasheet, split
 from likewise.datasets.encoder import Encoder
 from likewise.datasets.files import read_people
 from likewise.datasets.frames import from_frame, inspected
-from likewise.datasets.joint import JointEncoder, encoder_from
 from likewise.datasets.justice import compas
 from likewise.datasets.lending import german, mortgage
 from likewise.datasets.made_up import synthetic, synthetic_distance
@@ -41,14 +40,12 @@ __all__ = [
     "Dataset",
     "Datasheet",
     "Encoder",
-    "JointEncoder",
     "Split",
     "about",
     "adult",
     "adult_distance",
     "cache_folder",
     "compas",
-    "encoder_from",
     "find_file",
     "from_frame",
     "german",

@@ -17,7 +17,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from likewise import classes
-from likewise.datasets import Encoder, JointEncoder, encoder_from
+from likewise.datasets import Encoder
 from likewise.errors import InvalidParameter, ModelMismatch, require
 from likewise.game import Transcript
 from likewise.policies import DeployablePolicy, Mixture
@@ -50,9 +50,7 @@ class FinishedPolicy(DeployablePolicy):
     (['income'], [0.2, 1.0])
     """
 
-    def __init__(
-        self, policy: Mixture, encoder: Encoder | JointEncoder | None = None, facts: dict[str, Any] | None = None
-    ) -> None:
+    def __init__(self, policy: Mixture, encoder: Encoder | None = None, facts: dict[str, Any] | None = None) -> None:
         require(isinstance(policy, Mixture), "policy", "be a Mixture over a class", type(policy).__name__)
         self.policy = policy
         self.hypotheses = policy.hypotheses
@@ -60,7 +58,7 @@ class FinishedPolicy(DeployablePolicy):
         self.facts = dict(facts or {})
 
     @classmethod
-    def from_transcript(cls, transcript: Transcript, encoder: Encoder | JointEncoder | None = None) -> FinishedPolicy:
+    def from_transcript(cls, transcript: Transcript, encoder: Encoder | None = None) -> FinishedPolicy:
         """The average policy of a play: the one that the theorems on people not yet seen are about."""
         settings = {
             "learner": dict(transcript.facts.learner.parameters),
@@ -123,7 +121,7 @@ class FinishedPolicy(DeployablePolicy):
         content = {name: value for name, value in data.items() if name != "fingerprint"}
         if _fingerprint(content) != data.get("fingerprint"):
             raise InvalidParameter("`policy` must be as it was saved, got content that does not match its fingerprint.")
-        encoder = None if data["encoder"] is None else encoder_from(data["encoder"])
+        encoder = None if data["encoder"] is None else Encoder.from_dict(data["encoder"])
         fitted = read_models(models) if isinstance(models, (str, Path)) else models
         return cls(Mixture.from_dict(data["policy"], fitted), encoder, data["facts"])
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from likewise.classes import Suggestion, suggest_for
-from likewise.datasets import Dataset, Encoder, JointEncoder
+from likewise.datasets import Dataset, Encoder
 from likewise.errors import InvalidParameter
 from likewise.experiments.models import model_pool
 from likewise.hypotheses import Cells, EnumerableClass, Thresholds
@@ -35,9 +35,7 @@ class ClassOfRun:
     X
         Everybody, as that class takes them.
     deployed
-        The same class over what ``encoder`` gives, for people as they come.
-    encoder
-        From a table of people to what the deployed class takes.
+        The same class over encoded people, for people as they come.
     suggestion
         The parts of a suggested class, and what its files hold; None for other classes.
     """
@@ -45,16 +43,13 @@ class ClassOfRun:
     hypotheses: EnumerableClass
     X: Floats
     deployed: EnumerableClass
-    encoder: Encoder | JointEncoder
     suggestion: Suggestion | None = None
 
     @classmethod
-    def on_scores(
-        cls, scores: Thresholds, data: Dataset, encoder: Encoder | JointEncoder, suggestion: Suggestion | None = None
-    ) -> ClassOfRun:
+    def on_scores(cls, scores: Thresholds, features: Floats, suggestion: Suggestion | None = None) -> ClassOfRun:
         """A class on models' scores, with everybody scored once: scoring takes longer than playing."""
-        columns = scores.score_columns(encoder.transform(data.people))
-        return cls(Thresholds(scores.cuts, names=scores.names), columns, scores, encoder, suggestion)
+        columns = scores.score_columns(features)
+        return cls(Thresholds(scores.cuts, names=scores.names), columns, scores, suggestion)
 
     @property
     def models(self) -> tuple[Any, ...]:
@@ -66,19 +61,18 @@ def build(
     kind: str, data: Dataset, fit: Any, *, cuts: int | None, bins: int, features: Sequence[str], seed: int
 ) -> ClassOfRun:
     """The class of this kind, fitted on the people at the rows ``fit``."""
-    encoder = data.encoder
+    X = data.features
     if kind == "suggested":
         suggestion = suggest_for(data, fit, cuts=cuts, seed=seed)
-        joint = suggestion.encoder or encoder
-        return ClassOfRun.on_scores(suggestion.hypotheses, data, joint, suggestion)
-    X, cuts = data.features, CUTS if cuts is None else cuts
+        return ClassOfRun.on_scores(suggestion.hypotheses, X, suggestion)
+    cuts = CUTS if cuts is None else cuts
     if kind == "models":
-        return ClassOfRun.on_scores(models(X[fit], data.y[fit], cuts), data, encoder)
+        return ClassOfRun.on_scores(models(X[fit], data.y[fit], cuts), X)
     if kind == "cells":
-        F: EnumerableClass = cells(X[fit], encoder, features or data.compare_by, bins)
+        F: EnumerableClass = cells(X[fit], data.encoder, features or data.compare_by, bins)
     else:
-        F = thresholds(X[fit], encoder, cuts)
-    return ClassOfRun(F, X, F, encoder)
+        F = thresholds(X[fit], data.encoder, cuts)
+    return ClassOfRun(F, X, F)
 
 
 def thresholds(features: Floats, encoder: Encoder, cuts: int) -> Thresholds:

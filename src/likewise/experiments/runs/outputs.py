@@ -55,10 +55,10 @@ def write_outputs(run: Run, transcript: Transcript, *, pictures: bool = True) ->
 
 def _finished(outcome: Deployed, t: Transcript, setup: Setup) -> FinishedPolicy:
     """What is deployed, with where it comes from."""
-    learned, built = FinishedPolicy.from_transcript(t), setup.built
+    learned = FinishedPolicy.from_transcript(t)
     name = None if outcome.choice is None else outcome.choice.recommended
-    policy = Mixture(built.deployed, outcome.policy.weights)
-    return FinishedPolicy(policy, built.encoder, learned.facts | {"chosen": name})
+    policy = Mixture(setup.built.deployed, outcome.policy.weights)
+    return FinishedPolicy(policy, setup.data.encoder, learned.facts | {"chosen": name})
 
 
 def _decided(outcome: Deployed, setup: Setup) -> dict[str, Any]:
