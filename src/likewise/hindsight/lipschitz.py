@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from likewise.errors import require, require_number
-from likewise.hindsight.any import _Program
 from likewise.hindsight.people import pairwise_distances, probabilities_of_labels
+from likewise.hindsight.program import PeopleProgram
 from likewise.protocol import Distance, Floats
 from likewise.theory import limit_of_any_policy
 
@@ -41,7 +41,7 @@ def best_lipschitz(costs: Any, distances: Any, slope: float) -> Floats:
     require_number(slope, "slope", 0)
     fits = wanted.ndim == 1 and len(wanted) > 0 and apart.shape == (len(wanted), len(wanted))
     require(fits, "distances", f"be a square table for {wanted.shape} costs", f"shape {apart.shape}")
-    p, _ = _Program(wanted, slope * apart).solve(np.random.default_rng(0))
+    p, _ = PeopleProgram(wanted, slope * apart).solve(np.random.default_rng(0))
     return p
 
 
