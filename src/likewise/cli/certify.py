@@ -54,24 +54,21 @@ def _transcript(source: Path) -> Transcript:
     if source.is_file():
         return _loaded(source)
     folder = RunFolder.open(source)
-    models = source / "models.skops"
-    if folder.transcript_file.exists() and (models.exists() or not folder.needs_models):
-        return _loaded(folder.transcript_file, models if folder.needs_models else None)
+    if folder.transcript_file.exists():
+        return _loaded(folder.transcript_file)
     transcript = Run.resume(source).transcript()
     if transcript is None:
         raise InvalidParameter(f"`source` must be a run with at least one round, got {source}.")
     return transcript
 
 
-def _loaded(path: Path, models: Path | None = None) -> Transcript:
+def _loaded(path: Path) -> Transcript:
     from zipfile import BadZipFile
 
     from likewise.game import Transcript
-    from likewise.scoring.finished import read_models
 
-    fitted = None if models is None else read_models(models)
     try:
-        return Transcript.load(path, models=fitted)
+        return Transcript.load(path)
     except LikewiseError:
         raise
     except (ValueError, KeyError, EOFError, BadZipFile) as error:

@@ -68,8 +68,8 @@ def compare(
     id: options.Id = None,
     today: options.Today = None,
     split: options.SplitShares = options.DEFAULT_SPLIT,
-    hypotheses: options.Class = "thresholds",
-    cuts: options.Cuts = 16,
+    hypotheses: options.Class = "suggested",
+    cuts: options.Cuts = None,
     bins: options.Bins = 4,
     features: options.Features = "",
     frontier: Annotated[

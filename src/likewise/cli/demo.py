@@ -49,12 +49,12 @@ def demo(
     if missing:
         console.print(f"[yellow]No Adult data here: {missing} Playing on made-up people instead.[/]")
     console.print(f"[bold]{data.name}.[/] {data.described}")
-    with console.status("Fitting six models on a quarter of the people…"):
+    with console.status("Fitting scores on a quarter of the people…"):
         setting = demonstration.prepare(data, rounds, people, alpha, seed)
     console.print(f"{setting.split}.", highlight=False)
     console.print(
         f"{rounds:,} rounds of {people} people; policies are mixtures of {setting.hypotheses.size} hypotheses: "
-        "six models' scores × cut-offs.\n"
+        "cut-offs on scores of all columns and of what reviewers compare by.\n"
         "The simulated reviewer reports one pair whose probabilities differ by more than their distance + "
         f"{alpha:g}.\n"
     )

@@ -55,11 +55,17 @@ Class = Annotated[
     typer.Option(
         "--class",
         rich_help_panel=CLASS,
-        help="What policies are mixtures of: thresholds (cut-offs on every column but the label and the dropped ones), "
-        "cells (all ways to label a grid) or models (cut-offs on the scores of six scikit-learn models).",
+        help="What policies are mixtures of: suggested (cut-offs on scores made for these people and for what they are "
+        "compared by), thresholds (cut-offs on every column but the label and the dropped ones), cells (all ways to "
+        "label a grid) or models (cut-offs on the scores of six scikit-learn models).",
     ),
 ]
-Cuts = Annotated[int, typer.Option(min=1, rich_help_panel=CLASS, help="Cut-offs per column or model, at most.")]
+Cuts = Annotated[
+    int | None,
+    typer.Option(
+        min=1, rich_help_panel=CLASS, help="Cut-offs per score, column or model, at most; 24 of suggested, else 16."
+    ),
+]
 Bins = Annotated[int, typer.Option(min=1, rich_help_panel=CLASS, help="Intervals per column of the grid of cells.")]
 Features = Annotated[
     str, typer.Option(rich_help_panel=CLASS, help="Columns of the grid of cells; those to compare by, by default.")

@@ -1,7 +1,7 @@
 """The demo: three learners on the same people, with the same hidden distance, side by side.
 
-The class is "our models × our cut-offs": thresholds on the scores of six scikit-learn models, fitted on a quarter of
-the people. Another quarter plays, and half of all are held out until the end.
+The class is the suggested one: cut-offs on scores of all columns and of what reviewers compare by, fitted on a quarter
+of the people. Another quarter plays, and half of all are held out until the end.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from likewise.certificates.choice import Choice
 from likewise.datasets import SHARES, Dataset, Split
 from likewise.environments import IID
 from likewise.errors import DataUnavailable
-from likewise.experiments.models import model_pool
+from likewise.experiments.runs import classes
 from likewise.experiments.runs.deployed import Judged, candidates, this_entry
 from likewise.experiments.runs.setup import HeldOutPeople, parted
 from likewise.game import Transcript, play
-from likewise.hypotheses import Thresholds
+from likewise.hypotheses import EnumerableClass
 from likewise.learners import AdaHedge, ExponentialWeights, Unconstrained
+from likewise.protocol import Floats
 from likewise.scoreboard import Entry, Scoreboard
 
-CUTS = 12
 LABELS, PAPER, DEFAULT = "Unconstrained", "Paper's weights", "AdaHedge (default)"
 """The three learners, by their names in the table."""
 
@@ -33,7 +33,9 @@ class Setting:
     """Everything that a demo play needs but the learner."""
 
     data: Dataset
-    hypotheses: Thresholds
+    hypotheses: EnumerableClass
+    X: Floats
+    """Everybody, as the class takes them."""
     environment: IID
     auditor: MetricAuditor
     T: int
@@ -61,24 +63,18 @@ def data_or_synthetic() -> tuple[Dataset, str]:
 
 
 def prepare(data: Dataset, T: int = 2000, k: int = 6, alpha: float = 0.1, seed: int = 0) -> Setting:
-    """Fit the models on some people, play with others, and hold half of all back for the end."""
-    from threadpoolctl import threadpool_limits
-
+    """Fit scores on some people, play with others, and hold half of all back for the end."""
     auditor = MetricAuditor(data.distance, alpha)
     data, split = parted(data, SHARES, seed, k)
-    features, view, fit, players = data.features, data.view, split.fit, split.play
-    pool = model_pool()
-    # On a busy machine the models' threads wait for each other longer than one thread takes.
-    with threadpool_limits(1):
-        models = [model.fit(features[fit], data.y[fit]) for model in pool]
-    F = Thresholds.scores(models, features[fit], cuts=CUTS)
-    environment = IID(features[players], data.y[players], k=k, view=view[players], ids=players, order="passes")
-    return Setting(data, F, environment, auditor, T, k, alpha, split, HeldOutPeople.of(data, split.held_out))
+    built = classes.build("suggested", data, split.fit, cuts=None, bins=1, features=(), seed=seed)
+    X, view, players = built.X, data.view, split.play
+    environment = IID(X[players], data.y[players], k=k, view=view[players], ids=players, order="passes")
+    held_out = HeldOutPeople.of(data, split.held_out, X)
+    return Setting(data, built.hypotheses, X, environment, auditor, T, k, alpha, split, held_out)
 
 
 def run(setting: Setting, seed: int = 0, progress: bool = False) -> dict[str, Transcript]:
     """Play all learners on the same people."""
-    # Scoring everybody with six models takes longer than playing: do it once for all learners.
     people = setting.environment.encoded(setting.hypotheses.encode)
     plays = {}
     for name, learner in setting.learners().items():

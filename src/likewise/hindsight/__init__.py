@@ -8,6 +8,7 @@ from likewise.hindsight.any import (
     cross_fitted,
     share_of_possible_gain,
 )
+from likewise.hindsight.lipschitz import best_lipschitz, limit_by_lipschitz
 from likewise.hindsight.mixtures import (
     BindingPair,
     FairProgram,
@@ -31,11 +32,13 @@ __all__ = [
     "Pairs",
     "PossibleGain",
     "best_in_hindsight",
+    "best_lipschitz",
     "best_mixture",
     "best_of_any",
     "compare_with_any",
     "cross_fitted",
     "frontier",
+    "limit_by_lipschitz",
     "searchable",
     "share_of_possible_gain",
 ]

@@ -104,8 +104,17 @@ class Thresholds(EnumerableClass):
         return rows
 
     def score_columns(self, X: Any) -> Floats:
-        """(people, models): the models' scores."""
-        return np.column_stack([score(model, X) for model in self.models or ()])
+        """(people, models): the models' scores; models of one ``family`` share their work."""
+        models = self.models or ()
+        families = [getattr(model, "family", model) for model in models]
+        columns = np.empty((len(X), len(models)))
+        for family in {id(family): family for family in families}.values():
+            members = [j for j, other in enumerate(families) if other is family]
+            together = models[members[0]] is not family
+            columns[:, members] = (
+                family.scores([models[j] for j in members], X) if together else score(family, X)[:, None]
+            )
+        return columns
 
     def compiled(self) -> NDArray[np.intp]:
         """The layout of the cuts, as the kernels know it."""

@@ -17,6 +17,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from likewise import classes
 from likewise.datasets import Encoder
 from likewise.errors import InvalidParameter, ModelMismatch, require
 from likewise.game import Transcript
@@ -147,7 +148,7 @@ class FinishedPolicy(DeployablePolicy):
 
 
 def read_models(path: str | Path) -> list[Any]:
-    """The models of a skops file: scikit-learn's own types, and no others.
+    """The models of a skops file: scikit-learn's own types and the scores of suggested classes, and no others.
 
     skops warns of trees with forged nodes, which can crash ``predict``. No model is asked to predict before its
     fingerprint has been found in the policy, so a file is as safe as the policy that it comes with.
@@ -158,7 +159,7 @@ def read_models(path: str | Path) -> list[Any]:
         raise ModelMismatch('Reading a skops file needs skops: pip install "likewise[models]".') from None
     try:
         named = io.get_untrusted_types(file=path)
-        strange = [name for name in named if not name.startswith("sklearn.")]
+        strange = [name for name in named if not name.startswith("sklearn.") and name not in classes.TYPES]
         require(not strange, "models", "hold models of scikit-learn; load others yourself and pass them", strange)
         return list(io.load(path, trusted=named))
     except (OSError, ValueError, KeyError, TypeError, BadZipFile) as error:

@@ -1,5 +1,6 @@
 """The theorems as functions: one per theorem, lemma and corollary, with explicit constants and assumptions."""
 
+from likewise.theory.decomposition import fair_decomposition, limit_of_any_policy
 from likewise.theory.ftpl import (
     context_ftpl_regret,
     draws_needed,
@@ -105,6 +106,7 @@ __all__ = [
     "exponential_weights_printed",
     "exponential_weights_rate",
     "exponential_weights_regret",
+    "fair_decomposition",
     "fairness_generalisation",
     "first_pass_error",
     "ftpl_corollary",
@@ -126,6 +128,7 @@ __all__ = [
     "interpolated",
     "interpolation_curve",
     "lagrangian_theorem",
+    "limit_of_any_policy",
     "log_size",
     "naive_sum",
     "noise_mean",

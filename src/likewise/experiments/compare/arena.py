@@ -14,7 +14,7 @@ from likewise.experiments.compare.trials import Trial, make_auditor, make_learne
 from likewise.experiments.runs import CLASSES, classes
 from likewise.experiments.runs.setup import HeldOutPeople, parted
 from likewise.game import Transcript, play
-from likewise.hypotheses import EnumerableClass, Thresholds, fingerprint
+from likewise.hypotheses import EnumerableClass, fingerprint
 from likewise.protocol import Distance, Key, Role
 
 
@@ -25,18 +25,18 @@ class Recipe:
     Attributes
     ----------
     hypotheses
-        ``"thresholds"`` on the encoded columns, ``"cells"`` of a grid, or ``"models"``: cut-offs on the scores of six
-        models.
+        ``"suggested"``: cut-offs on scores made for these people and what they are compared by; ``"thresholds"`` on the
+        encoded columns; ``"cells"`` of a grid; or ``"models"``: cut-offs on the scores of six models.
     cuts
-        Cut-offs per column or model.
+        Cut-offs per score, column or model; the class's own number by default.
     bins, features
         Intervals per column of the grid, and its columns; by default those to compare by.
     split, seed
         Shares of the people, in percent, to fit on, to play with and to hold out; and who is where.
     """
 
-    hypotheses: str = "thresholds"
-    cuts: int = 16
+    hypotheses: str = "suggested"
+    cuts: int | None = None
     bins: int = 4
     features: tuple[str, ...] = ()
     split: tuple[float, ...] = SHARES
@@ -44,8 +44,9 @@ class Recipe:
 
     def __post_init__(self) -> None:
         require(self.hypotheses in CLASSES, "hypotheses", f"be one of {CLASSES}", self.hypotheses)
-        for name in ("cuts", "bins"):
-            require_whole(getattr(self, name), name)
+        if self.cuts is not None:
+            require_whole(self.cuts, "cuts")
+        require_whole(self.bins, "bins")
 
     def fingerprint(self, data: Dataset) -> str:
         """A name for the arena that this recipe makes of these people, without making it."""
@@ -54,17 +55,11 @@ class Recipe:
     def prepare(self, data: Dataset, k: int) -> Arena:
         """Fit the models if there are any, build the class, and encode everybody once."""
         data, split = parted(data, self.split, self.seed, k)
-        features, view, fit, players = data.features, data.view, split.fit, split.play
-        if self.hypotheses == "models":
-            scored = classes.models(features[fit], data.y[fit], self.cuts)
-            # Workers get the scores and not the models that gave them.
-            F: EnumerableClass = Thresholds(scored.cuts, names=scored.names)
-            columns = scored.score_columns(features)
-        else:
-            named, columns = self.features or data.compare_by, features
-            grid = self.hypotheses == "cells"
-            F = (classes.cells(features[fit], data.encoder, named, self.bins) if grid
-                 else classes.thresholds(features[fit], data.encoder, self.cuts))  # fmt: skip
+        # Workers get the scores and not the models that gave them.
+        built = classes.build(
+            self.hypotheses, data, split.fit, cuts=self.cuts, bins=self.bins, features=self.features, seed=self.seed
+        )
+        F, columns, view, players = built.hypotheses, built.X, data.view, split.play
         people = IID(columns[players], data.y[players], k, view=view[players], ids=data.ids(players), order="passes")
         held_out = HeldOutPeople.of(data, split.held_out, columns)
         return Arena(F, people.encoded(F.encode), data.metric, held_out)

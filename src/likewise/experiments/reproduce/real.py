@@ -19,7 +19,7 @@ from likewise.experiments.reproduce.result import Experiment, Picture, Table, as
 from likewise.experiments.reproduce.work import Workers
 from likewise.game import play
 from likewise.hindsight import Frontier, frontier
-from likewise.hypotheses import EstimatorClass, Thresholds
+from likewise.hypotheses import EnumerableClass, EstimatorClass
 from likewise.learners import (
     AdaHedge,
     AnytimeHedge,
@@ -101,7 +101,7 @@ def run(size: Size, workers: Workers) -> Experiment:
         title=TITLE if data.name == "Adult" else f"{data.name} people",
         question=(
             f"{data.described} {size.T:,} rounds of {K} people at α = {ALPHA}; policies are mixtures of "
-            f"{setting.hypotheses.size} hypotheses, six models' scores × cut-offs. {note}"
+            f"{setting.hypotheses.size} hypotheses, cut-offs on suggested scores. {note}"
         ),
         pictures=[_picture(dots, prices, size)],
         tables=[_table(dots, best, size), _prices(prices)],
@@ -120,7 +120,7 @@ def run(size: Size, workers: Workers) -> Experiment:
 def learners(setting: demo.Setting, size: Size) -> dict[str, Any]:
     """Every learner, and AdaHedge with a few fixed penalties."""
     F, T = setting.hypotheses, size.T
-    smoothed = Searched(F, pool=setting.data.features[setting.split.fit])
+    smoothed = Searched(F, pool=setting.X[setting.split.fit])
     named = {
         "Unconstrained": Unconstrained(F, k=K, T=T),
         "Follow the leader": FollowTheLeader(F, k=K, T=T, penalty=T ** (1 / 3)),
@@ -141,7 +141,7 @@ def learners(setting: demo.Setting, size: Size) -> dict[str, Any]:
 class BestCutOff:
     """The oracle of F as an estimator, for people encoded by F: fits the hypothesis of the least weighted error."""
 
-    def __init__(self, F: Thresholds) -> None:
+    def __init__(self, F: EnumerableClass) -> None:
         self.F = F
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -149,7 +149,7 @@ class BestCutOff:
         return {}
 
     def __sklearn_clone__(self) -> BestCutOff:
-        return BestCutOff(self.F)  # a clone as scikit-learn makes it would copy six models for each fit
+        return BestCutOff(self.F)  # a clone as scikit-learn makes it would copy F for each fit
 
     def fit(self, X: Floats, y: NDArray[Any], sample_weight: Floats) -> BestCutOff:
         """Minimise Σ_i w_i 1[f(x_i) ≠ y_i] exactly."""
@@ -164,7 +164,7 @@ class BestCutOff:
 class Searched(EstimatorClass):
     """F once more, now reached only through its oracle, as ``SmoothedFTPL`` asks for it."""
 
-    def __init__(self, F: Thresholds, pool: Any) -> None:
+    def __init__(self, F: EnumerableClass, pool: Any) -> None:
         super().__init__(BestCutOff(F), F.encode(pool))
         self.F = F
 

@@ -1,22 +1,78 @@
-"""The class of hypotheses of a run, over the encoded columns of a data set."""
+"""The class of hypotheses of a run: over scores of people, over their encoded columns, or a grid of cells."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from likewise.datasets import Encoder
+from likewise.classes import Suggestion, suggest_for
+from likewise.datasets import Dataset, Encoder
 from likewise.errors import InvalidParameter
 from likewise.experiments.models import model_pool
-from likewise.hypotheses import Cells, Thresholds
+from likewise.hypotheses import Cells, EnumerableClass, Thresholds
 from likewise.hypotheses.base import quantile_cuts
 from likewise.hypotheses.cells import Grid
 from likewise.protocol import Floats
 
 MOST_CELLS = 2**16
 """A grid with more cells than this holds next to nobody in each."""
+CUTS = 16
+"""Cut-offs per column or model; a suggested class has its own number."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClassOfRun:
+    """A class, and everybody as it takes them.
+
+    Attributes
+    ----------
+    hypotheses
+        The class of the play. One on models' scores takes the scores, which are computed once for everybody.
+    X
+        Everybody, as that class takes them.
+    deployed
+        The same class over encoded people, for people as they come.
+    suggestion
+        The parts of a suggested class, and what its files hold; None for other classes.
+    """
+
+    hypotheses: EnumerableClass
+    X: Floats
+    deployed: EnumerableClass
+    suggestion: Suggestion | None = None
+
+    @classmethod
+    def on_scores(cls, scores: Thresholds, features: Floats, suggestion: Suggestion | None = None) -> ClassOfRun:
+        """A class on models' scores, with everybody scored once: scoring takes longer than playing."""
+        columns = scores.score_columns(features)
+        return cls(Thresholds(scores.cuts, names=scores.names), columns, scores, suggestion)
+
+    @property
+    def models(self) -> tuple[Any, ...]:
+        """The fitted models that the deployed class needs."""
+        return getattr(self.deployed, "models", None) or ()
+
+
+def build(
+    kind: str, data: Dataset, fit: Any, *, cuts: int | None, bins: int, features: Sequence[str], seed: int
+) -> ClassOfRun:
+    """The class of this kind, fitted on the people at the rows ``fit``."""
+    X = data.features
+    if kind == "suggested":
+        suggestion = suggest_for(data, fit, cuts=cuts, seed=seed)
+        return ClassOfRun.on_scores(suggestion.hypotheses, X, suggestion)
+    cuts = CUTS if cuts is None else cuts
+    if kind == "models":
+        return ClassOfRun.on_scores(models(X[fit], data.y[fit], cuts), X)
+    if kind == "cells":
+        F: EnumerableClass = cells(X[fit], data.encoder, features or data.compare_by, bins)
+    else:
+        F = thresholds(X[fit], data.encoder, cuts)
+    return ClassOfRun(F, X, F)
 
 
 def thresholds(features: Floats, encoder: Encoder, cuts: int) -> Thresholds:

@@ -6,6 +6,8 @@
     transcript.npz    all rounds
     certificate.json, certificate.txt, figures/, report.html
     policy.json       what was chosen on the people held out
+    models.skops      the fitted models that the policy needs, if it needs some
+    class.txt         what a suggested class is made of, what it holds of whom, and what each part brings
     result.json       the result of the run; written last
 
 Files appear whole or not at all: each is written beside its place, flushed to the disk and renamed.
@@ -82,11 +84,6 @@ class RunFolder:
     def result_file(self) -> Path:
         """The result of the run; there when everything has been written."""
         return self.path / "result.json"
-
-    @property
-    def needs_models(self) -> bool:
-        """Whether the run's class is made of fitted models, which its transcript only names."""
-        return bool(self.read_json("settings.json")["settings"]["hypotheses"] == "models")
 
     def write(self, name: str, content: Callable[[Path], object]) -> Path:
         """A file of the run, whole or not at all; ``content`` writes it to the path that it is given."""

@@ -13,12 +13,14 @@ import numpy as np
 from likewise import certificates, figures, hindsight
 from likewise.certificates import Certificate
 from likewise.certificates.shown import ShownPeople
+from likewise.classes import contributions
 from likewise.experiments.runs.deployed import Deployed, deployed, plain
 from likewise.experiments.runs.run import Run
 from likewise.experiments.runs.setup import Setup
 from likewise.experiments.runs.shown import shown_people, unfair_people
 from likewise.game import Transcript
 from likewise.hindsight import Frontier, Hindsight
+from likewise.policies import Mixture
 from likewise.report import write_report
 from likewise.scoring import FinishedPolicy
 
@@ -42,6 +44,7 @@ def write_outputs(run: Run, transcript: Transcript, *, pictures: bool = True) ->
     )
     folder.write("policy.json", _finished(outcome, transcript, setup).save)
     _keep_models(run)
+    _explain_class(run, transcript)
     trade_off = None if s.ask else tradeoff(setup, transcript)
     result = {"finished": transcript.rounds == s.T} | summary(transcript, certificate, trade_off)
     result |= _decided(outcome, setup)
@@ -60,9 +63,10 @@ def write_outputs(run: Run, transcript: Transcript, *, pictures: bool = True) ->
 
 def _finished(outcome: Deployed, t: Transcript, setup: Setup) -> FinishedPolicy:
     """What is deployed, with where it comes from."""
-    learned = FinishedPolicy.from_transcript(t, setup.data.encoder)
+    learned = FinishedPolicy.from_transcript(t)
     name = None if outcome.choice is None else outcome.choice.recommended
-    return FinishedPolicy(outcome.policy, setup.data.encoder, learned.facts | {"chosen": name})
+    policy = Mixture(setup.built.deployed, outcome.policy.weights)
+    return FinishedPolicy(policy, setup.data.encoder, learned.facts | {"chosen": name})
 
 
 def _decided(outcome: Deployed, setup: Setup) -> dict[str, Any]:
@@ -113,11 +117,23 @@ def _at(trade_off: Frontier, alpha: float) -> Hindsight | None:
 
 def _keep_models(run: Run) -> None:
     """Fitted models beside the policy that needs them, where skops is installed to write them without pickle."""
-    models = getattr(run.setup.hypotheses, "models", None)
+    models = run.setup.built.models
     if models and importlib.util.find_spec("skops") is not None:
         from skops.io import dump
 
         run.folder.write("models.skops", partial(dump, list(models)))
+
+
+def _explain_class(run: Run, transcript: Transcript) -> None:
+    """What a suggested class is made of, and what each part brings to the best fair policy of this play."""
+    setup, suggestion = run.setup, run.setup.built.suggestion
+    if suggestion is None:
+        return
+    text = f"{suggestion.datasheet}\n"
+    if not setup.settings.ask:
+        played, alpha = setup.measured(transcript), setup.settings.alpha
+        text += f"\n{contributions(played, suggestion, setup.data.metric, alpha)}\n"
+    run.folder.write("class.txt", lambda path: path.write_text(text, encoding="utf-8"))
 
 
 def _figures(

@@ -169,7 +169,7 @@ def _noted(setup: Setup) -> dict[str, Any]:
 
 def _class_digest(setup: Setup) -> str:
     """Of the class: its cuts, and the fingerprints of its models."""
-    return hashlib.sha256(json.dumps(setup.hypotheses.to_dict(), sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(setup.built.deployed.to_dict(), sort_keys=True).encode()).hexdigest()
 
 
 def _require_same(setup: Setup, folder: RunFolder) -> None:

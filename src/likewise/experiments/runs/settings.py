@@ -21,7 +21,7 @@ LEARNERS: dict[str, Any] = {
     "unconstrained": Unconstrained,
 }
 """Learners by their name in the command; ``weights`` and ``ftpl`` are the paper's."""
-CLASSES = ("thresholds", "cells", "models")
+CLASSES = ("suggested", "thresholds", "cells", "models")
 CHOICES = ("worst", "first", "random")
 ROUNDS, ROUNDS_ASKED = 2000, 30
 """How many rounds a run has by default: with a simulated auditor, and with a person who has an evening to spare."""
@@ -44,8 +44,9 @@ class Settings:
     split
         Shares of the people, in percent: to fit models, cut-offs and scales on, to play with, and to hold out.
     hypotheses, cuts, bins, features
-        The class: ``thresholds`` on the encoded columns, with this many ``cuts``; ``cells``, a grid over ``features``
-        (the columns to compare by, if none are named) with this many ``bins`` each; or ``models``.
+        The class: ``suggested``, with this many ``cuts`` on each of its scores; ``thresholds`` on the encoded columns;
+        ``cells``, a grid over ``features`` (the columns to compare by, if none are named) with this many ``bins`` each;
+        or ``models``.
     learner, penalty, costs
         Who learns, what a report weighs (C), and what a false positive and a false negative cost.
     alpha, margin, choose, misses, false_reports
@@ -73,8 +74,8 @@ class Settings:
     id: str | None = None
     today: str | None = None
     split: tuple[float, ...] = SHARES
-    hypotheses: str = "thresholds"
-    cuts: int = 16
+    hypotheses: str = "suggested"
+    cuts: int | None = None
     bins: int = 4
     features: tuple[str, ...] = ()
     learner: str = "adahedge"
@@ -97,7 +98,9 @@ class Settings:
         require(self.hypotheses in CLASSES, "class", f"be one of {CLASSES}", self.hypotheses)
         require(self.learner in LEARNERS, "learner", f"be one of {tuple(LEARNERS)}", self.learner)
         require(self.choose in CHOICES, "choose", f"be one of {CHOICES}", self.choose)
-        for name in ("cuts", "bins", "T", "part"):
+        if self.cuts is not None:
+            require_whole(self.cuts, "cuts")
+        for name in ("bins", "T", "part"):
             require_whole(getattr(self, name), name)
         require_whole(self.k, "k", 2)
         require_whole(self.seed, "seed", 0)

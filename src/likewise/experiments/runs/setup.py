@@ -17,6 +17,7 @@ from likewise.datasets import Dataset, Split
 from likewise.environments import IID
 from likewise.errors import require
 from likewise.experiments.runs import classes
+from likewise.experiments.runs.classes import ClassOfRun
 from likewise.experiments.runs.population import read
 from likewise.experiments.runs.settings import LEARNERS, Settings
 from likewise.game import Transcript
@@ -66,6 +67,8 @@ class Setup:
 
     settings: Settings
     data: Dataset
+    built: ClassOfRun
+    """The class, and what is needed to deploy it."""
     learner: Any
     people: IID
     """The population, encoded for the learner's class."""
@@ -112,18 +115,15 @@ def prepare(settings: Settings) -> Setup:
 def assemble(s: Settings, data: Dataset) -> Setup:
     """The roles of a run over these people."""
     data, split = parted(data, s.split, s.seed, s.k)
-    features, view, fit, players = data.features, data.view, split.fit, split.play
-    if s.hypotheses == "models":
-        F: EnumerableClass = classes.models(features[fit], data.y[fit], s.cuts)
-    elif s.hypotheses == "cells":
-        F = classes.cells(features[fit], data.encoder, s.features or data.compare_by, s.bins)
-    else:
-        F = classes.thresholds(features[fit], data.encoder, s.cuts)
+    built = classes.build(
+        s.hypotheses, data, split.fit, cuts=s.cuts, bins=s.bins, features=s.features, seed=s.seed
+    )  # fmt: skip
+    F, X, view, players = built.hypotheses, built.X, data.view, split.play
     shown = _asked_about(s, data, players) if s.ask else view[players]
-    people = IID(features[players], data.y[players], s.k, view=shown, ids=data.ids(players), order="passes")
-    held_out = HeldOutPeople.of(data, split.held_out)
-    digest = _digest(features, view, data.y)
-    return Setup(s, data, _learner(s, F), people.encoded(F.encode), view[players], digest, split, held_out)
+    people = IID(X[players], data.y[players], s.k, view=shown, ids=data.ids(players), order="passes")
+    held_out = HeldOutPeople.of(data, split.held_out, X)
+    digest = _digest(data.features, view, data.y)
+    return Setup(s, data, built, _learner(s, F), people.encoded(F.encode), view[players], digest, split, held_out)
 
 
 def parted(data: Dataset, shares: Sequence[float], seed: int, k: int) -> tuple[Dataset, Split]:

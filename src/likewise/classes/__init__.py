@@ -1,0 +1,37 @@
+"""Classes that can be fair: which hypotheses to play with, suggested from a sample of people."""
+
+from likewise.classes.anchors import Anchors, Lipschitz
+from likewise.classes.contributions import Contribution, contributions
+from likewise.classes.reads import Reads, Term, view_from
+from likewise.classes.scores import Additive, Average, Column, Score, Smoother
+from likewise.classes.suggest import models_to_fit, stacked, suggest, suggest_for, suggest_scores
+from likewise.classes.suggestion import Part, Suggestion
+
+TYPES = frozenset(
+    f"{kind.__module__}.{kind.__qualname__}"
+    for kind in (Additive, Anchors, Average, Column, Lipschitz, Reads, Smoother, Term)
+)
+"""The types of which scores are made: what a file of models may hold beside those of scikit-learn."""
+
+__all__ = [
+    "TYPES",
+    "Additive",
+    "Anchors",
+    "Average",
+    "Column",
+    "Contribution",
+    "Lipschitz",
+    "Part",
+    "Reads",
+    "Score",
+    "Smoother",
+    "Suggestion",
+    "Term",
+    "contributions",
+    "models_to_fit",
+    "stacked",
+    "suggest",
+    "suggest_for",
+    "suggest_scores",
+    "view_from",
+]
