@@ -4,7 +4,7 @@
 
 How likely each label is comes from a regression on what the class's hypotheses say (``Merit``). Nothing ties people of
 different batches to each other, unless ``floor`` does: Gupta and Kamble (2019) let nobody get less than what everybody
-decided before implies.
+decided before implies, and are therefore cautious: they go by the lower end of each interval.
 """
 
 from __future__ import annotations
@@ -130,8 +130,7 @@ class FairBatch(DeployablePolicy):
         """The least expected error on these people that is fair to every pair of them."""
         kinds, first, count = _kinds(batch)
         rows, view = batch.rows[first], _take(batch.view, first)
-        merit = Merit(self.state.inverse, self.state.moments)
-        q, (false_positive, false_negative) = merit.estimates(self.hypotheses, rows)[0], self.learner.costs
+        q, (false_positive, false_negative) = self._merit(rows), self.learner.costs
         program = Program(count * (false_positive * (1.0 - q) - false_negative * q), low=self._floors(view))
         allowed = self._between(view) + self.learner.level
         high, low = np.nonzero((allowed < 1.0) & ~np.eye(len(q), dtype=bool))
@@ -139,6 +138,11 @@ class FairBatch(DeployablePolicy):
             signs = np.eye(len(q))
             program.add(signs[high] - signs[low], allowed[high, low])
         return np.asarray(program.solve()[kinds])
+
+    def _merit(self, rows: Rows) -> Floats:
+        """How likely each label is; with floors, the lower end of its interval: what is given can't be taken back."""
+        q, spread = Merit(self.state.inverse, self.state.moments).estimates(self.hypotheses, rows)
+        return np.maximum(0.0, q - spread) if self.learner.floor else q
 
     def _between(self, view: Any) -> Floats:
         return self.learner.distance.between(self.state.memory, view)

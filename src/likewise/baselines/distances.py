@@ -131,6 +131,8 @@ class Submetric:
 
 
 FORMS = ("diagonal", "full")
+PROJECTIONS = 20
+"""Times that a form is moved to what a report says and back to what is positive, in turn."""
 
 
 @dataclass(frozen=True)
@@ -199,12 +201,15 @@ class Learned:
         favoured, disfavoured = pair
         apart = people[favoured] - people[disfavoured]
         gap = float(round.probabilities[favoured] - round.probabilities[disfavoured])
-        wanted, squares = (self.shrink * max(0.0, gap - alpha)) ** 2, float(apart @ form @ apart)
+        wanted = (self.shrink * max(0.0, gap - alpha)) ** 2
         direction = np.diag(apart**2) if self.form == "diagonal" else np.outer(apart, apart)
         size = float((direction**2).sum())
-        if squares <= wanted or size == 0.0:
-            return form
-        return _positive(form - (squares - wanted) / size * direction)
+        for _ in range(PROJECTIONS):
+            beyond = float(apart @ form @ apart) - wanted
+            if beyond <= 0 or size == 0.0:
+                return form
+            form = _positive(form - beyond / size * direction)
+        return form * min(1.0, wanted / max(float(apart @ form @ apart), 1e-300))  # the little that is left
 
 
 def _positive(form: Floats) -> Floats:
