@@ -37,7 +37,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
 import likewise as lw
-from likewise.experiments.demo import model_pool
+from likewise.experiments.models import model_pool
 
 ALPHA, K, CUTS = 0.1, 6, 12
 GROUP = {"Adult": "sex", "COMPAS": "race", "Synthetic": "group"}

@@ -61,7 +61,7 @@ def test_people_who_look_the_same_share_a_variable_and_nothing_is_lost():
 
 
 def test_pairs_far_apart_in_the_list_are_compared_in_both_directions(monkeypatch):
-    monkeypatch.setattr("likewise.hindsight.any.BLOCK", 7)
+    monkeypatch.setattr("likewise.hindsight.people.BLOCK", 7)
     rng = np.random.default_rng(1)
     D, q = rng.random((30, 30)), rng.random(30)
     limit = best_of_any(numbered(30), q, by_number(D), 0.02)

@@ -18,6 +18,7 @@ from likewise import (
     policies,
     reduction,
     report,
+    scoreboard,
     scoring,
     theory,
 )
@@ -29,7 +30,7 @@ from likewise.auditors import (
     Panel,
     ScriptedAuditor,
 )
-from likewise.certificates import Certificate, certify, evaluate_fairness, holdout_certificate
+from likewise.certificates import Certificate, certify, choose, evaluate_fairness, holdout_certificate
 from likewise.environments import IID, Adversary, Moment, Stream
 from likewise.facts import AuditorFacts, EnvironmentFacts
 from likewise.game import Transcript, play
@@ -96,6 +97,7 @@ __all__ = [
     "certificates",
     "certify",
     "checks",
+    "choose",
     "datasets",
     "environments",
     "errors",
@@ -110,6 +112,7 @@ __all__ = [
     "policies",
     "reduction",
     "report",
+    "scoreboard",
     "scoring",
     "theory",
 ]

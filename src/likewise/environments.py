@@ -24,7 +24,8 @@ BLOCK = 256
 """Rounds whose people are drawn together."""
 
 
-def _labels(y: Any, people: int) -> Floats:
+def as_labels(y: Any, people: int) -> Floats:
+    """Labels as numbers, 0, 1 or NaN, one per person; or a refusal."""
     try:
         labels = np.asarray(y, dtype=float)
     except (TypeError, ValueError):
@@ -41,11 +42,11 @@ def _labels(y: Any, people: int) -> Floats:
 def _batch(people: Any, encode: Encode, k: int | None) -> Batch:
     """A Batch from what a user's source gives: (X, y), (X, y, view) or a Batch."""
     if isinstance(people, Batch):
-        batch = people._replace(y=_labels(people.y, len(people.rows)))
+        batch = people._replace(y=as_labels(people.y, len(people.rows)))
     else:
         X, y, *view = people
         X = X if hasattr(X, "columns") else np.asarray(X)
-        batch = Batch(encode(X), _labels(y, len(X)), view[0] if view else X)
+        batch = Batch(encode(X), as_labels(y, len(X)), view[0] if view else X)
     if not 1 <= len(batch.y) <= (k or len(batch.y)):
         raise InvalidParameter(f"`batch` must hold 1 to {k or 'any number of'} people, got {len(batch.y)}.")
     if len(batch.view) != len(batch.y):
@@ -56,7 +57,7 @@ def _batch(people: Any, encode: Encode, k: int | None) -> Batch:
 ORDERS = ("draws", "passes")
 
 
-def _people(ids: Any | None, rows: int) -> NDArray[np.intp]:
+def people_numbers(ids: Any | None, rows: int) -> NDArray[np.intp]:
     """A number for each row, 0, 1, 2, …, the same for the same id."""
     if ids is None:
         return np.arange(rows)
@@ -75,6 +76,19 @@ def _table(part: Any) -> Any:
     if hasattr(part, "columns"):
         return pd.DataFrame(part).reset_index(drop=True)
     return pd.DataFrame(np.asarray(part).reshape(len(part), -1))
+
+
+def same_rows(*parts: Any) -> int:
+    """How many rows are the same as an earlier one, in everything; without ids they may be one person.
+
+    Examples
+    --------
+    >>> same_rows([[1.0], [2.0], [1.0]], [0, 1, 0])
+    1
+    """
+    import pandas as pd
+
+    return int(pd.concat([_table(part) for part in parts], axis=1).duplicated().sum())
 
 
 class IID:
@@ -113,7 +127,7 @@ class IID:
     ) -> None:
         require_whole(k, "k")
         self.X = X if hasattr(X, "columns") else np.asarray(X)
-        self.y = _labels(y, len(self.X))
+        self.y = as_labels(y, len(self.X))
         self.k = k
         if view is None:
             view = self.X
@@ -128,7 +142,7 @@ class IID:
         require(order in ORDERS, "order", f"be one of {ORDERS}", order)
         self.order = order
         self._named = ids is not None
-        self.person = _people(ids, len(self.y))
+        self.person = people_numbers(ids, len(self.y))
         self.people = int(self.person.max()) + 1
         enough = order == "draws" or self.people >= k
         require(enough, "k", f"be at most the {self.people} people of a pass", k)
@@ -216,11 +230,7 @@ class IID:
         return EnvironmentFacts("IID", iid, False, len(self.y), people, again)
 
     def _same_rows(self) -> int:
-        """How many rows are the same as an earlier one, in everything."""
-        import pandas as pd
-
-        parts = [self.X, self.y] + ([] if self.view is self.X else [self.view])
-        return int(pd.concat([_table(part) for part in parts], axis=1).duplicated().sum())
+        return same_rows(self.X, self.y, *([] if self.view is self.X else [self.view]))
 
 
 @dataclass

@@ -11,6 +11,7 @@ from likewise.certificates.certificate import (
     Status,
     certify,
 )
+from likewise.certificates.choice import Candidate, Choice, choose
 from likewise.certificates.heldout import (
     FairnessEvaluation,
     HoldoutCertificate,
@@ -21,7 +22,9 @@ from likewise.certificates.heldout import (
 __all__ = [
     "Assumption",
     "Bracket",
+    "Candidate",
     "Certificate",
+    "Choice",
     "Claim",
     "FairnessEvaluation",
     "Generalisation",
@@ -31,6 +34,7 @@ __all__ = [
     "Status",
     "brackets",
     "certify",
+    "choose",
     "evaluate_fairness",
     "holdout_certificate",
 ]

@@ -28,7 +28,7 @@ from likewise.certificates.brackets import Bracket, brackets
 from likewise.drawing import COLOURS, LINES, canvas
 from likewise.errors import require, require_number
 from likewise.game import Transcript
-from likewise.hindsight import FairProgram, Pairs
+from likewise.hindsight import FairProgram, Losses, Pairs
 from likewise.hypotheses import EnumerableClass
 from likewise.protocol import Floats
 
@@ -346,7 +346,7 @@ def _regret(t: Transcript, alpha: float) -> tuple[Regret, ...]:
     # A false report may push the learner away from a fair policy, by at most its penalty times 1 − gap.
     lies = float((t.pair_penalties * np.maximum(0.0, 1.0 - t.pair_gaps))[t.false].sum())
     paid = float(t.pair_penalties[~t.false].sum())
-    program = FairProgram(t.hypotheses, t, _proved(t)) if t.hypotheses.constants else None
+    program = FairProgram(t.hypotheses, Losses.of(t), _proved(t)) if t.hypotheses.constants else None
     regrets = []
     for epsilon in epsilons:
         by_lagrangian = t.lagrangian_regret + lies - (float(epsilon) - margin) * paid

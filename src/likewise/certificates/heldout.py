@@ -11,7 +11,8 @@ import numpy as np
 
 from likewise import kernels, theory
 from likewise.auditors import NamedMetric, as_points, named_metric
-from likewise.errors import InvalidParameter, require
+from likewise.errors import require
+from likewise.hindsight.people import checked_distances, taken
 from likewise.protocol import Distance, Floats
 from likewise.wording import at_least, at_most
 
@@ -92,7 +93,6 @@ def evaluate_fairness(
     """
     require(0 <= alpha <= 1, "alpha", "be in [0, 1]", alpha)
     require(0 < delta < 1, "delta", "be in (0, 1)", delta)
-    compare = named_metric(distance) if isinstance(distance, str) else distance
     probabilities = np.asarray(policy.probability(X))
     compared = X if view is None else view
     require(len(probabilities) >= 2, "X", "hold at least two people", len(probabilities))
@@ -102,30 +102,33 @@ def evaluate_fairness(
         f"have a row for each of {len(probabilities)} people",
         len(compared),
     )
-    if pairs is not None:
-        return _sampled(probabilities, compared, compare, alpha, pairs, delta, seed)
+    if pairs is None:
+        return unfair_pairs(probabilities, compared, distance, alpha, delta)
+    compare = named_metric(distance) if isinstance(distance, str) else distance
+    return _sampled(probabilities, compared, compare, alpha, pairs, delta, seed)
+
+
+def unfair_pairs(
+    probabilities: Floats, view: Any, distance: Distance | str, alpha: float, delta: float
+) -> FairnessEvaluation:
+    """The violating ones among all pairs of these people, who were given these probabilities.
+
+    Examples
+    --------
+    >>> unfair_pairs(np.array([0.0, 0.0, 1.0, 1.0]), [[0.0], [0.4], [0.6], [1.0]], "cityblock", 0.1, 0.05).violating
+    3
+    """
+    compare = named_metric(distance) if isinstance(distance, str) else distance
     if isinstance(compare, NamedMetric):
-        violating = sum(_all_pairs_compiled(probabilities, compared, compare, alpha))
+        violating = sum(_all_pairs_compiled(probabilities, view, compare, alpha))
     else:
-        violating = sum(_all_pairs(probabilities, compared, compare, alpha))
+        violating = sum(_all_pairs(probabilities, view, compare, alpha))
     n = len(probabilities)
     count = n * (n - 1) // 2
     share = violating / count
     upper = theory.all_pairs_limit(share, n, delta / 2)
     lower = 1.0 - theory.all_pairs_limit((count - violating) / count, n, delta / 2)
     return FairnessEvaluation(share, violating, count, lower, upper, alpha, delta, n // 2)
-
-
-def _take(table: Any, positions: Any) -> Any:
-    return table.iloc[positions] if hasattr(table, "iloc") else np.asarray(table)[positions]
-
-
-def _checked(distance: Distance, view: Any) -> Floats:
-    distances, k = np.asarray(distance(view), dtype=float), len(view)
-    if distances.shape != (k, k) or not distances.min() >= 0:
-        wrong = f"shape {distances.shape}" if distances.shape != (k, k) else f"smallest entry {distances.min()}"
-        raise InvalidParameter(f"`distance` must give {k} × {k} distances, at least 0, got {wrong}.")
-    return distances
 
 
 def _all_pairs(probabilities: Floats, view: Any, distance: Distance, alpha: float) -> Iterator[int]:
@@ -138,9 +141,11 @@ def _all_pairs(probabilities: Floats, view: Any, distance: Distance, alpha: floa
                 continue
             # Only the direction from the favoured person can exceed α ≥ 0, so no pair is counted twice.
             if high is low:
-                distances = _checked(distance, _take(view, low))
+                distances = checked_distances(distance, taken(view, low))
             else:
-                distances = _checked(distance, _take(view, np.concatenate([low, high])))[len(low) :, : len(low)]
+                distances = checked_distances(distance, taken(view, np.concatenate([low, high])))[
+                    len(low) :, : len(low)
+                ]
             yield int(np.count_nonzero(probabilities[high][:, None] - probabilities[low] - distances > alpha))
 
 
@@ -171,7 +176,9 @@ def _sampled(
         first, second = order[:pairs][start : start + BLOCK], order[pairs:][start : start + BLOCK]
         ahead = probabilities[first] >= probabilities[second]
         high, low = np.where(ahead, first, second), np.where(ahead, second, first)
-        distances = _checked(distance, _take(view, np.concatenate([high, low])))[: len(high), len(high) :].diagonal()
+        distances = checked_distances(distance, taken(view, np.concatenate([high, low])))[
+            : len(high), len(high) :
+        ].diagonal()
         violating += int(np.count_nonzero(probabilities[high] - probabilities[low] - distances > alpha))
     upper = theory.holdout(violating, pairs, delta / 2)
     lower = 1.0 - theory.holdout(pairs - violating, pairs, delta / 2)

@@ -14,14 +14,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from likewise.cli import options
-from likewise.cli.output import AsJson, bar, print_json, words
+from likewise.cli.output import AsJson, bar, print_json, scoreboard_table, words
 from likewise.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from likewise.datasets import Dataset
-    from likewise.experiments.compare import Comparison, Line, Recipe, Sweep
+    from likewise.experiments.compare import Board, Comparison, Line, Recipe, Sweep
 
 EXAMPLES = """
 Examples:
@@ -65,11 +65,13 @@ def compare(
     drop: options.Drop = "",
     categories: options.Categories = "",
     units: options.Units = "",
+    id: options.Id = None,
+    today: options.Today = None,
+    split: options.SplitShares = options.DEFAULT_SPLIT,
     hypotheses: options.Class = "thresholds",
     cuts: options.Cuts = 16,
     bins: options.Bins = 4,
     features: options.Features = "",
-    warm_up: options.WarmUp = 2000,
     frontier: Annotated[
         bool, typer.Option("--frontier", help="Also draw the exact best policies in hindsight, for the first seed.")
     ] = False,
@@ -104,16 +106,17 @@ def compare(
         comparison = sweeps.compare(sweep, data, folder, recipe=recipe, jobs=jobs, backend=backend, address=address,
                               progress=tell)  # fmt: skip
     table = sweeps.write_table(comparison.lines, folder / "table.csv")
-    with console.status("Drawing…"):
+    with console.status("Drawing, and looking at the people who were held out…"):
         pictures = _drawn(comparison, data.name, frontier)
+        board = sweeps.judged(comparison)
     if as_json:
         files = {"results": str(folder / "results.jsonl"), "table": str(table), "pictures": [str(p) for p in pictures]}
         lines = [line.record() for line in comparison.lines]
-        print_json(
-            {"data": data.name, "trials": len(comparison.results), "played": comparison.played, "lines": lines} | files
-        )
+        trials = {"trials": len(comparison.results), "played": comparison.played, "lines": lines}
+        print_json({"data": data.name} | trials | _held_out(board) | files)
         return
     _show(console, comparison)
+    _show_board(console, board)
     console.print(f"Results: {folder / 'results.jsonl'} and {table}", markup=False, soft_wrap=True)
     drawn = f"Picture: {', '.join(map(str, pictures))}" if pictures else NO_PICTURE
     console.print(drawn, markup=False, soft_wrap=True)
@@ -131,8 +134,9 @@ def _asked(parameters: dict[str, Any]) -> tuple[Sweep, Recipe]:
         seeds=tuple(range(parameters["seeds"])),
         **{name: parameters[name] for name in ("rounds", "people", "draws")},
     )
-    recipe = {name: parameters[name] for name in ("hypotheses", "cuts", "bins", "warm_up")}
-    return sweep, Recipe(**recipe, features=options.listed(parameters["features"]))
+    recipe = {name: parameters[name] for name in ("hypotheses", "cuts", "bins")}
+    split, features = options.shares(parameters["split"]), options.listed(parameters["features"])
+    return sweep, Recipe(**recipe, split=split, features=features)
 
 
 def _numbers(text: str, name: str, words: dict[str, Any] | None = None) -> tuple[Any, ...]:
@@ -154,6 +158,9 @@ def _people(parameters: dict[str, Any]) -> Dataset:
         "drop",
         "categories",
         "units",
+        "id",
+        "today",
+        "split",
         "features",
         "rounds",
         "people",
@@ -202,8 +209,33 @@ def _show(console: Console, comparison: Comparison) -> None:
     console.print(
         f"{seeds}; {lines[0].rounds:,} rounds a play. Errors are per person. Violations are rounds in which two people "
         "differ by more than their distance + α, whether or not the auditor reports it. Regret counts errors and "
-        "penalties together. Seeds choose who comes; the class of hypotheses is the same for all.\n"
+        "penalties together. Seeds choose the order in which people come; who plays, and the class of hypotheses, are "
+        "the same for all. Errors in this table are those of the plays, in which people may have come again.\n"
     )
+
+
+def _held_out(board: Board | None) -> dict[str, Any]:
+    """What held-out people say, as plain JSON values."""
+    from likewise.experiments.runs.deployed import plain
+
+    if board is None:
+        return {"choice": None, "scoreboard": None}
+    about = {"learner": board.trial.learner, "alpha": board.trial.alpha, "seed": board.trial.seed}
+    return {"choice": board.choice.to_dict() | about, "scoreboard": plain(board.scoreboard)}
+
+
+def _show_board(console: Console, board: Board | None) -> None:
+    if board is None:
+        console.print("Nobody was held out, so nothing is claimed about new people.\n", highlight=False)
+        return
+    trial = board.trial
+    console.print(
+        f"On people whom no trial has seen, what {trial.learner} learned with seed {trial.seed} at α = {trial.alpha:g} "
+        f"from the auditor {trial.auditor}. {board.choice.headline}",
+        markup=False,
+        highlight=False,
+    )
+    console.print(scoreboard_table(_held_out(board)["scoreboard"]))
 
 
 def _cell(line: Line, name: str) -> str:

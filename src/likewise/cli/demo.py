@@ -10,7 +10,7 @@ import typer
 from rich import box
 from rich.table import Table
 
-from likewise.cli.output import AsJson, print_json, words
+from likewise.cli.output import AsJson, print_json, scoreboard_table, words
 
 if TYPE_CHECKING:
     from likewise.experiments.demo import Line
@@ -42,14 +42,16 @@ def demo(
     """Play three learners on the same people (Adult) against the same hidden distance, and compare them."""
     from likewise import datasets, figures
     from likewise.experiments import demo as demonstration
+    from likewise.experiments.runs.deployed import plain
 
     data, missing = (datasets.synthetic(), "") if synthetic else demonstration.data_or_synthetic()
     console = words(as_json)
     if missing:
         console.print(f"[yellow]No Adult data here: {missing} Playing on made-up people instead.[/]")
     console.print(f"[bold]{data.name}.[/] {data.described}")
-    with console.status(f"Fitting six models on {demonstration.WARM_UP:,} people that the game will not see…"):
+    with console.status("Fitting six models on a quarter of the people…"):
         setting = demonstration.prepare(data, rounds, people, alpha, seed)
+    console.print(f"{setting.split}.", highlight=False)
     console.print(
         f"{rounds:,} rounds of {people} people; policies are mixtures of {setting.hypotheses.size} hypotheses: "
         "six models' scores × cut-offs.\n"
@@ -58,16 +60,22 @@ def demo(
     )
     plays = demonstration.run(setting, seed, progress=not as_json)
     lines = demonstration.table(setting, plays)
+    with console.status("Looking at the people who were held out…"):
+        choice, board = demonstration.judged(setting, plays)
     drawn = figures.learning_curves(plays, title=f"{data.name}: three learners, the same people, the same reviewer")
     picture = figures.save(drawn, out / "learning.png")
     if as_json:
-        print_json({"data": data.name, "picture": str(picture), "learners": [dataclasses.asdict(x) for x in lines]})
+        learners = [dataclasses.asdict(line) for line in lines]
+        held_out = {"choice": choice.to_dict(), "scoreboard": plain(board)}
+        print_json({"data": data.name, "picture": str(picture), "learners": learners} | held_out)
         return
+    console.print(f"{choice.headline}\n", highlight=False)
+    console.print(scoreboard_table(plain(board)))
+    console.print("\nHow the three learned, on the people who played:", highlight=False)
     console.print(_demo_table(lines))
     console.print(
-        "How to read it: a violation is a round in which the reviewer pointed at two people whose probabilities "
-        "differ more than the people do (fewer is fairer, at the price of the accuracy that came from such "
-        "differences), and regret is what hindsight would have saved, errors and penalties together.\n",
+        "A violation is a round in which the reviewer pointed at two people whose probabilities differ more than the "
+        "people do; fewer is fairer. Regret is what hindsight would have saved, errors and penalties together.\n",
     )
     console.print(f"Picture: {picture}")
 
@@ -75,12 +83,10 @@ def demo(
 def _demo_table(lines: list[Line]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
     table.add_column("learner", no_wrap=True)
-    headings = (
-        "error per\nperson", "violations", "in the last\nquarter", "Lagrangian\nregret", "proved\nbelow",
-    )  # fmt: skip
+    headings = ("violations", "in the last\nquarter", "Lagrangian\nregret", "proved\nbelow")
     for heading in headings:
         table.add_column(heading, justify="right")
     for line in lines:
         counts = f"{line.violations:,}", f"{line.late_violations:,}"
-        table.add_row(line.name, f"{line.error:.3f}", *counts, f"{line.regret:,.0f}", f"{line.bound:,.0f}")
+        table.add_row(line.name, *counts, f"{line.regret:,.0f}", f"{line.bound:,.0f}")
     return table

@@ -64,12 +64,30 @@ Bins = Annotated[int, typer.Option(min=1, rich_help_panel=CLASS, help="Intervals
 Features = Annotated[
     str, typer.Option(rich_help_panel=CLASS, help="Columns of the grid of cells; those to compare by, by default.")
 ]
-WarmUp = Annotated[
-    int,
+Id = Annotated[
+    str | None,
     typer.Option(
-        min=1, rich_help_panel=CLASS, help="People to fit models on, at most half of all; the game won't see them."
+        "--id",
+        rich_help_panel=PEOPLE,
+        help="The column that says who each row is; each-row if every row is a person of its own.",
     ),
 ]
+Today = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=PEOPLE, help="The column of what is decided today, yes or no or a probability, to compare with."
+    ),
+]
+SplitShares = Annotated[
+    str,
+    typer.Option(
+        "--split",
+        rich_help_panel=PEOPLE,
+        help="Shares of the people, in percent: to fit models and cut-offs on, to play with, and to hold out until the "
+        "end.",
+    ),
+]
+DEFAULT_SPLIT = "25,25,50"
 Alpha = Annotated[
     float,
     typer.Option(
@@ -110,6 +128,20 @@ def as_list(words: Iterable[str]) -> str:
     return line.getvalue()
 
 
+def shares(text: str) -> tuple[float, ...]:
+    """Three shares in percent.
+
+    Examples
+    --------
+    >>> shares("25,25,50")
+    (25.0, 25.0, 50.0)
+    """
+    try:
+        return tuple(float(word) for word in listed(text))
+    except ValueError:
+        raise InvalidParameter(f"`split` must look like 25,25,50, got {text!r}.") from None
+
+
 def measured(text: str, name: str) -> dict[str, float]:
     """Names and numbers.
 
@@ -133,6 +165,7 @@ def settings_from(parameters: dict[str, Any], source: str) -> Settings:
     chosen = {name: parameters[name] for name in names}
     chosen |= {name: listed(parameters[name]) for name in LISTS if name in names}
     chosen["units"] = measured(parameters["units"], "units")
+    chosen["split"] = shares(parameters["split"])
     chosen |= runs.located(source)
     T = parameters["rounds"] or (runs.ROUNDS_ASKED if parameters.get("ask") else runs.ROUNDS)
     part = runs.rounds_in_a_part(parameters.get("learner", "adahedge"), T)

@@ -8,7 +8,10 @@ from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich import box
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
 
 console = Console()
 problems = Console(stderr=True)
@@ -24,6 +27,19 @@ def words(as_json: bool) -> Console:
 def print_json(result: dict[str, Any]) -> None:
     """One JSON object on standard output, and nothing else."""
     typer.echo(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def scoreboard_table(board: dict[str, Any]) -> Group:
+    """The scoreboard, from its plain values: the table, and the sentences below it."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    for place, heading in enumerate(board["header"]):
+        lines = heading.replace(" ", "\n", 1)
+        table.add_column(Text(lines), justify="right" if place else "left", no_wrap=place > 0)
+    for row in board["table"]:
+        # An interval goes below its number: the table must fit into 80 columns.
+        cells = [Text(cell.replace(" (", "\n(") if place else cell) for place, cell in enumerate(row["cells"])]
+        table.add_row(*cells, style="bold" if row["bold"] else None)
+    return Group(table, Text(f"{board['gain']}\n"), *map(Text, board["notes"]))
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 
 from likewise.cli import options
-from likewise.cli.output import AsJson, print_json, words
+from likewise.cli.output import AsJson, print_json, scoreboard_table, words
 from likewise.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -56,11 +56,13 @@ def play(
     drop: options.Drop = "",
     categories: options.Categories = "",
     units: options.Units = "",
+    id: options.Id = None,
+    today: options.Today = None,
+    split: options.SplitShares = options.DEFAULT_SPLIT,
     hypotheses: options.Class = "thresholds",
     cuts: options.Cuts = 16,
     bins: options.Bins = 4,
     features: options.Features = "",
-    warm_up: options.WarmUp = 2000,
     rounds: options.Rounds = None,
     people: options.People = 6,
     alpha: options.Alpha = 0.1,
@@ -287,6 +289,7 @@ class Command:
         self.console.print(f"[bold]{escape(data.name)}.[/] {escape(data.described)}")
         for problem in data.datasheet.problems if s.sha256 else ():
             self.console.print(f"Note: {problem}", markup=False)
+        self.console.print(f"{run.setup.split}.", highlight=False)
         size = f"{F.size:,}" if F.size < 10**9 else f"2^{F.size.bit_length() - 1}"
         self.console.print(
             f"{s.T:,} rounds of {s.k} people; policies are mixtures of {size} hypotheses ({s.hypotheses}), learner "
@@ -306,7 +309,10 @@ class Command:
         if self.as_json:
             print_json({"folder": str(path), **result})
             return
-        self.console.print(_table(result, run.setup.settings.alpha))
+        self.console.print(f"{result['headline']}\n", markup=False, highlight=False)
+        if result["scoreboard"] is not None:
+            self.console.print(scoreboard_table(result["scoreboard"]))
+        self.console.print(_table(result))
         for note in result["notes"]:
             self.console.print(f"[yellow]{escape(note)}[/]")
         report = path / "report.html"
@@ -318,18 +324,11 @@ class Command:
             self.console.print(f"Stopped for now; continue with: {how}", markup=False, soft_wrap=True)
 
 
-def _table(result: dict[str, Any], alpha: float) -> Table:
+def _table(result: dict[str, Any]) -> Table:
+    """What happened in the play; how good the policy is, held-out people say."""
     table = Table(box=box.SIMPLE, show_header=False, pad_edge=False)
     table.add_column()
     table.add_column(justify="right")
-    lines = {
-        "errors per person in this run": result["error_per_person"],
-        f"… of the best fixed policy that is fair at α = {alpha:g}, in hindsight": result["best_fair_error_per_person"],
-        "… of the best hypothesis, fair or not": result["best_error_per_person"],
-    }
-    for name, value in lines.items():
-        if value is not None:
-            table.add_row(name, f"{value:.3f}")
     table.add_row("rounds with a violation", f"{result['violations']:,} of {result['rounds']:,}")
     table.add_row("… in the last quarter", f"{result['violations_in_the_last_quarter']:,}")
     return table

@@ -19,7 +19,9 @@ from likewise.datasets.frames import from_frame, inspected
 from likewise.datasets.justice import compas
 from likewise.datasets.lending import german, mortgage
 from likewise.datasets.made_up import synthetic, synthetic_distance
+from likewise.datasets.roles import EACH_ROW
 from likewise.datasets.sources import cache_folder, find_file
+from likewise.datasets.splits import SHARES, Split, split_people
 from likewise.errors import require
 
 _READY: dict[str, Callable[[], Dataset]] = {
@@ -29,13 +31,16 @@ NAMES = tuple(_READY)
 """The data sets that can be loaded by name."""
 
 __all__ = [
+    "EACH_ROW",
     "NAMES",
+    "SHARES",
     "Codes",
     "Column",
     "Comparison",
     "Dataset",
     "Datasheet",
     "Encoder",
+    "Split",
     "about",
     "adult",
     "adult_distance",
@@ -49,6 +54,7 @@ __all__ = [
     "mortgage",
     "read_people",
     "split",
+    "split_people",
     "synthetic",
     "synthetic_distance",
 ]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from likewise.datasets.comparison import Codes, Comparison
 from likewise.datasets.encoder import Encoder
+from likewise.datasets.splits import SHARES, Split, split_people
 from likewise.errors import require
 from likewise.protocol import Floats
 
@@ -94,6 +96,11 @@ class Dataset:
         Fitted on these people; turns them, and others, into the numbers that models need.
     viewer
         Turns these people, and others, into the view that the distance needs.
+    person, named
+        A number for each row, the same for the same person (None: every row is a person of its own); and False if
+        nobody knows that: rows with the same number are the same in everything, and may be one person.
+    today
+        What today's rule or model gives everybody, probabilities; None if it is not known.
     """
 
     name: str
@@ -107,6 +114,9 @@ class Dataset:
     datasheet: Datasheet
     encoder: Encoder
     viewer: Comparison | Codes
+    person: NDArray[np.intp] | None = None
+    named: bool = True
+    today: Floats | None = None
 
     @classmethod
     def ready(
@@ -140,6 +150,25 @@ class Dataset:
 
     def __len__(self) -> int:
         return len(self.y)
+
+    def ids(self, rows: NDArray[np.intp]) -> NDArray[np.intp] | None:
+        """Who these rows are; None if some are the same in everything and nobody knows whether they are one person."""
+        person = rows if self.person is None else self.person[rows]
+        return person if self.named or len(np.unique(person)) == len(person) else None
+
+    def parted(self, shares: Sequence[float] = SHARES, seed: int = 0) -> tuple[Dataset, Split]:
+        """The same people split by person, with an encoder that was fitted on the first part alone.
+
+        Examples
+        --------
+        >>> from likewise import datasets
+        >>> data, split = datasets.synthetic(1000).parted()
+        >>> print(split)
+        1,000 people: 250 to fit, 250 to play, 500 held out
+        """
+        split = split_people(len(self) if self.person is None else self.person, shares, seed)
+        require(len(split.fit) > 0, "split", "leave somebody to fit cut-offs and scales on", str(split))
+        return replace(self, encoder=self.encoder.refitted(self.people.iloc[split.fit])), split
 
     @property
     def view(self) -> Floats:

@@ -146,6 +146,29 @@ class Encoder:
             raise InvalidParameter(f"`frame` must have a column of numbers or categories, got {_reasons(columns)}.")
         return cls(used["number"], used["category"], left_out)
 
+    def refitted(self, frame: Any) -> Encoder:
+        """The same columns, with scales and levels learned from these people alone.
+
+        A number that all of them lack has no scale and is left out.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> people = pd.DataFrame({"income": [30.0, 50.0, 90.0], "home": ["rent", "own", "boat"]})
+        >>> encoder = Encoder.fit(people).refitted(people[:2])
+        >>> encoder.names, encoder.numbers[0].centre
+        (('income', 'home = own', 'home = rent'), 40.0)
+        """
+        table = opened(frame)
+        require_columns(table, self.columns)
+        require(len(table) > 0, "frame", "have at least one row", 0)
+        values = {part.name: arrow(table, part.name) for part in self.parts}
+        lacking = [part.name for part in self.numbers if np.isnan(numbers(values[part.name], part.name)).all()]
+        scaled = tuple(Number.fit(part.name, values[part.name]) for part in self.numbers if part.name not in lacking)
+        listed = tuple(Category.fit(part.name, values[part.name]) for part in self.categories)
+        left_out = dict.fromkeys(lacking, "it is missing for everybody that it could be fitted on")
+        return Encoder(scaled, listed, self.left_out | left_out)
+
     @property
     def parts(self) -> tuple[Number | Category, ...]:
         """The columns that are used, in the order of encoding."""

@@ -7,13 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from likewise.datasets.columns import Column, arrow, codes, inspect, levels, opened
 from likewise.datasets.comparison import Codes, Comparison
 from likewise.datasets.dataset import Dataset, Datasheet
 from likewise.datasets.encoder import Encoder
+from likewise.datasets.roles import EACH_ROW, decided_today, persons
 from likewise.errors import InvalidParameter, require
 from likewise.protocol import Floats
+from likewise.wording import plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +35,8 @@ def from_frame(
     units: Mapping[str, float] | None = None,
     categories: Sequence[str] = (),
     drop: Sequence[str] = (),
+    ids: str | None = None,
+    today: str | None = None,
     name: str = "Your data",
 ) -> Dataset:
     """A data set of your own people.
@@ -60,6 +65,12 @@ def from_frame(
         Columns that are categories although they look like numbers.
     drop
         Columns to leave out of everything.
+    ids
+        The column that says who each row is, never a feature; ``"each-row"`` if every row is a person of its own.
+        Without it, rows that are the same in every column may be one person: the log says how many.
+    today
+        The column of what is decided today, yes or no or a probability; no feature, unless it is
+        also one to compare by.
 
     Examples
     --------
@@ -71,12 +82,20 @@ def from_frame(
     """
     table = opened(frame)
     _check_roles(table.columns, label, compare_by, sensitive, drop)
+    _check_asides(table.columns, label, compare_by, ids, today)
     y, meaning = labels(arrow(table, label), label, positive)
     labelled = ~np.isnan(y)
     unlabelled = int((~labelled).sum())
     if unlabelled:
         log.warning("%d rows have no label in %r and are left out.", unlabelled, label)
-    people: pd.DataFrame = table.drop([label, *drop]).filter(labelled.tolist()).to_pandas().reset_index(drop=True)
+    rows = table.filter(labelled.tolist())
+    person, named = persons(rows.to_pandas(), ids)
+    if not named:
+        log.warning("%s", _same(person))
+    by = {compare_by} if isinstance(compare_by, str) else {*compare_by}
+    aside = {label, *drop, ids, today} - by
+    unused = [column for column in table.columns if column in aside]
+    people: pd.DataFrame = rows.drop(unused).to_pandas().reset_index(drop=True)
     encoder = Encoder.fit(people, categories=[column for column in categories if column != label])
     compared = [column for column in categories if column in compare_by]
     viewer: Comparison | Codes
@@ -97,9 +116,20 @@ def from_frame(
         distance=distance,
         described=f"{len(people):,} people; {meaning}.",
         distance_described=in_words,
-        datasheet=_datasheet(name, len(people), unlabelled, meaning, encoder),
+        datasheet=_datasheet(name, len(people), unlabelled, meaning, encoder, "" if named else _same(person)),
         encoder=encoder,
         viewer=viewer,
+        person=person,
+        named=named,
+        today=None if today is None else decided_today(arrow(rows, today), today, positive),
+    )
+
+
+def _same(person: NDArray[np.intp]) -> str:
+    same = len(person) - len(np.unique(person))
+    return (
+        f"{plural(same, 'row is', 'rows are')} the same as another in every column and may be one person; name the "
+        f"column that says who each row is (--id), or say that each row is a person of its own (--id {EACH_ROW})."
     )
 
 
@@ -133,6 +163,16 @@ def _check_roles(
     require(label not in by, "compare_by", "not hold the label", label)
     both = sorted(set(sensitive) & set(drop))
     require(not both, "drop", "not hold sensitive columns", both)
+
+
+def _check_asides(
+    columns: Sequence[str], label: str, compare_by: Sequence[str], ids: str | None, today: str | None
+) -> None:
+    """A column of ids is nothing but that; what is decided today is not the label."""
+    require(ids is None or ids != label, "id", "not be the label", ids)
+    require(ids is None or ids not in compare_by, "compare_by", "not hold the column of ids", ids)
+    require(today is None or today in columns, "today", f"be one of the columns {list(columns)}", today)
+    require(today is None or today not in (label, ids), "today", "be neither the label nor the column of ids", today)
 
 
 # Labels ----------------------------------------------------------------------------------------------------------
@@ -176,13 +216,14 @@ def _word(value: Any) -> str:
     return f"{value:.15g}" if isinstance(value, (int, float, np.number)) else str(value)
 
 
-def _datasheet(name: str, rows: int, unlabelled: int, meaning: str, encoder: Encoder) -> Datasheet:
+def _datasheet(name: str, rows: int, unlabelled: int, meaning: str, encoder: Encoder, same: str) -> Datasheet:
     problems = [f"The column {column} is not used: {reason}." for column, reason in encoder.left_out.items()]
     if unlabelled:
         problems.append(
             f"{unlabelled:,} rows have no label and are left out; if labels are missing for a reason, the people "
             "who remain are not typical."
         )
+    problems += [same] if same else []
     return Datasheet(
         name=name,
         origin="Given as a dataframe; Likewise knows nothing else about it.",

@@ -1,7 +1,7 @@
 """The demo: three learners on the same people, with the same hidden distance, side by side.
 
-The class is "our models × our cut-offs": thresholds on the scores of six scikit-learn models, fitted on a warm-up
-split that the game never sees again.
+The class is "our models × our cut-offs": thresholds on the scores of six scikit-learn models, fitted on a quarter of
+the people. Another quarter plays, and half of all are held out until the end.
 """
 
 from __future__ import annotations
@@ -11,15 +11,21 @@ from typing import Any
 
 from likewise import datasets
 from likewise.auditors import MetricAuditor
-from likewise.datasets import Dataset
+from likewise.certificates.choice import Choice
+from likewise.datasets import SHARES, Dataset, Split
 from likewise.environments import IID
 from likewise.errors import DataUnavailable
+from likewise.experiments.models import model_pool
+from likewise.experiments.runs.deployed import Judged, candidates, this_entry
+from likewise.experiments.runs.setup import HeldOutPeople, parted
 from likewise.game import Transcript, play
 from likewise.hypotheses import Thresholds
 from likewise.learners import AdaHedge, ExponentialWeights, Unconstrained
+from likewise.scoreboard import Entry, Scoreboard
 
-WARM_UP = 2000
 CUTS = 12
+LABELS, PAPER, DEFAULT = "Unconstrained", "Paper's weights", "AdaHedge (default)"
+"""The three learners, by their names in the table."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +39,16 @@ class Setting:
     T: int
     k: int
     alpha: float
+    split: Split
+    held_out: HeldOutPeople
 
     def learners(self) -> dict[str, Any]:
         """The three learners of the demo, by the name in its table."""
         F, T, k = self.hypotheses, self.T, self.k
         return {
-            "Unconstrained": Unconstrained(F, k=k, T=T),
-            "Paper's weights": ExponentialWeights(F, T=T, k=k),
-            "AdaHedge (default)": AdaHedge(F, T=T, k=k, alpha=self.alpha),
+            LABELS: Unconstrained(F, k=k, T=T),
+            PAPER: ExponentialWeights(F, T=T, k=k),
+            DEFAULT: AdaHedge(F, T=T, k=k, alpha=self.alpha),
         }
 
 
@@ -52,38 +60,20 @@ def data_or_synthetic() -> tuple[Dataset, str]:
         return datasets.synthetic(), str(error)
 
 
-def model_pool() -> list[Any]:
-    """Six unfitted classifiers of different kinds."""
-    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.naive_bayes import GaussianNB
-    from sklearn.neighbors import KNeighborsClassifier
-    from sklearn.tree import DecisionTreeClassifier
-
-    return [
-        LogisticRegression(max_iter=500),
-        GaussianNB(var_smoothing=1e-2),
-        DecisionTreeClassifier(max_depth=5, random_state=0),
-        RandomForestClassifier(50, max_depth=8, random_state=0),
-        HistGradientBoostingClassifier(max_iter=60, random_state=0),
-        KNeighborsClassifier(25),
-    ]
-
-
 def prepare(data: Dataset, T: int = 2000, k: int = 6, alpha: float = 0.1, seed: int = 0) -> Setting:
-    """Fit the models on the warm-up split; the game is played on everybody else."""
+    """Fit the models on some people, play with others, and hold half of all back for the end."""
     from threadpoolctl import threadpool_limits
 
     auditor = MetricAuditor(data.distance, alpha)
-    features, view = data.features, data.view
-    warm, others = datasets.split(data, WARM_UP, seed)
+    data, split = parted(data, SHARES, seed, k)
+    features, view, fit, players = data.features, data.view, split.fit, split.play
     pool = model_pool()
     # On a busy machine the models' threads wait for each other longer than one thread takes.
     with threadpool_limits(1):
-        models = [model.fit(features[warm], data.y[warm]) for model in pool]
-    F = Thresholds.scores(models, features[warm], cuts=CUTS)
-    environment = IID(features[others], data.y[others], k=k, view=view[others])
-    return Setting(data, F, environment, auditor, T, k, alpha)
+        models = [model.fit(features[fit], data.y[fit]) for model in pool]
+    F = Thresholds.scores(models, features[fit], cuts=CUTS)
+    environment = IID(features[players], data.y[players], k=k, view=view[players], ids=players, order="passes")
+    return Setting(data, F, environment, auditor, T, k, alpha, split, HeldOutPeople.of(data, split.held_out))
 
 
 def run(setting: Setting, seed: int = 0, progress: bool = False) -> dict[str, Transcript]:
@@ -102,7 +92,6 @@ class Line:
     """One learner's line of the demo's table."""
 
     name: str
-    error: float
     violations: int
     late_violations: int
     regret: float
@@ -117,5 +106,19 @@ def table(setting: Setting, plays: dict[str, Transcript]) -> list[Line]:
         late = t.violations[3 * t.rounds // 4 :]
         bound = learner.observed_bound(t.state)
         counts = int(t.violations.sum()), int(late.sum())
-        lines.append(Line(name, t.error_per_person, *counts, t.lagrangian_regret, bound))
+        lines.append(Line(name, *counts, t.lagrangian_regret, bound))
     return lines
+
+
+def judged(setting: Setting, plays: dict[str, Transcript]) -> tuple[Choice, Scoreboard]:
+    """What to deploy of what AdaHedge learned, chosen on the held-out people, and the scoreboard of all three."""
+    judge = Judged(setting.held_out, setting.data.metric, setting.alpha)
+    choice = judge.choice(candidates(setting.learners()[DEFAULT], plays[DEFAULT]))
+    name, policy = this_entry(choice)
+    alone = plays[LABELS].last_half_policy or plays[LABELS].average_policy
+    entries = {
+        "labels alone": Entry(alone, "labels"),
+        "the paper's learner": Entry(plays[PAPER].average_policy, "pairs"),
+        name: Entry(policy, "pairs"),
+    }
+    return choice, judge.board(entries, setting.hypotheses, name)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from likewise import kernels
+from likewise.game.averages import Averages
 from likewise.game.recorder import Recorder
 from likewise.game.transcript import Transcript
 from likewise.hypotheses.thresholds import FEW
@@ -50,8 +51,10 @@ class CompiledPlay:
         kind = getattr(kernels, rule[0])
         return cls(learner, people, first, kind, np.array(rule[1]), population, metric)
 
-    def play(self, record: Recorder, state: Any, T: int, seed: int, chunks: Iterable[range]) -> Transcript:
-        """T rounds from ``state`` on, onto the record."""
+    def play(
+        self, record: Recorder, averages: Averages, state: Any, T: int, seed: int, chunks: Iterable[range]
+    ) -> Transcript:
+        """T rounds from ``state`` on, onto the record; a chunk ends wherever the averages begin a new sum."""
         k, begins, fresh = self.environment.k or 0, state.rounds + 1, type(state)
         shown, pairs = np.empty((T, k)), np.empty((T, 2), dtype=np.intp)
         violates, penalties = np.empty(T, dtype=np.int8), np.empty(T)
@@ -64,7 +67,7 @@ class CompiledPlay:
         numbers = np.array(state.losses if numbers is None else numbers)
         delta, reports, rounds = getattr(state, "delta", 0.0), state.reports, state.rounds
         log_size = float(self.learner.hypotheses.log_size)
-        first_pass, ends = None, getattr(self.environment, "first_pass", None)
+        summed, ends = rounds, {*averages.cuts, rounds + T}
         for part in chunks:
             span = slice(part.start, part.stop)
             delta, reports, rounds = kernels.play_rounds(
@@ -73,8 +76,9 @@ class CompiledPlay:
                 numbers, weights, delta, reports, rounds, average,
                 shown[span], pairs[span], violates[span], penalties[span],
             )  # fmt: skip
-            if rounds == ends:
-                first_pass = AveragePolicy.of(self.learner.hypotheses, average, part.stop)
+            if rounds in ends:
+                averages.add(AveragePolicy.of(self.learner.hypotheses, average, rounds - summed))
+                average[:], summed = 0.0, rounds
         fields = {"rounds": rounds, "reports": reports, "losses": numbers, "log_weights": numbers}
         fields |= {"delta": delta, "weights": weights}
         people = draws.ravel()
@@ -83,7 +87,7 @@ class CompiledPlay:
             shown, pairs, violates, penalties,
         )  # fmt: skip
         state = fresh(**{name: fields[name] for name in fresh._fields})
-        return record.transcript(state, AveragePolicy.of(self.learner.hypotheses, average, T), first_pass)
+        return record.transcript(state, averages.all_rounds, averages.first_pass, averages.late)
 
 
 def _form(part: Any, *methods: str, **details: Any) -> Any:

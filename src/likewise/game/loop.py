@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from likewise.errors import InvalidParameter, NotSupported, ReportRefused, require
+from likewise.game.averages import Averages
 from likewise.game.compiled import CHUNK, CompiledPlay
 from likewise.game.recorder import Recorder, play_facts
 from likewise.game.transcript import Transcript
-from likewise.policies import AveragePolicy
 from likewise.protocol import SKIPPED, Answer, Auditor, Batch, Environment, Floats, Key, Learner, Report, Role, Round
 
 log = logging.getLogger(__name__)
@@ -81,9 +81,11 @@ def play(
     people = environment.encoded(learner.hypotheses.encode)
     record = Recorder(learner.hypotheses, play_facts(learner, environment, auditor, seed, first=state.rounds + 1))
     fused = CompiledPlay.of(learner, people, auditor) if compiled else None
+    half = (learner.T or state.rounds + T) // 2
+    averages = Averages(state.rounds, getattr(people, "first_pass", None), half)
     if fused is not None:
-        return fused.play(record, state, T, seed, _shown(_chunks(T, _left_of_pass(people, state.rounds)), progress))
-    average, first_pass, ends = AveragePolicy(), None, getattr(people, "first_pass", None)
+        chunks = _chunks(T, [cut - state.rounds for cut in averages.cuts])
+        return fused.play(record, averages, state, T, seed, _shown(chunks, progress))
     for t in _shown(range(state.rounds + 1, state.rounds + T + 1), progress):
         policy = learner.act(state, Key(seed, LEARNER, t)) if people.sees_policy else None
         batch = people.batch(Key(seed, ENVIRONMENT, t), previous, policy)
@@ -100,11 +102,9 @@ def play(
         answer = auditor.audit(batch, probabilities, Key(seed, AUDITOR, t))
         previous = _round(batch, probabilities, answer, auditor)
         record.add(previous, learner.penalty_at(state))
-        average.include(policy)
-        if t == ends:
-            first_pass = AveragePolicy().joined(average)
+        averages.include(policy)
         state = learner.update(state, previous)
-    return record.transcript(state, average, first_pass)
+    return record.transcript(state, averages.all_rounds, averages.first_pass, averages.late)
 
 
 def _starting_state(learner: Learner, state: Any) -> Any:
@@ -178,14 +178,9 @@ def _require_possible(report: Report, probabilities: Floats, auditor: Auditor) -
         )
 
 
-def _left_of_pass(people: Environment, done: int) -> int:
-    """Rounds until the first pass over the people ends; 0 if it has, or if there is none."""
-    return max(0, (getattr(people, "first_pass", None) or 0) - done)
-
-
-def _chunks(T: int, first: int = 0) -> list[range]:
-    """T rounds in parts; one of them ends after round ``first``."""
-    starts = sorted({*range(0, T, CHUNK), *([first] if first < T else [])})
+def _chunks(T: int, cuts: Sequence[int] = ()) -> list[range]:
+    """T rounds in parts; a new one begins after each of ``cuts``."""
+    starts = sorted({*range(0, T, CHUNK), *(cut for cut in cuts if cut < T)})
     return [range(start, stop) for start, stop in zip(starts, [*starts[1:], T], strict=True)]
 
 

@@ -117,11 +117,16 @@ class Recorder:
             self._sizes, self._reviewed, self._penalties, self._reports = [], [], [], []
 
     def transcript(
-        self, state: Any, average_policy: AveragePolicy, first_pass: AveragePolicy | None = None
+        self,
+        state: Any,
+        average_policy: AveragePolicy,
+        first_pass: AveragePolicy | None = None,
+        late: AveragePolicy | None = None,
     ) -> Transcript:
         """Everything recorded, stacked into arrays, with the learner's state after the last round.
 
-        ``first_pass`` is the average over the rounds in which nobody had come before, if the play went on after them.
+        ``first_pass`` is the average over the rounds in which nobody had come before, if the play went on after them,
+        and ``late`` the one over the rounds after the half, if the play began before it.
         """
         require(self.rounds > 0, "T", "give at least one round, from an environment with people in it", 0)
         rows, y, views, shown = self._people
@@ -145,6 +150,7 @@ class Recorder:
             facts=self._facts,
             person=None if any(part is None for part in self._person) else self._whole(self._person),
             first_pass=first_pass,
+            late=late,
         )
 
     def _whole(self, parts: list[Any]) -> Any:

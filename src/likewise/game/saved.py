@@ -23,6 +23,8 @@ FORMAT = 2
 ARRAYS = (
     "rows", "y", "shown", "starts", "report_rounds", "pairs", "violates", "false", "reviewed", "penalties",
 )  # fmt: skip
+PARTIAL = ("first_pass", "late")
+"""Averages over some of the rounds, where a transcript has them."""
 
 
 def write(transcript: Transcript, path: str | Path) -> None:
@@ -40,9 +42,10 @@ def write(transcript: Transcript, path: str | Path) -> None:
     arrays |= _view_arrays(t.view)
     if t.person is not None:
         arrays["person"] = t.person
-    if t.first_pass is not None and t.first_pass.total is not None:
-        arrays["first_pass"] = t.first_pass.total
-        meta["first_pass"] = t.first_pass.rounds
+    for name in PARTIAL:
+        part = getattr(t, name)
+        if part is not None and part.total is not None:
+            arrays[name], meta[name] = part.total, part.rounds
     if average is not None:
         arrays["average"] = average
     with open(path, "wb") as file:
@@ -58,6 +61,7 @@ def read(path: str | Path, *, models: Any = None, hypotheses: Any = None) -> Tra
             raise InvalidParameter(f"`path` must hold a transcript of format {FORMAT}, got one of format {number}.")
         F = classes.from_dict(meta["hypotheses"], models) if hypotheses is None else hypotheses
         arrays: Any = {name: file[name] for name in ARRAYS}
+        arrays |= {name: AveragePolicy.of(F, file[name], meta[name]) for name in PARTIAL if name in meta}
         return Transcript(
             **arrays,
             view=_view(file, meta["columns"]),
@@ -66,7 +70,6 @@ def read(path: str | Path, *, models: Any = None, hypotheses: Any = None) -> Tra
             state=_state(file, meta["state"]),
             facts=PlayFacts.from_dict(meta["facts"]),
             person=file.get("person"),
-            first_pass=AveragePolicy.of(F, file["first_pass"], meta["first_pass"]) if "first_pass" in meta else None,
         )
 
 

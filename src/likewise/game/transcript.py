@@ -61,6 +61,8 @@ class Transcript:
     """A number for everybody in ``rows``: the same number is the same person; None if nobody kept count."""
     first_pass: AveragePolicy | None = None
     """The average over the rounds of a first pass over the people, where the play went on after it."""
+    late: AveragePolicy | None = None
+    """The average over the rounds after the half, where the play began before it."""
 
     @property
     def rounds(self) -> int:
@@ -265,6 +267,7 @@ class Transcript:
             facts=self.facts.then(later.facts),
             person=_both(self.person, later.person),
             first_pass=self._joined_pass(later),
+            late=self._joined_late(later),
         )
 
     @property
@@ -292,6 +295,31 @@ class Transcript:
         if first is None or (self.rounds_once == self.rounds and second is None and later.rounds_once):
             return None
         return first if second is None else first.joined(second)
+
+    @property
+    def last_half_policy(self) -> AveragePolicy | None:
+        """The average policy of the last half: of the learner's horizon, or without one of the rounds so far.
+
+        None if there is no such round yet, or if its average was not kept.
+        """
+        policy = self._after((self.facts.learner.T or self.first - 1 + self.rounds) // 2)
+        return policy if policy is not None and policy.rounds else None
+
+    def _after(self, half: int) -> AveragePolicy | None:
+        """The average over the rounds after round ``half``, an empty one if there are none; None if unknown."""
+        last = self.first - 1 + self.rounds
+        if half < self.first:
+            return self.average_policy
+        if half >= last:
+            return AveragePolicy()
+        return self.late if self.late is not None and self.late.rounds == last - half else None
+
+    def _joined_late(self, later: Transcript) -> AveragePolicy | None:
+        half = (self.facts.learner.T or later.first - 1 + later.rounds) // 2
+        first, second = self._after(half), later._after(half)
+        if first is None or second is None or half < self.first:
+            return None
+        return first.joined(second) if second.rounds else None
 
     def to_frame(self) -> pd.DataFrame:
         """One row per round, as a pandas dataframe."""

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.auditors import NamedMetric, named_metric
-from likewise.errors import InvalidParameter, NotSupported, require, require_number, require_whole
+from likewise.errors import NotSupported, require, require_number, require_whole
+from likewise.hindsight.people import pairwise_distances, probabilities_of_labels, taken
 from likewise.protocol import Distance, Floats
 from likewise.reduction import EQUAL_COSTS
 
@@ -28,10 +28,6 @@ log = logging.getLogger(__name__)
 
 FEASIBLE = 1e-9
 """A pair that exceeds its allowance by less than this is not violated."""
-BLOCK = 1024
-"""People whose distances are asked for at once."""
-MOST = 20_000
-"""Distinct people whose distances are kept: 3.2 GB of numbers."""
 STALLED, SCATTERED = 10, 8
 """Passes without progress after which random pairs help, and how many are tried per person."""
 TOO_LITTLE = 0.01
@@ -123,13 +119,15 @@ def best_of_any(
     >>> round(limit.error, 6), limit.constant, limit.unconstrained
     (0.35, 0.5, 0.0)
     """
-    q = _probabilities(label_probabilities, len(view))
+    q = probabilities_of_labels(label_probabilities, len(view))
     require_number(alpha, "alpha", 0, 1)
     for cost in costs:
         require_number(cost, "costs", 0)
     weights = costs[0] * (1.0 - q) - costs[1] * q
     kinds, first = _kinds(view, weights < 0)
-    program = _Program(np.bincount(kinds, weights).astype(float), _distances(_take(view, first), distance) + alpha)
+    program = _Program(
+        np.bincount(kinds, weights).astype(float), pairwise_distances(taken(view, first), distance) + alpha
+    )
     p, violation = program.solve(np.random.default_rng(seed))
     n, base = len(q), costs[1] * float(q.sum())
     return AnyPolicy(
@@ -145,15 +143,6 @@ def best_of_any(
     )
 
 
-def _probabilities(given: Any, people: int) -> Floats:
-    q = np.asarray(given, dtype=float)
-    require(people > 0, "view", "hold at least one person", people)
-    require(q.shape == (people,), "label_probabilities", f"hold one number for each of {people} people", q.shape)
-    fine = bool(((q >= 0) & (q <= 1)).all())
-    require(fine, "label_probabilities", "be in [0, 1]", None if fine else float(q[~((q >= 0) & (q <= 1))][0]))
-    return q
-
-
 def _kinds(view: Any, wanted: NDArray[np.bool_]) -> tuple[Positions, Positions]:
     """People who look the same and whose likelier label is the same share a variable; the first of each kind.
 
@@ -164,37 +153,6 @@ def _kinds(view: Any, wanted: NDArray[np.bool_]) -> tuple[Positions, Positions]:
     numbers: dict[tuple[Any, ...], int] = {}
     kinds = [numbers.setdefault((wish, *look), len(numbers)) for wish, look in zip(wanted.tolist(), looks, strict=True)]
     return np.array(kinds), np.unique(kinds, return_index=True)[1]
-
-
-def _take(table: Any, positions: Any) -> Any:
-    return table.iloc[positions] if hasattr(table, "iloc") else np.asarray(table)[positions]
-
-
-def _distances(view: Any, distance: Distance | str) -> Floats:
-    """All distances, asked for block by block."""
-    compare = named_metric(distance) if isinstance(distance, str) else distance
-    require(callable(compare), "distance", "be a callable or the name of a SciPy metric", distance)
-    n = len(view)
-    require(n <= MOST, "view", f"hold at most {MOST:,} distinct people", n)
-    if isinstance(compare, NamedMetric):
-        return _checked(compare, view)
-    apart = np.empty((n, n))
-    blocks = [np.arange(start, min(n, start + BLOCK)) for start in range(0, n, BLOCK)]
-    for number, one in enumerate(blocks):
-        apart[np.ix_(one, one)] = _checked(compare, _take(view, one))
-        for other in blocks[:number]:
-            both = _checked(compare, _take(view, np.concatenate([one, other])))
-            apart[np.ix_(one, other)] = both[: len(one), len(one) :]
-            apart[np.ix_(other, one)] = both[len(one) :, : len(one)]
-    return apart
-
-
-def _checked(distance: Distance, view: Any) -> Floats:
-    apart, k = np.asarray(distance(view), dtype=float), len(view)
-    if apart.shape != (k, k) or not apart.min() >= 0:
-        got = f"shape {apart.shape}" if apart.shape != (k, k) else f"smallest entry {apart.min()}"
-        raise InvalidParameter(f"`distance` must give {k} × {k} distances, at least 0, got {got}.")
-    return apart
 
 
 class _Program:
@@ -436,10 +394,10 @@ def compare_with_any(
     require_whole(people, "people", 1)
     q = cross_fitted(features, y, seed=seed, groups=groups)
     chosen = np.random.default_rng(seed).permutation(len(q))[:people]
-    q, seen = q[chosen], _take(view, chosen)
-    p = np.asarray(policy.probability(_take(features if X is None else X, chosen)), dtype=float)
+    q, seen = q[chosen], taken(view, chosen)
+    p = np.asarray(policy.probability(taken(features if X is None else X, chosen)), dtype=float)
     limit = best_of_any(seen, q, distance, alpha, costs=costs, seed=seed)
     error = float(np.mean(costs[0] * p * (1.0 - q) + costs[1] * (1.0 - p) * q))
     share = share_of_possible_gain(limit.constant, error, limit.error)
-    excess = max(0.0, _Program(np.zeros(len(p)), _distances(seen, distance) + alpha)._violated(p)[2])
+    excess = max(0.0, _Program(np.zeros(len(p)), pairwise_distances(seen, distance) + alpha)._violated(p)[2])
     return PossibleGain(alpha, limit.constant, error, limit.error, share, len(p), excess)

@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 
 from likewise.auditors import named_metric
 from likewise.drawing import COLOURS, canvas
-from likewise.errors import InvalidParameter, NotSupported, require
+from likewise.errors import InvalidParameter, NotSupported, require, require_number
 from likewise.game import Transcript
+from likewise.hindsight.people import pairwise_distances, probabilities_of_labels
 from likewise.hypotheses import Cube, EnumerableClass
 from likewise.policies import Mixture
 from likewise.protocol import Distance, Floats
-from likewise.reduction import label_weights
+from likewise.reduction import EQUAL_COSTS, label_weights
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -177,25 +178,73 @@ def frontier(
     transcript: Transcript, distance: Distance | str, alphas: Sequence[float], *, drifting: bool = False
 ) -> Frontier:
     """The exact trade-off between error and fairness: one linear program, tightened from level to level."""
-    F = searchable(transcript)
+    F = searchable(transcript.hypotheses)
     require(len(alphas) > 0, "alphas", "hold at least one level", list(alphas))
     for alpha in alphas:
         require(0 <= alpha <= 1, "alpha", "be in [0, 1]", alpha)
     pairs = _pairs(transcript, _by_round(distance, drifting), min(alphas))
-    program = FairProgram(F, transcript, pairs)
+    program = FairProgram(F, Losses.of(transcript), pairs)
     # From loose to strict, so that every basis stays dual feasible and rows found once are never looked for again.
     points = [program.solve(alpha) for alpha in sorted(alphas, reverse=True)]
     return Frontier(tuple(reversed(points)), int(np.isfinite(transcript.y).sum()))
 
 
-def searchable(transcript: Transcript) -> EnumerableClass:
-    """The play's class, if a linear program over it can be exact; otherwise a refusal."""
-    if not isinstance(transcript.hypotheses, EnumerableClass):
+def best_mixture(
+    hypotheses: EnumerableClass,
+    X: Any,
+    label_probabilities: Any,
+    distance: Distance | str,
+    alpha: float,
+    *,
+    view: Any | None = None,
+    costs: tuple[float, float] = EQUAL_COSTS,
+) -> Hindsight:
+    """The mixture of a class with the least expected error that treats every pair of these people within d + α.
+
+    Parameters
+    ----------
+    hypotheses
+        The class; it must be one that can be searched exactly.
+    X, view
+        People, as the class takes them, and what they are compared by (``X`` by default).
+    label_probabilities
+        For each person, the probability of the label 1; see ``cross_fitted``. Labels 0 and 1 will do.
+    distance
+        From the view of k people to their (k, k) distances, or the name of a SciPy metric.
+    alpha
+        How much more than their distance two people may differ.
+    costs
+        What a false positive and a false negative cost.
+
+    Returns
+    -------
+    Hindsight
+        With errors added up over these people, who count as the batch of one round.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> best = best_mixture(lw.Thresholds([[0.1]]), [[0.0], [0.2]], [0.0, 1.0], "cityblock", alpha=0.1)
+    >>> round(best.error, 6), round(best.unconstrained, 6)
+    (0.7, 0.0)
+    """
+    F, q = searchable(hypotheses), probabilities_of_labels(label_probabilities, len(X))
+    require_number(alpha, "alpha", 0, 1)
+    weights, base = costs[0] * (1.0 - q) - costs[1] * q, costs[1] * float(q.sum())
+    seen = X if view is None else view
+    require(len(seen) == len(q), "view", f"have a row for each of {len(q)} people", len(seen))
+    pairs = _close(pairwise_distances(seen, distance), alpha)
+    return FairProgram(F, Losses(F.encode(X), weights, base, np.array([0, len(q)]), 1), pairs).solve(alpha)
+
+
+def searchable(hypotheses: Any) -> EnumerableClass:
+    """The class, if a linear program over it can be exact; otherwise a refusal."""
+    if not isinstance(hypotheses, EnumerableClass):
         raise NotSupported(
             f"The best policy in hindsight needs a class that can be searched exactly, got "
-            f"{type(transcript.hypotheses).__name__}, which is reached only by fitting."
+            f"{type(hypotheses).__name__}, which is reached only by fitting."
         )
-    return transcript.hypotheses
+    return hypotheses
 
 
 def _by_round(distance: Any, drifting: bool) -> Callable[[Any, int], Floats]:
@@ -244,17 +293,42 @@ def _pairs(transcript: Transcript, distance: Callable[[Any, int], Floats], alpha
     return Pairs(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
+class Losses(NamedTuple):
+    """What there is to lose: the error of π is base + Σ_i weight_i π(x_i).
+
+    ``rows`` are people as the class encodes them; ``starts`` are where rounds begin, and ``first`` is the first round.
+    """
+
+    rows: Any
+    weights: Floats
+    base: float
+    starts: Any
+    first: int
+
+    @classmethod
+    def of(cls, transcript: Transcript) -> Losses:
+        """Of the people of a play, under the labels that came."""
+        weights = label_weights(transcript.y, transcript.costs)
+        return cls(transcript.rows, weights, transcript.base_error, transcript.starts, transcript.first)
+
+
+def _close(d: Floats, alpha: float) -> Pairs:
+    """The pairs of some people that α could keep together."""
+    first, second = np.nonzero(np.triu(np.minimum(d, d.T) + alpha < 1.0, 1))
+    return Pairs(first, second, d[first, second], d[second, first])
+
+
 class FairProgram:
     """The linear program over the class's weights, with the rows found so far."""
 
-    def __init__(self, F: EnumerableClass, transcript: Transcript, pairs: Pairs) -> None:
+    def __init__(self, F: EnumerableClass, losses: Losses, pairs: Pairs) -> None:
         self.F = F
-        self.rows = transcript.rows
+        self.rows = losses.rows
         self.pairs = pairs
-        self.starts = transcript.starts
-        self.begins = transcript.first
-        self.base = transcript.base_error
-        self.costs = F.losses(self.rows, label_weights(transcript.y, transcript.costs))
+        self.starts = losses.starts
+        self.begins = losses.first
+        self.base = losses.base
+        self.costs = F.losses(self.rows, losses.weights)
         self.kept = _distinct(F, self.rows)
         self.scale = max(1.0, float(np.abs(self.costs).max()))
         self.high: NDArray[np.intp] = np.empty(0, dtype=np.intp)

@@ -1,6 +1,7 @@
 """``likewise compare``: learners, penalties, margins, levels, auditors and seeds, tried on the same people."""
 
 from likewise.experiments.compare.arena import Arena, Recipe
+from likewise.experiments.compare.board import Board, judged
 from likewise.experiments.compare.pictures import draw
 from likewise.experiments.compare.results import Results
 from likewise.experiments.compare.run import BACKENDS, Comparison, check_place, compare
@@ -12,6 +13,7 @@ __all__ = [
     "BACKENDS",
     "LEARNERS",
     "Arena",
+    "Board",
     "Comparison",
     "Line",
     "Mean",
@@ -22,5 +24,6 @@ __all__ = [
     "check_place",
     "compare",
     "draw",
+    "judged",
     "write_table",
 ]

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from likewise.auditors import MetricAuditor
-from likewise.datasets import Dataset, split
+from likewise.datasets import SHARES, Dataset
 from likewise.environments import IID
 from likewise.errors import require, require_whole
 from likewise.experiments.compare.trials import Trial, make_auditor, make_learner
 from likewise.experiments.runs import CLASSES, classes
+from likewise.experiments.runs.setup import HeldOutPeople, parted
 from likewise.game import Transcript, play
 from likewise.hypotheses import EnumerableClass, Thresholds, fingerprint
 from likewise.protocol import Distance, Key, Role
@@ -25,48 +26,48 @@ class Recipe:
     ----------
     hypotheses
         ``"thresholds"`` on the encoded columns, ``"cells"`` of a grid, or ``"models"``: cut-offs on the scores of six
-        models, fitted on people whom no trial sees again.
+        models.
     cuts
         Cut-offs per column or model.
     bins, features
         Intervals per column of the grid, and its columns; by default those to compare by.
-    warm_up, seed
-        How many people the models are fitted on, at most half of all, and who they are.
+    split, seed
+        Shares of the people, in percent, to fit on, to play with and to hold out; and who is where.
     """
 
     hypotheses: str = "thresholds"
     cuts: int = 16
     bins: int = 4
     features: tuple[str, ...] = ()
-    warm_up: int = 2000
+    split: tuple[float, ...] = SHARES
     seed: int = 0
 
     def __post_init__(self) -> None:
         require(self.hypotheses in CLASSES, "hypotheses", f"be one of {CLASSES}", self.hypotheses)
-        for name in ("cuts", "bins", "warm_up"):
+        for name in ("cuts", "bins"):
             require_whole(getattr(self, name), name)
 
     def fingerprint(self, data: Dataset) -> str:
         """A name for the arena that this recipe makes of these people, without making it."""
-        return fingerprint([self.__dict__, data.features, data.y, data.view, data.metric])
+        return fingerprint([self.__dict__, data.features, data.y, data.view, data.metric, data.person])
 
     def prepare(self, data: Dataset, k: int) -> Arena:
         """Fit the models if there are any, build the class, and encode everybody once."""
-        require(len(data) >= 2 * k, "data", f"hold at least 2 · k = {2 * k} people", len(data))
-        features, view = data.features, data.view
+        data, split = parted(data, self.split, self.seed, k)
+        features, view, fit, players = data.features, data.view, split.fit, split.play
         if self.hypotheses == "models":
-            warm, others = split(data, min(self.warm_up, len(data) // 2), self.seed)
-            scored = classes.models(features[warm], data.y[warm], self.cuts)
+            scored = classes.models(features[fit], data.y[fit], self.cuts)
             # Workers get the scores and not the models that gave them.
             F: EnumerableClass = Thresholds(scored.cuts, names=scored.names)
-            people = IID(scored.score_columns(features[others]), data.y[others], k, view=view[others])
+            columns = scored.score_columns(features)
         else:
-            columns = self.features or data.compare_by
+            named, columns = self.features or data.compare_by, features
             grid = self.hypotheses == "cells"
-            F = (classes.cells(features, data.encoder, columns, self.bins) if grid
-                 else classes.thresholds(features, data.encoder, self.cuts))  # fmt: skip
-            people = IID(features, data.y, k, view=view)
-        return Arena(F, people.encoded(F.encode), data.metric)
+            F = (classes.cells(features[fit], data.encoder, named, self.bins) if grid
+                 else classes.thresholds(features[fit], data.encoder, self.cuts))  # fmt: skip
+        people = IID(columns[players], data.y[players], k, view=view[players], ids=data.ids(players), order="passes")
+        held_out = HeldOutPeople.of(data, split.held_out, columns)
+        return Arena(F, people.encoded(F.encode), data.metric, held_out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +77,7 @@ class Arena:
     hypotheses: EnumerableClass
     environment: IID
     distance: Distance | str
+    held_out: HeldOutPeople
 
 
 def try_out(trial: Trial, arena: Arena) -> dict[str, Any]:

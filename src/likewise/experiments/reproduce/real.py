@@ -13,6 +13,7 @@ from likewise import datasets
 from likewise.auditors import MetricAuditor
 from likewise.drawing import COLOURS, canvas
 from likewise.experiments import demo
+from likewise.experiments.models import model_pool
 from likewise.experiments.reproduce.measure import MARKERS
 from likewise.experiments.reproduce.result import Experiment, Picture, Table, assumed, check
 from likewise.experiments.reproduce.work import Workers
@@ -82,7 +83,7 @@ def run(size: Size, workers: Workers) -> Experiment:
     """Fit the models, play every learner on the same people, and solve the frontier."""
     from threadpoolctl import threadpool_limits
 
-    demo.model_pool()  # loads the libraries whose threads are limited below
+    model_pool()  # loads the libraries whose threads are limited below
     data, missing = (datasets.synthetic(4000), "") if size.synthetic else demo.data_or_synthetic()
     # On a busy machine the models' threads wait for each other longer than one thread takes.
     with threadpool_limits(1):
@@ -119,8 +120,7 @@ def run(size: Size, workers: Workers) -> Experiment:
 def learners(setting: demo.Setting, size: Size) -> dict[str, Any]:
     """Every learner, and AdaHedge with a few fixed penalties."""
     F, T = setting.hypotheses, size.T
-    warm_up, _ = datasets.split(setting.data, demo.WARM_UP)
-    smoothed = Searched(F, pool=setting.data.features[warm_up])
+    smoothed = Searched(F, pool=setting.data.features[setting.split.fit])
     named = {
         "Unconstrained": Unconstrained(F, k=K, T=T),
         "Follow the leader": FollowTheLeader(F, k=K, T=T, penalty=T ** (1 / 3)),

@@ -9,7 +9,7 @@ import numpy as np
 
 from likewise.datasets import Encoder
 from likewise.errors import InvalidParameter
-from likewise.experiments.demo import model_pool
+from likewise.experiments.models import model_pool
 from likewise.hypotheses import Cells, Thresholds
 from likewise.hypotheses.base import quantile_cuts
 from likewise.hypotheses.cells import Grid
@@ -56,12 +56,14 @@ def _encoded(encoder: Encoder, columns: Sequence[str]) -> list[str]:
 
 
 def models(features: Floats, y: Floats, cuts: int) -> Thresholds:
-    """Cut-offs on the scores of six models, fitted on people that the game will not see."""
+    """Cut-offs on the scores of six models, fitted on people who will neither play nor be held out."""
     from threadpoolctl import threadpool_limits
 
     labelled = np.isfinite(y)
     if len(np.unique(y[labelled])) < 2:
-        raise InvalidParameter(f"`warm_up` must hold people of both labels to fit models, got {len(y)} people of one.")
+        raise InvalidParameter(
+            f"`split` must leave people of both labels to fit models on, got {len(y)} people of one."
+        )
     pool = model_pool()  # before the limit, which only holds for libraries that are loaded
     # One thread adds numbers in one order: on another day the same models come out, to the last bit.
     with threadpool_limits(1):

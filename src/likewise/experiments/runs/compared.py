@@ -61,15 +61,17 @@ def _round_of_report(place: int, left: Transcript, right: Transcript) -> int:
 
 def _after(left: Transcript, right: Transcript, last: int) -> Difference | None:
     """What is carried on beyond the last round: the learner's state, and the sum that the average policy is."""
-    left_values, right_values = dict(left.state._asdict()), dict(right.state._asdict())
-    left_values["average policy"], right_values["average policy"] = (
-        left.average_policy.total,
-        right.average_policy.total,
-    )
+    left_values, right_values = _carried(left), _carried(right)
     for name, value in left_values.items():
         if not _same(np.asarray(value), np.asarray(right_values.get(name))):
             return Difference(last, f"{name} after it")
     return None
+
+
+def _carried(t: Transcript) -> dict[str, Any]:
+    late = t.last_half_policy
+    averages = {"average policy": t.average_policy.total, "last half's average": None if late is None else late.total}
+    return dict(t.state._asdict()) | averages
 
 
 def _places(name: str, left: NDArray[Any], right: NDArray[Any]) -> list[tuple[int, str]]:

@@ -4,7 +4,8 @@
     answers.jsonl     what a person at the terminal answered, one line each, written before the learner learns it
     parts/            the rounds played so far, a part each, until the whole transcript is written
     transcript.npz    all rounds
-    certificate.json, certificate.txt, policy.json, figures/, report.html
+    certificate.json, certificate.txt, figures/, report.html
+    policy.json       what was chosen on the people held out
     result.json       the result of the run; written last
 
 Files appear whole or not at all: each is written beside its place, flushed to the disk and renamed.
@@ -62,7 +63,9 @@ class RunFolder:
             raise InvalidParameter(f"`folder` must be the folder of a run, got {path}, which has no settings.json.")
         written = folder.read_json("settings.json").get("format")
         if written != FORMAT:
-            raise InvalidParameter(f"`folder` must hold a run of format {FORMAT}, got {path} of format {written}.")
+            older = " (an older run, which held nobody out: play it again)" if written in range(1, FORMAT) else ""
+            must = f"hold a run of format {FORMAT}"
+            raise InvalidParameter(f"`folder` must {must}, got {path} of format {written}{older}.")
         return folder
 
     @property

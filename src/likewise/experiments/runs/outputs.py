@@ -12,6 +12,7 @@ import numpy as np
 
 from likewise import certificates, figures, hindsight
 from likewise.certificates import Certificate
+from likewise.experiments.runs.deployed import Deployed, deployed, plain
 from likewise.experiments.runs.run import Run
 from likewise.experiments.runs.setup import Setup
 from likewise.game import Transcript
@@ -30,12 +31,14 @@ def write_outputs(run: Run, transcript: Transcript, *, pictures: bool = True) ->
     """Write everything that follows from the transcript; returns the key numbers, which are written last."""
     folder, setup, s = run.folder, run.setup, run.setup.settings
     certificate = certificates.certify(transcript, delta=s.delta)
+    outcome = deployed(setup, transcript)
     folder.write_json("certificate.json", certificate.to_dict())
     folder.write("certificate.txt", lambda path: path.write_text(f"{certificate}\n", encoding="utf-8"))
-    folder.write("policy.json", FinishedPolicy.from_transcript(transcript, setup.data.encoder).save)
+    folder.write("policy.json", _finished(outcome, transcript, setup).save)
     _keep_models(run)
     trade_off = None if s.ask else tradeoff(setup, transcript)
     result = {"finished": transcript.rounds == s.T} | summary(transcript, certificate, trade_off)
+    result |= _decided(outcome, setup)
     drawable = importlib.util.find_spec("matplotlib") is not None
     if pictures and not drawable:
         result["notes"].append('No pictures and no report.html: they need matplotlib, pip install "likewise[figures]".')
@@ -45,6 +48,25 @@ def write_outputs(run: Run, transcript: Transcript, *, pictures: bool = True) ->
         folder.write("report.html", lambda path: _report(path, run, transcript, certificate, trade_off))
     folder.write_json("result.json", result)
     return result
+
+
+def _finished(outcome: Deployed, t: Transcript, setup: Setup) -> FinishedPolicy:
+    """What is deployed, with where it comes from."""
+    learned = FinishedPolicy.from_transcript(t, setup.data.encoder)
+    name = None if outcome.choice is None else outcome.choice.recommended
+    return FinishedPolicy(outcome.policy, setup.data.encoder, learned.facts | {"chosen": name})
+
+
+def _decided(outcome: Deployed, setup: Setup) -> dict[str, Any]:
+    """What was decided on whom, as plain JSON values."""
+    choice, board = outcome.choice, outcome.scoreboard
+    fit, play, held_out = setup.split.people
+    return {
+        "people": {"to_fit": fit, "to_play": play, "held_out": held_out},
+        "headline": outcome.headline,
+        "choice": None if choice is None else choice.to_dict(),
+        "scoreboard": None if board is None else plain(board),
+    }
 
 
 def tradeoff(setup: Setup, transcript: Transcript, alphas: Sequence[float] | None = None) -> Frontier:

@@ -55,6 +55,8 @@ def read(s: Settings) -> tuple[Settings, Dataset]:
         drop=list(s.drop),
         categories=list(s.categories),
         units=s.units or None,
+        ids=s.id,
+        today=s.today,
         name=Path(s.source).stem,
     )
     return s, data
@@ -81,6 +83,8 @@ def _named(s: Settings, columns: Sequence[str]) -> Settings:
     lists = ("compare_by", "sensitive", "drop", "categories", "features", "show")
     changes: dict[str, Any] = {role: tuple(exact_name(role, name) for name in getattr(s, role)) for role in lists}
     changes["units"] = {exact_name("units", name): unit for name, unit in s.units.items()}
+    changes["id"] = s.id if s.id in (None, datasets.EACH_ROW) else exact_name("id", str(s.id))
+    changes["today"] = None if s.today is None else exact_name("today", s.today)
     return dataclasses.replace(s, label=label, **changes)
 
 
@@ -104,7 +108,7 @@ def _positive(column: Any) -> str | None:
 
 def _built_in(s: Settings) -> Dataset:
     """A data set that brings its own label and comparison; columns may still be taken from the class."""
-    for name in ("label", "positive", "compare_by", "sensitive", "categories", "units"):
+    for name in ("label", "positive", "compare_by", "sensitive", "categories", "units", "id", "today"):
         value = getattr(s, name)
         require(not value, name.replace("_", "-"), "be left out with a built-in data set, which has its own", value)
     data = datasets.load(s.source)

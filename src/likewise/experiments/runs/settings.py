@@ -8,6 +8,7 @@ import platform
 from dataclasses import dataclass, field
 from typing import Any
 
+from likewise.datasets import SHARES
 from likewise.errors import InvalidParameter, require, require_number, require_whole
 from likewise.learners import AdaHedge, ContextFTPL, ExponentialWeights, FollowTheLeader, Hedge, Unconstrained
 
@@ -24,8 +25,8 @@ CLASSES = ("thresholds", "cells", "models")
 CHOICES = ("worst", "first", "random")
 ROUNDS, ROUNDS_ASKED = 2000, 30
 """How many rounds a run has by default: with a simulated auditor, and with a person who has an evening to spare."""
-FORMAT = 2
-"""Of a run's folder: 2 since a round may have several reports."""
+FORMAT = 3
+"""Of a run's folder: 3 since people are held out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,10 +39,13 @@ class Settings:
         The file of people and its digest, or the name of a built-in data set and no digest.
     label, positive, compare_by, sensitive, drop, categories, units
         As ``likewise.datasets.from_frame`` takes them. Built-in data sets have their own.
-    hypotheses, cuts, bins, features, warm_up
+    id, today
+        The columns that say who each row is, and what is decided about them today.
+    split
+        Shares of the people, in percent: to fit models, cut-offs and scales on, to play with, and to hold out.
+    hypotheses, cuts, bins, features
         The class: ``thresholds`` on the encoded columns, with this many ``cuts``; ``cells``, a grid over ``features``
-        (the columns to compare by, if none are named) with this many ``bins`` each; or ``models`` fitted on ``warm_up``
-        people that the game never sees.
+        (the columns to compare by, if none are named) with this many ``bins`` each; or ``models``.
     learner, penalty, costs
         Who learns, what a report weighs (C), and what a false positive and a false negative cost.
     alpha, margin, choose, misses, false_reports
@@ -66,11 +70,13 @@ class Settings:
     drop: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     units: dict[str, float] = field(default_factory=dict)
+    id: str | None = None
+    today: str | None = None
+    split: tuple[float, ...] = SHARES
     hypotheses: str = "thresholds"
     cuts: int = 16
     bins: int = 4
     features: tuple[str, ...] = ()
-    warm_up: int = 2000
     learner: str = "adahedge"
     penalty: float | None = None
     costs: tuple[float, float] = (1.0, 1.0)
@@ -91,7 +97,7 @@ class Settings:
         require(self.hypotheses in CLASSES, "class", f"be one of {CLASSES}", self.hypotheses)
         require(self.learner in LEARNERS, "learner", f"be one of {tuple(LEARNERS)}", self.learner)
         require(self.choose in CHOICES, "choose", f"be one of {CHOICES}", self.choose)
-        for name in ("cuts", "bins", "warm_up", "T", "part"):
+        for name in ("cuts", "bins", "T", "part"):
             require_whole(getattr(self, name), name)
         require_whole(self.k, "k", 2)
         require_whole(self.seed, "seed", 0)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from likewise import datasets
 from likewise.auditors import MetricAuditor, NoisyAuditor
-from likewise.datasets import Dataset
+from likewise.datasets import Dataset, Split
 from likewise.environments import IID
 from likewise.errors import require
 from likewise.experiments.runs import classes
@@ -23,6 +24,38 @@ from likewise.protocol import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutPeople:
+    """People who take no part in fitting or playing: one row each is looked at, once, when the play is over.
+
+    Attributes
+    ----------
+    X, y, view
+        What policies take, labels, and what the data set's distance compares.
+    features
+        All of their columns as numbers, for a model of the label.
+    ids
+        Who they are; None if some are the same in everything and nobody knows whether they are one person.
+    today
+        What today's rule or model gives them; None if it is not known.
+    """
+
+    X: Floats
+    y: Floats
+    view: Floats
+    features: Floats
+    ids: NDArray[np.intp] | None
+    today: Floats | None
+
+    @classmethod
+    def of(cls, data: Dataset, rows: NDArray[np.intp], X: Floats | None = None) -> HeldOutPeople:
+        """The people of these rows; policies take their features, or else the rows of ``X``."""
+        people = data.people.iloc[rows]
+        features, today = data.encoder.transform(people), None if data.today is None else data.today[rows]
+        taken = features if X is None else X[rows]
+        return cls(taken, data.y[rows], data.viewer.transform(people), features, data.ids(rows), today)
 
 
 @dataclass(frozen=True)
@@ -38,6 +71,9 @@ class Setup:
     """The population as the data set's distance sees it, also where a person is shown something else."""
     digest: str
     """Of everybody as the game sees them: the same file may be read differently by another version."""
+    split: Split
+    """Who is fitted on, who plays, and who is held out."""
+    held_out: HeldOutPeople
 
     @property
     def hypotheses(self) -> EnumerableClass:
@@ -52,6 +88,14 @@ class Setup:
         noisy = s.misses > 0 or s.false_reports > 0
         return NoisyAuditor(auditor, s.misses, s.false_reports) if noisy else auditor
 
+    def compared_people(self) -> IID:
+        """The people of the play as the data set's distance sees them, also where a person is shown something else."""
+        if not self.settings.ask:
+            return self.people
+        people = self.people
+        twin = IID(people.X, people.y, people.k, view=self.view, ids=people.person, order="passes")
+        return twin.encoded(self.hypotheses.encode)
+
     def measured(self, transcript: Transcript) -> Transcript:
         """The same play, seen through the data set's distance."""
         drawn = self.people.draws(self.settings.seed, transcript.first, transcript.rounds)
@@ -65,19 +109,26 @@ def prepare(settings: Settings) -> Setup:
 
 def assemble(s: Settings, data: Dataset) -> Setup:
     """The roles of a run over these people."""
-    require(len(data) >= 2 * s.k, "data", f"hold at least 2 · k = {2 * s.k} people", len(data))
-    features, view = data.features, data.view
-    players = np.arange(len(data))
+    data, split = parted(data, s.split, s.seed, s.k)
+    features, view, fit, players = data.features, data.view, split.fit, split.play
     if s.hypotheses == "models":
-        warm, players = datasets.split(data, min(s.warm_up, len(data) // 2), s.seed)
-        F: EnumerableClass = classes.models(features[warm], data.y[warm], s.cuts)
+        F: EnumerableClass = classes.models(features[fit], data.y[fit], s.cuts)
     elif s.hypotheses == "cells":
-        F = classes.cells(features, data.encoder, s.features or data.compare_by, s.bins)
+        F = classes.cells(features[fit], data.encoder, s.features or data.compare_by, s.bins)
     else:
-        F = classes.thresholds(features, data.encoder, s.cuts)
+        F = classes.thresholds(features[fit], data.encoder, s.cuts)
     shown = written(data.people[_columns(s, data)].iloc[players]) if s.ask else view[players]
-    people = IID(features[players], data.y[players], s.k, view=shown)
-    return Setup(s, data, _learner(s, F), people.encoded(F.encode), view[players], _digest(features, view, data.y))
+    people = IID(features[players], data.y[players], s.k, view=shown, ids=data.ids(players), order="passes")
+    held_out = HeldOutPeople.of(data, split.held_out)
+    digest = _digest(features, view, data.y)
+    return Setup(s, data, _learner(s, F), people.encoded(F.encode), view[players], digest, split, held_out)
+
+
+def parted(data: Dataset, shares: Sequence[float], seed: int, k: int) -> tuple[Dataset, Split]:
+    """People split by person, with enough of them to play, and an encoder fitted on the first part alone."""
+    data, split = data.parted(shares, seed)
+    require(split.people[1] >= k, "split", f"leave at least k = {k} people to play", str(split))
+    return data, split
 
 
 def _columns(s: Settings, data: Dataset) -> list[str]:
