@@ -9,8 +9,8 @@ import pytest
 from scipy.optimize import linprog
 
 import likewise as lw
-from likewise.baselines.meritocratic import chains
 from likewise.baselines.merit import Merit, coordinates
+from likewise.baselines.meritocratic import chains
 from likewise.errors import InvalidParameter, NotSupported
 from likewise.reduction import label_weights
 
