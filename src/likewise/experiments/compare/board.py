@@ -28,7 +28,7 @@ class Board(NamedTuple):
 
 
 def judged(comparison: Comparison) -> Board | None:
-    """AdaHedge, or the last learner if it is ours, on the people whom no trial has seen; None if nobody was held out."""
+    """AdaHedge, or the last learner if it is ours, on people whom no trial has seen; None if nobody was held out."""
     arena = comparison.arena()
     if len(arena.held_out.y) == 0:
         return None
