@@ -1,15 +1,20 @@
 """Draw the pictures of the documentation anew, beside this file: ``make pictures``.
 
-One play of the demo (Adult, or made-up people where Adult can't be had) gives them all.
+One play of the demo (Adult, or made-up people where Adult can't be found) gives most of them; ``reviewers`` is
+experiment 9 of ``likewise reproduce`` with one seed.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from matplotlib.figure import Figure
+
 import likewise as lw
 from likewise import figures
 from likewise.experiments import demo
+from likewise.experiments.reproduce import no_metric
+from likewise.experiments.reproduce.work import Workers
 
 FOLDER = Path(__file__).parent
 
@@ -29,8 +34,15 @@ def main() -> None:
         "plane": figures.plane(plays, figures.frontier_points(frontier, ours, data.distance)),
         "certificate": figures.certificate_curve(lw.certify(ours)),
     }
-    for name, figure in drawn.items():
+    for name, figure in (drawn | {"reviewers": reviewers()}).items():
         figures.save(figure, FOLDER / f"{name}.png")
+
+
+def reviewers() -> Figure:
+    """What becomes of each method when the reviewer is no metric."""
+    size = no_metric.Size(T=2000, seeds=1)
+    name, played, _ = no_metric.measure(size, Workers())
+    return no_metric.picture(played, size, name)
 
 
 if __name__ == "__main__":

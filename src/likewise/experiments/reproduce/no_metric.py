@@ -178,5 +178,6 @@ def _caption(played: list[Played], size: Size) -> str:
 
     return (
         f"Violations in {size.T:,} rounds when the reviewer stops being a metric: the submetric goes "
-        f"{both('submetric')}, the learned form {both('mahalanobis')}, AdaHedge, which only hears pairs, {both('adahedge')}."
+        f"{both('submetric')}, the learned form {both('mahalanobis')}, AdaHedge, which only hears pairs, "
+        f"{both('adahedge')}."
     )
