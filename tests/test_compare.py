@@ -20,12 +20,14 @@ from joblib._parallel_backends import ThreadingBackend
 from typer.testing import CliRunner
 
 from likewise import cli, datasets
-from likewise.auditors import MetricAuditor
+from likewise.auditors import MetricAuditor, named_metric
 from likewise.errors import InvalidParameter, LikewiseError, NotSupported
 from likewise.experiments.compare import LEARNERS, Mean, Recipe, Results, Sweep, Trial, compare
-from likewise.experiments.compare.arena import try_out, violating_rounds
+from likewise.experiments.compare.arena import try_out
+from likewise.experiments.compare.measures import lottery, share_of_gain, unfair_across, violating
 from likewise.experiments.compare.run import _same_version
 from likewise.game import play
+from likewise.hindsight import best_of_any
 from likewise.learners import Unconstrained
 
 SMALL = Sweep(learners=("adahedge", "unconstrained"), penalties=(None, 20.0), seeds=(0, 1), rounds=60, people=4)
@@ -93,9 +95,47 @@ def test_every_learner_plays_and_its_regret_is_below_what_the_play_proves(arena,
 
 def test_a_violation_counts_whether_or_not_it_is_reported(arena):
     t = play(Unconstrained(arena.hypotheses, k=4, T=100), arena.environment, MetricAuditor(arena.distance, 0.1), 100)
-    assert violating_rounds(t, arena.distance) == t.violations.sum() > 0
+    np.testing.assert_array_equal(violating(t, arena.distance), t.violations)
+    assert t.violations.any()
     silent = try_out(trial(learner="unconstrained", auditor="misses:1"), arena)
     assert (silent["reports"], silent["violations"]) == (0, t.violations.sum())
+
+
+def test_unfair_pairs_across_rounds_are_those_of_people_who_came_on_different_days(arena):
+    t = play(Unconstrained(arena.hypotheses, k=4, T=100), arena.environment, MetricAuditor(arena.distance, 0.1), 100)
+    people, p = np.arange(300, 400), t.shown[300:]
+    apart = np.abs(p[:, None] - p) - named_metric(arena.distance)(t.view[people]) > 0.1
+    elsewhere = (people[:, None] // 4) != (people // 4)
+    assert unfair_across(t, arena.distance) == pytest.approx((apart & elsewhere).sum() / elsewhere.sum())
+    assert unfair_across(dataclasses.replace(t, shown=np.full(400, 0.3)), arena.distance) == 0
+    assert lottery(dataclasses.replace(t, shown=np.full(400, 0.25))) == pytest.approx(2 * 0.25 * 0.75)
+    assert lottery(dataclasses.replace(t, shown=np.round(t.shown))) == 0
+
+
+def test_the_share_of_gain_is_0_for_a_constant_and_1_for_the_best_of_any(arena):
+    t = play(Unconstrained(arena.hypotheses, k=4, T=100), arena.environment, MetricAuditor(arena.distance, 0.1), 100)
+    rows = arena.environment.draws(0, 1, 100).ravel()
+    q = arena.label_probabilities[rows]
+    last = np.arange(300, 400)
+    chosen = last[np.sort(np.unique(rows[last], return_index=True)[1])]
+    best = best_of_any(t.view[chosen], q[chosen], arena.distance, 0.1)
+    shown = np.zeros(400)
+    shown[chosen] = best.probabilities
+    assert share_of_gain(dataclasses.replace(t, shown=shown), arena) == pytest.approx(1)
+    constant = np.full(400, float(q[chosen].mean() > 0.5))
+    assert share_of_gain(dataclasses.replace(t, shown=constant), arena) == pytest.approx(0, abs=1e-9)
+
+
+def test_methods_that_go_batch_by_batch_are_fair_in_each_and_not_across():
+    data = datasets.synthetic(1500)
+    arena = RECIPE.prepare(data, 4)
+    found = try_out(trial(learner="batchwise", rounds=200), arena)
+    assert found["violations"] == 0
+    assert found["unfair_across"] > 0.01
+    assert (found["told"], found["answers"]) == ("the distance", None)
+    deaf, heard = (try_out(trial(learner=name), arena) for name in ("unconstrained", "adahedge"))
+    assert [(d["told"], d["answers"]) for d in (deaf, heard)] == [("labels only", 0), ("pairs", 100)]
+    assert heard["late_violations"] <= heard["violations"]
 
 
 def test_a_panel_of_nested_distances_votes_as_its_median_member(arena):

@@ -5,6 +5,7 @@ from typing import Any
 
 from likewise import (
     auditors,
+    baselines,
     certificates,
     checks,
     classes,
@@ -92,6 +93,7 @@ __all__ = [
     "Transcript",
     "Unconstrained",
     "auditors",
+    "baselines",
     "best_in_hindsight",
     "certificates",
     "certify",

@@ -257,12 +257,17 @@ def _copied(state: Any) -> dict[str, Any]:
     return {name: np.array(value, copy=True) for name, value in state._asdict().items()}
 
 
+def _everybody(transcript: Transcript) -> Batch:
+    """The people of all rounds as one batch, to see what a policy makes of them."""
+    return Batch(transcript.rows, transcript.y, transcript.view)
+
+
 def _check_pure(learner: Learner, transcript: Transcript, seed: int) -> bool:
     state = learner.init()
     for i, round_ in enumerate(transcript):
         before, arrays = _copied(state), [np.array(a, copy=True) for a in (*round_.batch[:2], round_.probabilities)]
         policy = learner.act(state, _key(seed, i))
-        _expect(np.array_equal(policy.at(round_.batch.rows), round_.probabilities), "act gives the same policy again")
+        _expect(np.array_equal(policy.on(round_.batch), round_.probabilities), "act gives the same policy again")
         after = learner.update(state, round_)
         _expect(_same(learner.update(state, round_), after), "update gives the same state again")
         _expect(_same(before, state), "act and update leave the state as it was")
@@ -280,7 +285,7 @@ def _check_any_order(learner: Learner, transcript: Transcript, seed: int) -> boo
     states = _states(learner, transcript)
     for i in reversed(range(transcript.rounds)):
         round_ = transcript.round(i)
-        shown = learner.act(states[i], _key(seed, i)).at(round_.batch.rows)
+        shown = learner.act(states[i], _key(seed, i)).on(round_.batch)
         _expect(np.array_equal(shown, round_.probabilities), "act can be called in any order of rounds")
     return True
 
@@ -291,22 +296,19 @@ def _check_permutation(learner: Learner, transcript: Transcript, seed: int) -> b
     for i, round_ in enumerate(transcript):
         order = rng.permutation(len(round_.probabilities))
         policy = learner.act(state, _key(seed, i))
-        _expect(
-            _close(policy.at(round_.batch.rows[order]), round_.probabilities[order]),
-            "permuting people permutes the answer",
-        )
+        view = round_.batch.view.iloc[order] if hasattr(round_.batch.view, "iloc") else round_.batch.view[order]
+        batch = Batch(round_.batch.rows[order], round_.batch.y[order], view)
+        _expect(_close(policy.on(batch), round_.probabilities[order]), "permuting people permutes the answer")
         place = {int(old): new for new, old in enumerate(order)}
         reports = tuple(
             report._replace(favoured=place[report.favoured], disfavoured=place[report.disfavoured])
             for report in round_.reports
         )
-        view = round_.batch.view.iloc[order] if hasattr(round_.batch.view, "iloc") else round_.batch.view[order]
-        batch = Batch(round_.batch.rows[order], round_.batch.y[order], view)
         permuted = learner.update(state, Round(batch, round_.probabilities[order], reports, round_.reviewed))
         state = learner.update(state, round_)
-        probe = transcript.rows
+        probe = _everybody(transcript)
         same = _close(
-            learner.act(permuted, _key(seed, i + 1)).at(probe), learner.act(state, _key(seed, i + 1)).at(probe)
+            learner.act(permuted, _key(seed, i + 1)).on(probe), learner.act(state, _key(seed, i + 1)).on(probe)
         )
         _expect(same, "the order of people in a batch teaches nothing")
     return True
@@ -316,7 +318,7 @@ def _check_missing(learner: Learner, transcript: Transcript) -> bool:
     round_ = transcript.round(0)
     unlabelled = round_.batch._replace(y=np.full(len(round_.batch.y), np.nan))
     state = learner.update(learner.init(), Round(unlabelled, round_.probabilities, reviewed=False))
-    p = learner.act(state, _key(SEED, 1)).at(round_.batch.rows)
+    p = learner.act(state, _key(SEED, 1)).on(round_.batch)
     inside = np.isfinite(p).all() and (p >= 0).all() and (p <= 1).all()
     return _expect(inside, "a round without labels or audit is harmless")
 
@@ -328,7 +330,7 @@ def _check_several(learner: Learner, transcript: Transcript) -> bool:
     state = learner.update(start, several)
     _expect(state.rounds == start.rounds + 1, "several reports in a round are learned as one round")
     turned = learner.update(start, several._replace(reports=reports[::-1]))
-    p, q = (learner.act(after, _key(SEED, 1)).at(transcript.rows) for after in (state, turned))
+    p, q = (learner.act(after, _key(SEED, 1)).on(_everybody(transcript)) for after in (state, turned))
     _expect(np.isfinite(p).all() and (p >= 0).all() and (p <= 1).all(), "several reports in a round are harmless")
     return _expect(_close(p, q), "the order of the reports of a round teaches nothing")
 
@@ -400,7 +402,7 @@ def _check_delay(learner: Learner, transcript: Transcript, seed: int) -> bool:
     states, charged = [learner.init()], 0.0
     total = np.zeros_like(states[0].losses)
     for i, round_ in enumerate(transcript):
-        p = learner.act(states[max(0, i - DELAY)], _key(seed, i)).at(round_.batch.rows)
+        p = learner.act(states[max(0, i - DELAY)], _key(seed, i)).on(round_.batch)
         s = signed_weights(round_.batch.y, round_.reports, learner.penalty_at(states[-1]), learner.costs)
         charged += float(s @ p)
         total = F.added(total, round_.batch.rows, s)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from likewise.errors import InvalidParameter, NotSupported, require
 from likewise.hypotheses import Cube, EnumerableClass, EstimatorClass, from_dict
-from likewise.protocol import Floats, Policy, Rows
+from likewise.protocol import Batch, Floats, Policy, Rows
 from likewise.reading import (
     Change,
     Encoder,
@@ -51,10 +51,16 @@ class DeployablePolicy:
     """What every policy can do for people as they come: give a probability, make a decision."""
 
     hypotheses: Any
+    compares_a_batch = False
+    """Whether what a person gets depends on who else is in the batch; then it has no average over rounds."""
 
     def at(self, rows: Rows) -> Floats:
         """π at encoded people."""
         raise NotSupported(f"{type(self).__name__} must define `at`.")
+
+    def on(self, batch: Batch) -> Floats:
+        """π at the people of a round."""
+        return self.at(batch.rows)
 
     def probability(self, X: Any) -> Floats:
         """π at people, an array or a dataframe: floats in [0, 1]."""
@@ -248,7 +254,7 @@ class AveragePolicy(DeployablePolicy):
     def __init__(self) -> None:
         self.rounds = 0
         self.lost = 0
-        """Rounds whose policies were not saved, so that the average is not known."""
+        """Rounds whose policies were not saved, or have no average, so that the average is not known."""
         self._sum: Floats | None = None
         self._members: list[Policy] = []
 
@@ -261,6 +267,8 @@ class AveragePolicy(DeployablePolicy):
             if len(policy.weights) != len(self._sum):
                 raise InvalidParameter(f"`policy` must have {len(self._sum)} weights, got {len(policy.weights)}.")
             self.hypotheses.geometry.accumulate(self._sum, policy.weights)
+        elif getattr(policy, "compares_a_batch", False):
+            self.lost += 1
         else:
             self._members.append(policy)
         self.rounds += 1
@@ -297,8 +305,8 @@ class AveragePolicy(DeployablePolicy):
         """The same policy as one ``Mixture``, which can be saved."""
         if self.total is None:
             raise NotSupported(
-                "This average policy is not one weight vector: it holds no rounds, or policies that can't be added, or "
-                "was loaded from a play of fitted estimators, which are not saved."
+                "This average policy is not one weight vector: it holds no rounds, or policies that can't be added or "
+                "compare the people of a batch, or was loaded from a play of fitted estimators, which are not saved."
             )
         return Mixture(self.hypotheses, self.total / self.rounds)
 

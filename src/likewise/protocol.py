@@ -202,6 +202,10 @@ class Policy(Protocol):
         """π at people as they come, an array or a dataframe."""
         ...
 
+    def on(self, batch: Batch) -> Floats:
+        """π at the people of a round: ``at(batch.rows)``, unless the policy compares the people of a batch."""
+        ...
+
 
 class State(Protocol):
     """A learner's state: a NamedTuple of arrays and numbers, so it can be stored, compared and hashed."""

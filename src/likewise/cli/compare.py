@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from likewise.datasets import Dataset
-    from likewise.experiments.compare import Board, Comparison, Line, Recipe, Sweep
+    from likewise.experiments.compare import Board, Comparison, Line, Mean, Recipe, Sweep
 
 EXAMPLES = """
 Examples:
 
     likewise compare synthetic --seeds 3
+
+    likewise compare adult --class models --learners adahedge,primal-dual,fair-leader,batchwise,submetric
 
     likewise compare adult --class models --learners adahedge --C default,7,21,70,210 --frontier
 
@@ -44,7 +46,12 @@ def compare(
         str, typer.Argument(help="A CSV, parquet or JSON-lines file of people, or a built-in data set: adult, …")
     ],
     learners: Annotated[
-        str, typer.Option(help="adahedge, scheduled, tilted, hedge, weights, ftpl, leader, unconstrained.")
+        str,
+        typer.Option(
+            help="adahedge, scheduled, tilted, hedge, weights, ftpl, leader, unconstrained; baselines: primal-dual, "
+            "fair-leader, fair-leader-asked, fair-leader-told, batchwise, batchwise-floor, submetric, mahalanobis, "
+            "meritocratic."
+        ),
     ] = "unconstrained,weights,hedge,adahedge",
     penalties: Annotated[
         str, typer.Option("--C", help="What a report weighs: default,10,100; default is the learner's own.")
@@ -191,27 +198,66 @@ def _stoppable(console: Console, folder: Path) -> Iterator[None]:
 TRIED = {"learner": "learner", "C": "C", "alpha": "α", "margin": "margin", "auditor": "auditor"}
 
 
+MEASURED = {
+    "error": ("error", 3),
+    "violations": ("violations", 0),
+    "late_violations": ("last quarter", 0),
+    "unfair_across": ("across", 3),
+    "share_of_gain": ("share of gain", 2),
+    "lottery": ("lottery", 3),
+    "answers": ("answers", 0),
+    "reports": ("reports", 0),
+    "regret": ("regret", 0),
+}
+"""Measured columns: their heads and digits."""
+LEAST_FIRST = ("regret", "reports", "lottery", "answers", "told", "share_of_gain", "unfair_across", "late_violations")
+"""Which columns go first in a narrow window; wrapped or cut off, a number would be none."""
+
+
 def _show(console: Console, comparison: Comparison) -> None:
     lines = comparison.lines
-    shown = [name for name in TRIED if name == "learner" or len({getattr(line, name) for line in lines}) > 1]
+    tried = [name for name in TRIED if name == "learner" or len({getattr(line, name) for line in lines}) > 1]
+    columns = {name: [TRIED[name], *(_cell(line, name) for line in lines)] for name in tried}
+    if len({line.told for line in lines}) > 1:
+        columns["told"] = ["told", *(line.told for line in lines)]
+    for name, (head, digits) in MEASURED.items():
+        columns[name] = [head, *(_mean(getattr(line, name), digits) for line in lines)]
+    for name in LEAST_FIRST:
+        if sum(max(map(len, cells)) + 2 for cells in columns.values()) <= console.width:
+            break
+        columns.pop(name, None)
     table = Table(box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
-    for name in shown:
-        table.add_column(TRIED[name], no_wrap=True, justify="left" if name in ("learner", "auditor") else "right")
-    # In a narrow window the least of the numbers goes; wrapped or cut off it would be no number.
-    measured = {"error": 3, "violations": 0, "reports": 0, "regret": 0}
-    if console.width < 100 and len(shown) > 3:
-        del measured["regret"]
-    for name in measured:
-        table.add_column(name, justify="right")
-    for line in lines:
-        means = [getattr(line, name).text(digits) for name, digits in measured.items()]
-        table.add_row(*(_cell(line, name) for name in shown), *means)
+    for name, (head, *_) in columns.items():
+        table.add_column(head, no_wrap=True, justify="left" if name in ("learner", "auditor", "told") else "right")
+    for row in zip(*(cells[1:] for cells in columns.values()), strict=True):
+        table.add_row(*row)
     console.print(table)
+    _explain(console, lines, set(columns))
+
+
+def _mean(mean: Mean | None, digits: int) -> str:
+    return "–" if mean is None else mean.text(digits)
+
+
+EXPLAINED = {
+    "late_violations": "Last quarter: violations in the last quarter of the rounds.",
+    "unfair_across": "Across: of two random people of different rounds of the last quarter, the share whose "
+    "probabilities differ by more than their distance + α.",
+    "share_of_gain": "Share of gain: of what any fair policy could gain over one answer for all, on people of the last "
+    "quarter, by a model of the label; a learner that isn't fair can exceed 1.",
+    "lottery": "Lottery: how likely two equal people of the last quarter get different answers.",
+    "answers": "Answers: verdicts or distances that people gave; – where the learner holds the distance itself.",
+    "regret": "Regret counts errors and penalties together.",
+}
+
+
+def _explain(console: Console, lines: list[Line], shown: set[str]) -> None:
     seeds = f"Means over {lines[0].seeds} seeds ± their standard errors" if lines[0].seeds > 1 else "One seed"
     console.print(
         f"{seeds}; {lines[0].rounds:,} rounds a play. Errors are per person. Violations are rounds in which two people "
-        "differ by more than their distance + α, whether or not the auditor reports it. Regret counts errors and "
-        "penalties together. Seeds choose the order in which people come; who plays, and the class of hypotheses, are "
+        "differ by more than their distance + α, whether or not the auditor reports it. "
+        f"{' '.join(words for name, words in EXPLAINED.items() if name in shown)} Seeds choose the order in which "
+        "people come; who plays, and the class of hypotheses, are "
         "the same for all. Errors in this table are those of the plays, in which people may have come again.\n"
     )
 

@@ -24,15 +24,15 @@ Examples:
 def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="About one minute instead of about five.")] = False,
     out: Annotated[Path, typer.Option(help="Where the page, tables and figures go.")] = Path("reproduced"),
-    only: Annotated[str, typer.Option(help="Which experiments to run, by number: 1,4. All seven by default.")] = "",
+    only: Annotated[str, typer.Option(help="Which experiments to run, by number: 1,4. All by default.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Run the paper's seven experiments and write tables, figures and one page that holds them all."""
+    """Run the experiments, the paper's and ours, and write tables, figures and one page that holds them all."""
     from likewise.experiments.reproduce import reproduce as run
 
     numbers = [number.strip() for number in only.split(",") if number.strip()]
     if not all(number.isdecimal() for number in numbers):
-        raise InvalidParameter(f"`only` must be numbers from 1 to 7, separated by commas, got {only!r}.")
+        raise InvalidParameter(f"`only` must be numbers of experiments, separated by commas, got {only!r}.")
     reproduction = run(out, quick, {int(number) for number in numbers} or None, progress=not as_json)
     if as_json:
         print_json({"page": str(reproduction.page), "failures": reproduction.failures})

@@ -98,7 +98,7 @@ def play(
             raise InvalidParameter(
                 f"`k` must be at most the learner's {learner.k} people, got a batch of {len(batch.y)}."
             )
-        probabilities = policy.at(batch.rows)
+        probabilities = policy.on(batch)
         answer = auditor.audit(batch, probabilities, Key(seed, AUDITOR, t))
         previous = _round(batch, probabilities, answer, auditor)
         record.add(previous, learner.penalty_at(state))

@@ -6,16 +6,16 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from likewise.auditors import MetricAuditor
 from likewise.datasets import SHARES, Dataset
 from likewise.environments import IID
 from likewise.errors import require, require_whole
-from likewise.experiments.compare.trials import Trial, make_auditor, make_learner
+from likewise.experiments.compare import measures
+from likewise.experiments.compare.trials import LABELS, LEARNERS, Trial, make_auditor, make_learner
 from likewise.experiments.runs import CLASSES, classes
 from likewise.experiments.runs.setup import HeldOutPeople, parted
 from likewise.game import Transcript, play
 from likewise.hypotheses import EnumerableClass, fingerprint
-from likewise.protocol import Distance, Key, Role
+from likewise.protocol import Distance, Floats, Key, Role
 
 
 @dataclass(frozen=True)
@@ -62,44 +62,43 @@ class Recipe:
         F, columns, view, players = built.hypotheses, built.X, data.view, split.play
         people = IID(columns[players], data.y[players], k, view=view[players], ids=data.ids(players), order="passes")
         held_out = HeldOutPeople.of(data, split.held_out, columns)
-        return Arena(F, people.encoded(F.encode), data.metric, held_out)
+        likely = measures.label_probabilities(data.features[players], data.y[players], data.ids(players))
+        return Arena(F, people.encoded(F.encode), data.metric, held_out, likely)
 
 
 @dataclass(frozen=True, eq=False)
 class Arena:
-    """What every trial shares."""
+    """What every trial shares; ``label_probabilities`` are those of the people who play, by a model without them."""
 
     hypotheses: EnumerableClass
     environment: IID
     distance: Distance | str
     held_out: HeldOutPeople
+    label_probabilities: Floats | None = None
 
 
 def try_out(trial: Trial, arena: Arena) -> dict[str, Any]:
     """Play one trial and measure it: plain JSON values, the same on every machine but for the seconds."""
     from likewise import __version__
 
-    learner = make_learner(arena.hypotheses, trial)
+    learner = make_learner(arena.hypotheses, trial, arena.distance)
     learner.init()  # loads the compiled loops, once per process: not part of the play
     started = time.perf_counter()
     auditor = make_auditor(trial.auditor, arena.distance, trial.alpha, trial.margin)
     t = play(learner, arena.environment, auditor, trial.rounds, seed=trial.seed)
+    seconds, violating = time.perf_counter() - started, measures.violating(t, arena.distance)
     return {
         "error": t.error_per_person,
-        "violations": violating_rounds(t, arena.distance),
+        "violations": int(violating.sum()),
+        "late_violations": int(violating[-max(1, t.rounds // 4) :].sum()),
+        "unfair_across": measures.unfair_across(t, arena.distance),
+        "lottery": measures.lottery(t),
+        "share_of_gain": measures.share_of_gain(t, arena),
+        "told": getattr(learner, "knows", LEARNERS[trial.learner].told),
+        "answers": measures.answers(learner, t) if LEARNERS[trial.learner].told != LABELS else 0,
         "reports": int(t.reported.sum()),
         "regret": t.lagrangian_regret,
         "proved_below": learner.observed_bound(t.state),
-        "seconds": time.perf_counter() - started,
+        "seconds": seconds,
         "version": __version__,
     }
-
-
-def violating_rounds(t: Transcript, distance: Distance | str) -> int:
-    """Rounds in which some pair differs by more than its distance + α, whether or not anybody reported it.
-
-    An auditor who misses pairs, or compares differently, would make a learner look fairer than it was: all learners
-    and auditors are measured by the same hidden distance.
-    """
-    auditor, key = MetricAuditor(distance, t.alpha), Key(0, Role.AUDITOR, 1)
-    return sum(auditor.audit(round_.batch, round_.probabilities, key) is not None for round_ in t)

@@ -5,10 +5,12 @@ A sweep is averaged over seeds; the scoreboard is about one play, that of the fi
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from likewise.certificates.choice import Choice
 from likewise.experiments.compare.arena import Arena
+from likewise.experiments.compare.neighbours import NEIGHBOURS
 from likewise.experiments.compare.run import Comparison
 from likewise.experiments.compare.trials import Trial, make_auditor, make_learner
 from likewise.experiments.runs.deployed import Judged, candidates, labels_alone, this_entry
@@ -26,12 +28,14 @@ class Board(NamedTuple):
 
 
 def judged(comparison: Comparison) -> Board | None:
-    """AdaHedge, or the last learner of the sweep, on the people whom no trial has seen; None if nobody was held out."""
+    """AdaHedge, or the last learner if it is ours, on people whom no trial has seen; None if nobody was held out."""
     arena = comparison.arena()
     if len(arena.held_out.y) == 0:
         return None
     first = {trial.learner: trial for trial in reversed(comparison.sweep.trials())}
     trial = first.get("adahedge", first[comparison.sweep.learners[-1]])
+    if trial.learner in NEIGHBOURS:  # what some of them learn can't be deployed
+        trial = replace(trial, learner="adahedge")
     learner, t = _played(arena, trial)
     judge = Judged(arena.held_out, arena.distance, trial.alpha)
     choice = judge.choice(candidates(learner, t))
@@ -47,6 +51,6 @@ def judged(comparison: Comparison) -> Board | None:
 
 
 def _played(arena: Arena, trial: Trial) -> tuple[Learner, Transcript]:
-    learner = make_learner(arena.hypotheses, trial)
+    learner = make_learner(arena.hypotheses, trial, arena.distance)
     auditor = make_auditor(trial.auditor, arena.distance, trial.alpha, trial.margin)
     return learner, play(learner, arena.environment, auditor, trial.rounds, seed=trial.seed)

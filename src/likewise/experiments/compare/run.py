@@ -95,7 +95,9 @@ def compare(
     tell(len(trials) - len(missing), len(trials))
     if missing:
         for trial in missing.values():
-            make_learner(arena().hypotheses, trial)  # what can't be played is refused before anything is
+            make_learner(
+                arena().hypotheses, trial, arena().distance
+            )  # what can't be played is refused before anything is
         with cluster(backend, address, arena()), closing(_played(missing, arena(), jobs)) as played:
             for number, (key, measured) in enumerate(played, start=len(trials) - len(missing) + 1):
                 _same_version(measured["version"], __version__)

@@ -28,6 +28,12 @@ class Mean(NamedTuple):
         """
         return cls(fmean(values), stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None)
 
+    @classmethod
+    def of_known(cls, values: Sequence[float | None]) -> Mean | None:
+        """The same; None where one of them isn't known."""
+        known = [value for value in values if value is not None]
+        return cls.of(known) if len(known) == len(values) else None
+
     def text(self, digits: int) -> str:
         """As in a table."""
         return f"{self.value:,.{digits}f}" + ("" if self.error is None else f" ± {self.error:,.{digits}f}")
@@ -43,6 +49,19 @@ class Line:
         Expected errors per person.
     violations
         Rounds in which some pair differs by more than its distance + α, reported or not.
+    told
+        What the learner is given besides people and labels.
+    late_violations
+        Those of the last quarter of the rounds.
+    unfair_across
+        Of two random people of different rounds of the last quarter, the share whose probabilities differ by more than
+        their distance + α.
+    lottery
+        Mean of 2π(1 − π) in the last quarter: how likely two equal people get different answers.
+    share_of_gain
+        Of what any fair policy could gain over a constant, on people of the last quarter; None if that is too little.
+    answers
+        Verdicts or distances that people gave; None where the learner holds the distance itself.
     reports
         Rounds in which the auditor reported.
     regret
@@ -56,10 +75,16 @@ class Line:
     margin: float
     alpha: float
     auditor: str
+    told: str
     seeds: int
     rounds: int
     error: Mean
     violations: Mean
+    late_violations: Mean
+    unfair_across: Mean | None
+    lottery: Mean
+    share_of_gain: Mean | None
+    answers: Mean | None
     reports: Mean
     regret: Mean
     seconds: Mean
@@ -69,7 +94,9 @@ class Line:
         plain: dict[str, Any] = {}
         for name in (field.name for field in fields(self)):
             value = getattr(self, name)
-            if isinstance(value, Mean):
+            if value is None and name in MEASURED:
+                plain |= {name: None, f"{name}_standard_error": None}
+            elif isinstance(value, Mean):
                 plain |= {name: value.value, f"{name}_standard_error": value.error}
             else:
                 plain[name] = value
@@ -77,7 +104,10 @@ class Line:
 
 
 TRIED = ("learner", "C", "margin", "alpha", "auditor")
-MEASURED = ("error", "violations", "reports", "regret", "seconds")
+MEASURED = (
+    "error", "violations", "late_violations", "unfair_across", "lottery", "share_of_gain", "answers", "reports",
+    "regret", "seconds",
+)  # fmt: skip
 
 
 def summarise(results: Sequence[dict[str, Any]]) -> list[Line]:
@@ -89,8 +119,8 @@ def summarise(results: Sequence[dict[str, Any]]) -> list[Line]:
 
 
 def _line(same: Sequence[dict[str, Any]]) -> Line:
-    tried = {name: same[0][name] for name in (*TRIED, "rounds")}
-    means: dict[str, Any] = {name: Mean.of([result[name] for result in same]) for name in MEASURED}
+    tried = {name: same[0][name] for name in (*TRIED, "told", "rounds")}
+    means: dict[str, Any] = {name: Mean.of_known([result[name] for result in same]) for name in MEASURED}
     return Line(seeds=len(same), **tried, **means)
 
 

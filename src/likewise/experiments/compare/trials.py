@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from likewise.auditors import MetricAuditor, NoisyAuditor, Panel, named_metric
 from likewise.auditors.pairwise import RULES
 from likewise.errors import InvalidParameter, require, require_number, require_whole
+from likewise.experiments.compare.neighbours import NEIGHBOURS
 from likewise.hypotheses import EnumerableClass
 from likewise.learners import (
     AdaHedge,
@@ -28,6 +29,8 @@ from likewise.learners import (
 )
 from likewise.protocol import Auditor, Distance, Floats, Learner
 
+LABELS = "labels only"
+"""What a learner is told that never hears the auditor."""
 STRETCH = (0.5, 1.0, 2.0)
 """The members of a panel: one twice as strict as the hidden distance, one who shares it, one half as strict."""
 
@@ -136,9 +139,10 @@ class Sweep:
 class KnownLearner(NamedTuple):
     """A learner that a sweep knows by name."""
 
-    make: Callable[[EnumerableClass, Trial], Learner]
+    make: Callable[[EnumerableClass, Trial], Learner] | None
     has_penalty: bool
     words: str
+    told: str = "pairs"
 
 
 def _adahedge(F: EnumerableClass, trial: Trial) -> Learner:
@@ -189,13 +193,14 @@ LEARNERS: Mapping[str, KnownLearner] = {
     "weights": KnownLearner(_weights, True, "the paper's exponential weights"),
     "ftpl": KnownLearner(_ftpl, True, "Context-FTPL with scalar noise and few draws"),
     "leader": KnownLearner(_leader, True, "follow the leader, T^⅓ a report without C"),
-    "unconstrained": KnownLearner(_unconstrained, False, "never hears the auditor"),
-}
+    "unconstrained": KnownLearner(_unconstrained, False, "never hears the auditor", LABELS),
+} | {name: KnownLearner(None, False, neighbour.words) for name, neighbour in NEIGHBOURS.items()}
 
 
-def make_learner(F: EnumerableClass, trial: Trial) -> Learner:
-    """The learner of a trial."""
-    return LEARNERS[trial.learner].make(F, trial)
+def make_learner(F: EnumerableClass, trial: Trial, distance: Distance | str) -> Learner:
+    """The learner of a trial; some baselines are told the hidden distance."""
+    make = LEARNERS[trial.learner].make
+    return NEIGHBOURS[trial.learner].make(F, trial, distance) if make is None else make(F, trial)
 
 
 # Auditors -------------------------------------------------------------------------------------------------------

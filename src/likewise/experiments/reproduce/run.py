@@ -1,4 +1,4 @@
-"""``likewise reproduce``: run the seven experiments, write tables and figures, and one page that holds them all."""
+"""``likewise reproduce``: run the experiments, write tables and figures, and one page that holds them all."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from likewise.experiments.reproduce import (
     auditors,
     generalisation,
     identity,
+    neighbours,
+    no_metric,
     penalties,
     perturbed,
     real,
@@ -34,6 +36,8 @@ EXPERIMENTS: dict[int, ModuleType] = {
     5: generalisation,
     6: auditors,
     7: real,
+    8: neighbours,
+    9: no_metric,
 }
 
 
@@ -73,7 +77,7 @@ def reproduce(
     quick
         About a minute instead of about five.
     only
-        The numbers of the experiments to run; all seven by default.
+        The numbers of the experiments to run; all by default.
     progress
         Show bars, or call a function of (title, done, total).
     jobs
@@ -86,7 +90,9 @@ def reproduce(
     The page, and the number of failures.
     """
     chosen = sorted(set(EXPERIMENTS if only is None else only))
-    require(set(chosen) <= set(EXPERIMENTS) and chosen != [], "only", "name experiments 1 to 7", chosen)
+    require(
+        set(chosen) <= set(EXPERIMENTS) and chosen != [], "only", f"name experiments 1 to {len(EXPERIMENTS)}", chosen
+    )
     size, watch = mode or ("quick" if quick else "full"), Stopwatch()
     require(size in ("tiny", "quick", "full"), "mode", "be tiny, quick or full", size)
     out = Path(out)
