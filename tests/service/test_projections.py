@@ -252,11 +252,21 @@ def heights(svg, kind):
 
 
 @pytest.mark.parametrize("costs", [[1.0, 1.0], [1.0, 3.0]])
-def test_the_yardstick_of_errors_is_the_better_one_of_two_constant_answers(engine, costs):
+def test_the_policies_and_one_answer_for_everybody_are_compared_on_the_same_people_by_the_same_costs(engine, costs):
     play = Play(engine, costs=costs).rounds(30)
-    labels = [p["label"] for t in range(1, 31) for p in engine.round("loans", t)["people"]]
-    ones = np.mean(labels)
-    assert overview.constant_error(play.state) == pytest.approx(min(ones, 1 - ones))
+    people = [person for t in range(1, 31) for person in engine.round("loans", t)["people"]]
+    p, y = (np.array([person[name] for person in people], dtype=float) for name in ("probability", "label"))
+    board = overview.board(play.state, play.bins())
+    assert board.people == len(people)
+    assert board.error == pytest.approx(np.mean(costs[0] * (1 - y) * p + costs[1] * y * (1 - p)))
+    assert board.constant == pytest.approx(min(costs[1] * y.mean(), costs[0] * (1 - y).mean()))
+    assert board.by_lot == pytest.approx(np.mean(2 * p * (1 - p)))
+    assert board.behind == (board.constant < board.error)
+
+
+def test_nothing_is_compared_before_the_first_label_was_learned(engine):
+    play = Play(engine)
+    assert overview.board(play.state, play.bins()) is None
 
 
 def test_what_is_said_of_reviews_counts_the_rounds_that_the_tiles_count(engine):
@@ -459,7 +469,7 @@ def many(store, rounds, people=8):
     plain = {
         "stream": "big", "opened_at": 0.0, "people": people,
         "probabilities": probabilities, "labels": json.dumps([1] * people),
-        "status": "learned", "labelled": people, "error": 2.0, "delay": 3, "waited": 60.0, "favoured": people - 1,
+        "status": "learned", "labelled": people, "by_lot": 2.0, "error": 2.0, "delay": 3, "waited": 60.0, "favoured": people - 1,
         "disfavoured": 0,
     }  # fmt: skip
     rows = [

@@ -97,21 +97,46 @@ def test_what_the_service_certifies_is_what_the_library_certifies(new_database, 
     assert "Every round was learned before the next was opened" in " ".join(ours["letter"].split())
 
 
-def feed(engine, play):
+def feed(engine, play, prefix="{}-"):
+    """A play as rounds of a stream; the ids of a round begin with the prefix, which may hold its number."""
     for i, seen in enumerate(play, 1):
-        engine.decide("loans", people(seen.batch.view, COLUMNS), "decider")
-        pair = [str(person) for report in seen.reports for person in report[:2]]
+        begin = prefix.format(i)
+        engine.decide("loans", people(seen.batch.view, COLUMNS, prefix=begin), "decider")
+        pair = [f"{begin}{person}" for report in seen.reports for person in report[:2]]
         engine.audit("loans", i, "pair" if pair else "none", "ann", pair=pair)
-        engine.label("loans", i, {str(j): int(label) for j, label in enumerate(seen.batch.y)}, "decider")
+        engine.label("loans", i, {f"{begin}{j}": int(label) for j, label in enumerate(seen.batch.y)}, "decider")
 
 
-def lived(engine):
+def lived(engine, prefix="{}-"):
     """A stream of twenty whole rounds, and the people there are."""
     F, (X, y) = classes()["thresholds"], population()
     play = lw.play(lw.AdaHedge(F, k=4, alpha=0.1), lw.IID(X, y, k=4), lw.MetricAuditor(near, 0.1), T=20)
     engine.create(from_class(F, COLUMNS), "root")
-    feed(engine, play)
+    feed(engine, play, prefix)
     return engine, X
+
+
+def came_once(certificate):
+    (assumption,) = [a for a in certificate["assumptions"] if a["name"] == "everybody came once"]
+    return assumption["status"], assumption["detail"]
+
+
+def test_a_stream_speaks_of_new_people_only_if_nobody_came_again_by_id(new_database, start):
+    once, again = (lived(start(new_database("sqlite")), prefix)[0].certificate("loans") for prefix in ("{}-", ""))
+    assert came_once(once) == ("kept", "")
+    assert came_once(again) == ("broken", "the same 4 people came 80 times")
+    assert once["error_on_new_people"] is not None
+    assert once["fairness"]
+    assert (again["error_on_new_people"], again["fairness"]) == (None, [])
+    assert (once["people"], again["people"], again["draws"]) == (80, 4, 80)
+
+
+def test_whether_the_erased_came_again_is_not_known_but_others_may_have(new_database, start):
+    engine = lived(start(new_database("sqlite")))[0]
+    engine.erase("loans", "3-1", "root")
+    assert came_once(engine.certificate("loans"))[0] == "not checkable"
+    engine.decide("loans", people(population()[0][:2], COLUMNS, prefix="2-"), "decider")
+    assert came_once(engine.certificate("loans")) == ("broken", "the same 80 people came 82 times")
 
 
 def test_rounds_that_are_pending_or_erased_count_as_not_reviewed_in_the_certificate(new_database, start):
@@ -128,14 +153,15 @@ def test_rounds_that_are_pending_or_erased_count_as_not_reviewed_in_the_certific
 
 def test_labels_that_came_count_in_the_certificate_while_their_round_waits_for_its_audit(new_database, start):
     engine, X = lived(start(new_database("sqlite")))
-    chances = [one["probability"] for one in engine.decide("loans", people(X[:3], COLUMNS), "decider")["decisions"]]
+    opened = engine.decide("loans", people(X[:3], COLUMNS), "decider")
+    shown = [decision["probability"] for decision in opened["decisions"]]
     before = engine.certificate("loans")
     engine.label("loans", 21, {"0": 1, "1": 0, "2": 1}, "decider")
     after = engine.certificate("loans")
     assert before["error_on_new_people"] is None
     assert after["error_on_new_people"] is not None
     assert after["unseen"] == before["unseen"] == 1
-    wrong = 1 - chances[0] + chances[1] + 1 - chances[2]
+    wrong = 1 - shown[0] + shown[1] + 1 - shown[2]
     assert after["error"] == pytest.approx(before["error"] + wrong)
 
 

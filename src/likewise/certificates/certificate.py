@@ -508,7 +508,8 @@ def _came(t: Transcript) -> tuple[Status, str]:
         return Status.KEPT, ""
     distinct = None if t.person is None else len(np.unique(t.person))
     if distinct is not None and distinct < draws:
-        return Status.BROKEN, f"the same {distinct:,} people were drawn {draws:,} times"
+        verb = "came" if drawn is None else "were drawn"
+        return Status.BROKEN, f"the same {distinct:,} people {verb} {draws:,} times"
     if distinct == draws and t.first == 1:
         return Status.KEPT, ""
     if drawn == "again":

@@ -128,6 +128,7 @@ summaries = Table(
     Column("disfavoured", BigInteger),
     Column("gap", Double),
     Column("labelled", BigInteger, nullable=False),
+    Column("by_lot", Double, nullable=False),
     Column("error", Double),
     Column("learned", BigInteger),
     Column("delay", BigInteger),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import Query, Request
 from starlette.responses import Response
@@ -55,23 +55,52 @@ def overview(stream: str, visit: Visitor, request: Request) -> Response:
         violations=sum(bin.violations for bin in bins),
         recent=summaries.recent_violations(engine.store, stream, state.opened, settings.alpha),
         reviewed=sum(bin.reviewed for bin in bins),
-        labelled=sum(bin.labelled for bin in bins),
-        errors=sum(bin.error for bin in bins),
-        constant=constant_error(state),
+        board=board(state, bins),
         words=in_words(state, bins),
         figures=figures(engine.store, stream, state, bins),
     )
 
 
-def constant_error(state: State) -> float | None:
-    """The share of people with a label whom the better one of two constant answers gets wrong: a yardstick.
+class Board(NamedTuple):
+    """The stream's policies beside one answer for everybody, on the same people and by the same costs.
 
-    None where no label came, or the class can't tell.
+    Attributes
+    ----------
+    people
+        Those whose label was learned.
+    error
+        The cost of errors per person: their share, if both kinds of error cost 1.
+    constant
+        The same of the better answer for everybody; None where the class can't tell.
+    reported
+        The share of reviewed rounds with a report; None before the first review.
+    by_lot
+        The mean of 2π(1 − π) over everybody decided about: what a lottery decides.
     """
-    labels = label_counts(state)
-    if labels is None or sum(labels) <= 0:
+
+    people: int
+    error: float
+    constant: float | None
+    reported: float | None
+    by_lot: float
+
+    @property
+    def behind(self) -> bool:
+        """Whether one answer for everybody would have erred less."""
+        return self.constant is not None and self.constant < self.error
+
+
+def board(state: State, bins: Sequence[summaries.Bin]) -> Board | None:
+    """What is compared on the first screen; None before the first label was learned."""
+    totals, costs, labels = state.totals, state.stream.settings.costs, label_counts(state)
+    people = totals.people - totals.missing
+    if people <= 0:
         return None
-    return float(theory.constant_error(*labels, costs=(1.0, 1.0), constants=(0, 1))) / sum(labels)
+    constant = None if labels is None else float(theory.constant_error(*labels, costs, constants=(0, 1))) / people
+    reviewed, decided = sum(bin.reviewed for bin in bins), sum(bin.decided for bin in bins)
+    reported = sum(bin.reports for bin in bins) / reviewed if reviewed else None
+    by_lot = sum(bin.by_lot for bin in bins) / decided if decided else 0.0
+    return Board(people, totals.errors / people, constant, reported, by_lot)
 
 
 def in_words(state: State, bins: Sequence[summaries.Bin]) -> list[str]:

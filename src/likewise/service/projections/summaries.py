@@ -139,6 +139,7 @@ def _opened(event: RoundOpened) -> dict[str, Any]:
         "round": event.t,
         "opened_at": event.time,
         "people": len(event.people),
+        "by_lot": sum(2 * person.probability * (1 - person.probability) for person in event.people),
         "probabilities": dumps([person.probability for person in event.people]),
         "labels": dumps([None] * len(event.people)),
         "status": "open",
@@ -150,7 +151,10 @@ def _opened(event: RoundOpened) -> dict[str, Any]:
 
 
 class Bin(NamedTuple):
-    """Neighbouring rounds, added up: ``last`` is the number of the last of them."""
+    """Neighbouring rounds, added up: ``last`` is the number of the last of them.
+
+    ``by_lot`` is Σ 2π(1 − π) over everybody decided about: how many would get another answer by another lot.
+    """
 
     last: int
     rounds: int
@@ -158,6 +162,8 @@ class Bin(NamedTuple):
     violations: int
     reports: int
     reviewed: int
+    decided: int
+    by_lot: float
     people: int
     labelled: int
     error: float
@@ -184,6 +190,8 @@ def bins(store: Store, stream: str, opened: int, alpha: float, count: int = BINS
             func.sum(case((row.gap > alpha, 1), else_=0)),
             func.sum(case((row.verdict == "reported", 1), else_=0)),
             func.sum(case((row.verdict.in_(("reported", "cleared")), 1), else_=0)),
+            func.sum(row.people),
+            func.sum(row.by_lot),
             *of_learned,
             func.avg(row.delay),
             func.max(row.delay),

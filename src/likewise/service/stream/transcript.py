@@ -3,15 +3,20 @@
 The transcript holds every round that was opened, by its number. A round that is not learned yet, or was discarded,
 stands there with the labels that came, which are facts whatever becomes of it, but as not reviewed: for fairness to new
 people it counts as a violation. Of a round that holds somebody who was erased since, nothing counts but that.
+
+Who comes again is known by id. Claims about new people are made only if nobody did; of people who were erased, nobody
+can know.
 """
 
 from __future__ import annotations
 
+import itertools
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from likewise.certificates import Certificate, certify
 from likewise.certificates.letter import WIDTH
@@ -84,9 +89,10 @@ def _rounds(events: Iterable[Event], until: State) -> tuple[list[Round], list[fl
     seen: dict[int, Round] = {}
     penalties = dict.fromkeys(range(1, until.opened + 1), 0.0)
     views: dict[int, Any] = {}
+    ids: dict[int, list[str | None]] = {}
     for event in events:
         if isinstance(event, RoundOpened):
-            views[event.t] = _view(event, until.stream.settings)
+            views[event.t], ids[event.t] = _view(event, until.stream.settings), _ids(event)
         elif isinstance(event, Learned):
             round_ = event.round(state)
             seen[event.t] = _unseen(round_) if round_.lost else round_.seen()
@@ -96,7 +102,8 @@ def _rounds(events: Iterable[Event], until: State) -> tuple[list[Round], list[fl
         if not isinstance(event, StreamCreated | LearnerCheckpointed):
             state = event.evolve(state)
     seen |= {t: _unseen(round_) for t, round_ in state.rounds.items()}
-    rounds = [seen[t]._replace(batch=seen[t].batch._replace(view=views[t])) for t in penalties]
+    people = _numbered(ids)
+    rounds = [seen[t]._replace(batch=seen[t].batch._replace(view=views[t], person=people[t])) for t in penalties]
     return rounds, list(penalties.values())
 
 
@@ -104,6 +111,30 @@ def _unseen(round_: OpenRound) -> Round:
     """A round that was opened and is not known to be fair: labels count, unless a person of theirs is gone."""
     labels = np.full(len(round_.labels), np.nan) if round_.lost else round_.known
     return Round(Batch(round_.rows, labels, None), round_.probabilities, reviewed=False)
+
+
+def _ids(event: RoundOpened) -> list[str | None]:
+    """Who the people of a round are; None for those who were erased."""
+    ids = {aside.ref: aside.person for aside in event.asides}
+    return [ids.get(ref) for ref in event.refs]
+
+
+def _numbered(ids: Mapping[int, Sequence[str | None]]) -> dict[int, NDArray[np.intp] | None]:
+    """A number for everybody, round by round: the same number is the same person.
+
+    Nobody can know whether the erased came again. That matters only where nobody else did: then nothing is known.
+    """
+    everybody = [person for people in ids.values() for person in people]
+    known = [person for person in everybody if person is not None]
+    if len(known) < len(everybody) and len(set(known)) == len(known):
+        return dict.fromkeys(ids)
+    numbers: dict[str, int] = {}
+    erased = itertools.count(len(everybody))
+
+    def number(person: str | None) -> int:
+        return next(erased) if person is None else numbers.setdefault(person, len(numbers))
+
+    return {t: np.array([number(person) for person in people], dtype=np.intp) for t, people in ids.items()}
 
 
 def _view(event: RoundOpened, settings: Settings) -> Any:

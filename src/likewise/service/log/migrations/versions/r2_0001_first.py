@@ -171,6 +171,7 @@ def _pages() -> None:
         _whole("disfavoured", null=True),
         _number("gap", null=True),
         _whole("labelled"),
+        _number("by_lot"),
         _number("error", null=True),
         _whole("learned", null=True),
         _whole("delay", null=True),
