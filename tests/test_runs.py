@@ -138,7 +138,7 @@ def interrupt(folder: Path, how: signal.Signals, rng: np.random.Generator) -> in
 def test_ctrl_c_and_a_crash_at_random_moments_change_no_bit(people, tmp_path, times):
     """Once each on every change, and four times in ``make test-all``."""
     # The readable loop is slow enough to be caught in the middle.
-    asked = settings(people, T=6000, part=64, choose="random")
+    asked = settings(people, T=1600, part=16, choose="random")
     expected = finished(Run.start(asked, tmp_path / "whole"))
     Run.start(asked, tmp_path / "hurt")
     rng = np.random.default_rng(11)
@@ -146,7 +146,7 @@ def test_ctrl_c_and_a_crash_at_random_moments_change_no_bit(people, tmp_path, ti
         assert interrupt(tmp_path / "hurt", signal.SIGKILL, rng) == -signal.SIGKILL
         assert interrupt(tmp_path / "hurt", signal.SIGINT, rng) == 130
     kept = RunFolder(tmp_path / "hurt").rounds_kept()
-    assert 2 * times * 64 <= kept < 6000
+    assert 2 * times * 16 <= kept < 1600
     assert difference(expected, finished(Run.resume(tmp_path / "hurt"))) is None
 
 

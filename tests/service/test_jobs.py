@@ -114,7 +114,7 @@ def test_stopping_ends_what_runs(store, monkeypatch):
     assert made.find("loans", "verify").failed == "The service was stopped before this was done; try again."
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("kind", ["postgresql", pytest.param("sqlite", marks=pytest.mark.slow)])
 def test_a_long_log_is_worked_on_in_another_process_and_pages_say_how_far_it_is(
     kind, new_database, tmp_path, monkeypatch
 ):

@@ -105,15 +105,21 @@ class Play:
         return summaries.bins(self.engine.store, "loans", self.state.opened, self.state.stream.settings.alpha)
 
 
+@pytest.fixture
+def file_engine(start, tmp_path):
+    """An engine on SQLite, for what is said about numbers that do not depend on the database."""
+    return start(str(tmp_path / "log.db"))
+
+
 # Did the report help? ----------------------------------------------------------------------------------------------
 
 
 def test_every_reported_pair_is_held_against_later_policies_and_counted_once_at_each_age(engine):
-    play = Play(engine).rounds(60)
+    play = Play(engine).rounds(40)
     reports, last = play.reports(), play.state.totals.learned
     assert len(reports) == play.state.totals.reported > 5
     spreads = {one.age: one for one in pairs.spreads(engine.store, "loans")}
-    for age in pairs.AGES[pairs.AGES <= 60].tolist():
+    for age in pairs.AGES[pairs.AGES <= 40].tolist():
         old = [(two, version, gap) for version, two, gap in reports.values() if last - version + 1 >= age]
         seen = [gap if age == 0 else play.gap(two, version + age - 1) for two, version, gap in old]
         assert spreads[age].pairs == len(old) if old else age not in spreads
@@ -127,8 +133,8 @@ def test_every_reported_pair_is_held_against_later_policies_and_counted_once_at_
         assert [gap for _, gap in path[1:]] == pytest.approx([play.gap(two, version + age - 1) for age, _ in path[1:]])
 
 
-def test_all_pairs_under_the_policy_of_now_are_told_in_the_caption(engine):
-    play = Play(engine).rounds(40)
+def test_all_pairs_under_the_policy_of_now_are_told_in_the_caption(file_engine):
+    play = Play(file_engine).rounds(40)
     now = [(abs(play.gap(two, 40)), gap) for _, two, gap in play.reports().values()]
     closer, within = sum(a < b for a, b in now), sum(a <= 0.1 for a, _ in now)
     told = play.figures()["helped"].caption
@@ -155,7 +161,7 @@ def test_many_pairs_are_drawn_together_and_only_the_newest_are_kept_one_by_one(e
     monkeypatch.setattr(pairs, "LINES", 4)
     monkeypatch.setattr(figures, "LINES", 4)
     monkeypatch.setattr(pairs, "AT_ONCE", 3)
-    play = Play(engine).rounds(60)
+    play = Play(engine).rounds(40)
     reported = play.state.totals.reported
     with engine.store.read() as connection:
         rounds = set(connection.scalars(select(tables.gaps.c.round)))
@@ -186,8 +192,8 @@ def test_a_pair_with_somebody_who_was_erased_is_left_out_and_that_is_said(engine
     "changes", [{}, {"costs": [1.0, 3.0]}, {"learner": "hedge", "penalty": 20.0}, {"hypotheses": "cells"}]
 )
 @pytest.mark.parametrize("at_once", [1, 4])
-def test_violations_stay_under_the_limit_that_follows_from_the_regret(start, tmp_path, at_once, changes):
-    play = Play(start(str(tmp_path / "log.db")), at_once, **changes).rounds(48)
+def test_violations_stay_under_the_limit_that_follows_from_the_regret(file_engine, at_once, changes):
+    play = Play(file_engine, at_once, **changes).rounds(48)
     assert (play.state.totals.delay_max > 0) == (at_once > 1)
     for totals, limit in play.limits:
         assert totals.reported <= limit + 1e-9
@@ -206,8 +212,8 @@ def _best_constant(play):
     return min(false_negative * labels.count(1), false_positive * labels.count(0))
 
 
-def test_without_delay_the_promise_is_drawn_above_what_was_reported(engine):
-    play = Play(engine).rounds(60)
+def test_without_delay_the_promise_is_drawn_above_what_was_reported(file_engine):
+    play = Play(file_engine).rounds(60)
     drawn = play.figures()
     assert "promised limit" in drawn["violations"].svg
     assert "the most that the learner's theorem allows" in drawn["violations"].caption
@@ -220,9 +226,9 @@ def test_without_delay_the_promise_is_drawn_above_what_was_reported(engine):
     assert heights(drawn["violations"].svg, "bound")[-1] < heights(drawn["violations"].svg, "main")[-1]  # y grows down
 
 
-def test_with_delay_the_promise_is_void_and_the_observed_regret_stands_in_its_place(engine):
-    play = Play(engine, at_once=4).rounds(60)
-    drawn, letter = play.figures(), engine.certificate("loans")["letter"]
+def test_with_delay_the_promise_is_void_and_the_observed_regret_stands_in_its_place(file_engine):
+    play = Play(file_engine, at_once=4).rounds(60)
+    drawn, letter = play.figures(), file_engine.certificate("loans")["letter"]
     assert "promised" not in drawn["violations"].svg + drawn["regret"].svg
     assert (
         "the limit that the learner promises does not hold, and is not drawn. The dashed line is drawn instead"
@@ -237,8 +243,8 @@ def test_with_delay_the_promise_is_void_and_the_observed_regret_stands_in_its_pl
         assert "does not hold here. Look at the observed regret instead" in text
 
 
-def test_with_delay_and_a_learner_whose_limits_all_fall_only_the_observed_regret_is_drawn(engine):
-    drawn = Play(engine, at_once=4, learner="hedge", penalty=20.0).rounds(60).figures()
+def test_with_delay_and_a_learner_whose_limits_all_fall_only_the_observed_regret_is_drawn(file_engine):
+    drawn = Play(file_engine, at_once=4, learner="hedge", penalty=20.0).rounds(60).figures()
     assert 'class="limit"' not in drawn["regret"].svg
     assert drawn["regret"].caption.count("Look at the observed regret instead.") == 1
     assert "limit by regret" in drawn["violations"].svg
@@ -252,9 +258,9 @@ def heights(svg, kind):
 
 
 @pytest.mark.parametrize("costs", [[1.0, 1.0], [1.0, 3.0]])
-def test_the_policies_and_one_answer_for_everybody_are_compared_on_the_same_people_by_the_same_costs(engine, costs):
-    play = Play(engine, costs=costs).rounds(30)
-    people = [person for t in range(1, 31) for person in engine.round("loans", t)["people"]]
+def test_the_policies_and_one_answer_for_everybody_are_compared_on_the_same_people_by_the_same_costs(file_engine, costs):
+    play = Play(file_engine, costs=costs).rounds(12)
+    people = [person for t in range(1, 13) for person in file_engine.round("loans", t)["people"]]
     p, y = (np.array([person[name] for person in people], dtype=float) for name in ("probability", "label"))
     board = overview.board(play.state, play.bins())
     assert board.people == len(people)
@@ -264,8 +270,8 @@ def test_the_policies_and_one_answer_for_everybody_are_compared_on_the_same_peop
     assert board.behind == (board.constant < board.error)
 
 
-def test_nothing_is_compared_before_the_first_label_was_learned(engine):
-    play = Play(engine)
+def test_nothing_is_compared_before_the_first_label_was_learned(file_engine):
+    play = Play(file_engine)
     assert overview.board(play.state, play.bins()) is None
 
 
@@ -277,8 +283,8 @@ def test_what_is_said_of_reviews_counts_the_rounds_that_the_tiles_count(engine):
     assert f"A reviewer looked at {reviewed} of 7 rounds " in overview.in_words(play.state, play.bins())[0]
 
 
-def test_one_round_is_not_told_as_many_and_has_no_halves(engine):
-    drawn = Play(engine).rounds(1).figures()
+def test_one_round_is_not_told_as_many_and_has_no_halves(file_engine):
+    drawn = Play(file_engine).rounds(1).figures()
     assert "in the newest round." in drawn["ranked"].caption
     assert not re.search(r'text-anchor="middle">\d+\.\d', drawn["ranked"].svg + drawn["coverage"].svg)
 
@@ -294,15 +300,15 @@ def kept(engine):
 
 @pytest.mark.parametrize("at_once", [1, 4])
 def test_running_the_learner_again_tells_what_looking_all_along_would_have_seen(start, tmp_path, at_once):
-    all_along = Play(start(str(tmp_path / "one.db")), at_once).rounds(60)
+    all_along = Play(start(str(tmp_path / "one.db")), at_once).rounds(36)
     never = Play(start(str(tmp_path / "other.db")), at_once)
     never.follower.follow = lambda stream: 0
-    never.rounds(60)
+    never.rounds(36)
     Follower(never.engine).follow("loans")
-    assert history.first_look(never.engine.store, "loans") == 60
+    assert history.first_look(never.engine.store, "loans") == 36
     shares = []
-    assert history.fill_in(never.engine.store, "loans", shares.append) == 59
-    assert shares[-1] == pytest.approx(59 / 60)
+    assert history.fill_in(never.engine.store, "loans", shares.append) == 35
+    assert shares[-1] == pytest.approx(35 / 36)
     seen, wanted = kept(never.engine), kept(all_along.engine)
     assert [one[:2] for one in seen[0]] == [one[:2] for one in wanted[0]]
     assert seen[0][0] == wanted[0][0]

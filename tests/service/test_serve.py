@@ -284,8 +284,8 @@ cli.main(["serve", "--demo", "--port", "0", *{options}])
     ("how", "given"),
     [
         (signal.SIGTERM, False),
-        (signal.SIGINT, False),
         (signal.SIGINT, True),
+        pytest.param(signal.SIGINT, False, marks=pytest.mark.slow),
         pytest.param(signal.SIGTERM, True, marks=pytest.mark.slow),
     ],
 )
