@@ -258,7 +258,7 @@ def heights(svg, kind):
 
 
 @pytest.mark.parametrize("costs", [[1.0, 1.0], [1.0, 3.0]])
-def test_the_policies_and_one_answer_for_everybody_are_compared_on_the_same_people_by_the_same_costs(file_engine, costs):
+def test_the_policies_and_one_answer_for_all_are_compared_on_the_same_people_by_the_same_costs(file_engine, costs):
     play = Play(file_engine, costs=costs).rounds(12)
     people = [person for t in range(1, 13) for person in file_engine.round("loans", t)["people"]]
     p, y = (np.array([person[name] for person in people], dtype=float) for name in ("probability", "label"))
@@ -475,8 +475,8 @@ def many(store, rounds, people=8):
     plain = {
         "stream": "big", "opened_at": 0.0, "people": people,
         "probabilities": probabilities, "labels": json.dumps([1] * people),
-        "status": "learned", "labelled": people, "by_lot": 2.0, "error": 2.0, "delay": 3, "waited": 60.0, "favoured": people - 1,
-        "disfavoured": 0,
+        "status": "learned", "labelled": people, "by_lot": 2.0, "error": 2.0, "delay": 3, "waited": 60.0,
+        "favoured": people - 1, "disfavoured": 0,
     }  # fmt: skip
     rows = [
         plain
