@@ -78,7 +78,7 @@ CHOICES = {
 }
 
 
-# How long it is --------------------------------------------------------------------------------------------------------
+# How long it is -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -123,7 +123,7 @@ def test_no_combination_of_assumptions_makes_the_letter_too_long():
     assert shortened > 0, "or no letter had to leave a claim to its appendix"
 
 
-# What it claims ----------------------------------------------------------------------------------------------------------
+# What it claims -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("case", CASES)

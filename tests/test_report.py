@@ -16,8 +16,8 @@ from sklearn.tree import DecisionTreeClassifier
 import likewise as lw
 from likewise.auditors.people import Silent
 from likewise.certificates import Status
-from likewise.errors import InvalidParameter
 from likewise.certificates.shown import ShownPeople, most_unfair
+from likewise.errors import InvalidParameter
 from likewise.report import words, write_report
 from likewise.scoreboard import Row, Scoreboard
 from likewise.wording import plural
