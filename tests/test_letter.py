@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from dataclasses import replace
 from functools import cache
@@ -78,7 +79,7 @@ CHOICES = {
 }
 
 
-# How long it is --------------------------------------------------------------------------------------------------------
+# How long it is -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -123,7 +124,7 @@ def test_no_combination_of_assumptions_makes_the_letter_too_long():
     assert shortened > 0, "or no letter had to leave a claim to its appendix"
 
 
-# What it claims ----------------------------------------------------------------------------------------------------------
+# What it claims -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -185,7 +186,7 @@ def test_the_constant_error_is_that_of_the_better_constant_with_its_costs():
     assert lw.certify(costly).constant_error == min(0.5 * (costly.y == 0).sum(), 3 * (costly.y == 1).sum())
 
 
-# What held-out people prove -----------------------------------------------------------------------------------------------
+# What held-out people prove -----------------------------------------------------------------------------------------
 
 
 def letter_with(case="all kept", **options):
@@ -245,4 +246,17 @@ def test_the_appendix_has_every_candidate_and_the_json_the_choice():
         assert f"{candidate.name}: errors {candidate.error:.3f}" in said
     assert certificate.to_dict()["choice"]["recommended"] == "the last half"
     assert certificate_of("all kept").to_dict()["choice"] is None
+    again = Choice.from_dict(json.loads(json.dumps(certificate.to_dict()["choice"])))
+    assert again.to_dict() == choice_of().to_dict()
+    assert str(certificate_of("all kept").with_choice(again)) == letter_with()
     assert str(lw.certify(play_of("all kept"), choice=choice_of())) == letter_with()
+
+
+def test_never_far_behind_a_constant_is_a_claim_of_its_own():
+    limited = replace(certificate_of("drawn again"), behind_constant=12.3)
+    texts = [text for _, text in claims_in(str(limited))]
+    assert len(texts) == 2
+    never = "Whatever the reviewer answered, it never falls behind one answer for everybody by more than 13 errors."
+    assert never in texts[1]
+    full = replace(certificate_of("all kept"), behind_constant=12.3)
+    assert str(full) == str(certificate_of("all kept")), "three claims are enough"

@@ -18,6 +18,7 @@ from likewise.certificates.heldout import (
     evaluate_fairness,
     holdout_certificate,
 )
+from likewise.certificates.shown import MostUnfair, ShownPeople, most_unfair
 
 __all__ = [
     "Assumption",
@@ -29,12 +30,15 @@ __all__ = [
     "FairnessEvaluation",
     "Generalisation",
     "HoldoutCertificate",
+    "MostUnfair",
     "Redraw",
     "Regret",
+    "ShownPeople",
     "Status",
     "brackets",
     "certify",
     "choose",
     "evaluate_fairness",
     "holdout_certificate",
+    "most_unfair",
 ]

@@ -10,7 +10,7 @@ that is no better in errors is worse.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -160,6 +160,14 @@ class Choice:
         said = {"claims_made": self.claims_made, "dominated": self.dominated, "headline": self.headline}
         candidates = [candidate.to_dict() for candidate in self.candidates]
         return {**plain, "costs": list(self.costs), **said, "candidates": candidates}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Choice:
+        """The numbers of ``to_dict``, and what they say; the policies themselves are not in them."""
+        names = {each.name for each in fields(cls)} - {"policy", "candidates", "costs"}
+        candidates = tuple(Candidate(policy=None, **candidate) for candidate in data["candidates"])
+        known = {name: data[name] for name in names}
+        return cls(policy=None, candidates=candidates, costs=tuple(data["costs"]), **known)
 
 
 def choose(

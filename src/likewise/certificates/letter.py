@@ -181,7 +181,19 @@ def _whose(c: Certificate) -> str:
 
 
 def _about_the_play(c: Certificate) -> list[Sentence]:
-    """That no fair policy would have been much better, for certain."""
+    """What is certain: that no fair policy, and no one answer for everybody, would have been much better."""
+    return [*_against_fair_policies(c), *_against_a_constant(c)]
+
+
+def _against_a_constant(c: Certificate) -> list[Sentence]:
+    if c.behind_constant is None:
+        return []
+    most = f"{at_most(c.behind_constant)}{' errors' if c.counts_errors else ''}"
+    never = "Whatever the reviewer answered, it never falls behind one answer for everybody by more than"
+    return [Sentence(f"{never} {most}")]
+
+
+def _against_fair_policies(c: Certificate) -> list[Sentence]:
     regret = c.regret[0].best
     if regret == math.inf:
         return []

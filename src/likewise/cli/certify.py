@@ -11,6 +11,7 @@ from likewise.cli.output import AsJson, print_json, words
 from likewise.errors import InvalidParameter, LikewiseError
 
 if TYPE_CHECKING:
+    from likewise.certificates import Choice
     from likewise.game import Transcript
 
 EXAMPLES = """
@@ -36,16 +37,29 @@ def certify(
 ) -> None:
     """Say what is proved of a run, from what was observed, with every assumption beside it.
 
-    Nothing here knows the reviewer's distance. A run that has not finished is certified up to its last round.
+    The letter comes first, with at most 200 words; its appendix has every limit and assumption. Nothing here knows the
+    reviewer's distance. A run that has not finished is certified up to its last round.
     """
     from likewise import certificates
 
     with words(as_json).status("Certifying…"):
-        certificate = certificates.certify(_transcript(source), alpha, delta)
+        certificate = certificates.certify(_transcript(source), alpha, delta, choice=_choice(source, delta))
     if as_json:
         print_json(certificate.to_dict())
     else:
-        words(as_json).print(str(certificate), markup=False, highlight=False, soft_wrap=True)
+        text = f"{certificate}\n\n\n{certificate.appendix()}"
+        words(as_json).print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _choice(source: Path, delta: float) -> Choice | None:
+    """What was chosen on held-out people when the run ended; nothing is chosen again, for another confidence."""
+    from likewise.certificates import Choice
+    from likewise.experiments.runs import RunFolder
+
+    if source.is_file() or not (source / "result.json").exists():
+        return None
+    chosen = RunFolder.open(source).read_json("result.json").get("choice")
+    return Choice.from_dict(chosen) if chosen is not None and chosen["delta"] == delta else None
 
 
 def _transcript(source: Path) -> Transcript:
