@@ -6,7 +6,7 @@ All methods learn from the same people and are measured on the same other people
     model, threshold              gradient boosting, which says yes from a probability of one half on
     model, probability            the same model, whose probability is the policy
     fairlearn, group parity       ExponentiatedGradient over the same type of model: equal rates of yes in two groups
-    inFairness, EXPLORE + GLIF    learns a metric from 1,000 answers, and smooths the model's answers between near people
+    inFairness, EXPLORE + GLIF    learns a metric from 1,000 answers, and smooths the model's answers among the near
     inFairness, SenSeI            a network that answers alike for people whom that metric calls near
     linear program, every pair    knows the distance itself: the least error of all mixtures of cut-offs that keep any
                                   two of many people within distance + α
