@@ -6,13 +6,16 @@ All methods learn from the same people and are measured on the same other people
     model, threshold              gradient boosting, which says yes from a probability of one half on
     model, probability            the same model, whose probability is the policy
     fairlearn, group parity       ExponentiatedGradient over the same type of model: equal rates of yes in two groups
+    inFairness, EXPLORE + GLIF    learns a metric from 1,000 answers, and smooths the model's answers among the near
+    inFairness, SenSeI            a network that answers alike for people whom that metric calls near
     linear program, every pair    knows the distance itself: the least error of all mixtures of cut-offs that keep any
                                   two of many people within distance + α
     linear program, same rounds   the same, for any two people of a round that the next two methods play
     paper's weights               hears at most one reported pair a round, and never the distance
     AdaHedge                      our default, hears the same
 
-The last four choose among the same hypotheses: six models' scores × cut-offs.
+The last four choose among the same hypotheses: six models' scores × cut-offs. The rows of inFairness, three settings of
+each method, are there if it is installed: ``pip install inFairness==0.2.3 torch``.
 
     python examples/side_by_side.py                                                  made-up people, in seconds
     python examples/side_by_side.py --small                                          only a few, to see that it runs
@@ -21,6 +24,7 @@ The last four choose among the same hypotheses: six models' scores × cut-offs.
 
 import argparse
 import importlib.metadata
+import importlib.util
 import platform
 import re
 import statistics
@@ -34,6 +38,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from fairlearn.reductions import DemographicParity, ExponentiatedGradient
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 import likewise as lw
@@ -150,11 +155,96 @@ def methods(train: People, data: lw.datasets.Dataset, size: Size, seed: int) -> 
         "model, threshold": threshold,
         "model, probability": probability,
         "fairlearn, group parity": parity,
+        **(infairness(train, data, size, seed) if INSTALLED else {}),
         "linear program, every pair": lambda: program(lw.Stream([(some.X, some.y, some.view)], k=size.program), 1),
         "linear program, same rounds": lambda: program(batches, size.rounds),
         "paper's weights": lambda: heard(lambda F: lw.ExponentialWeights(F, k=K, T=size.rounds)),
         "AdaHedge": lambda: heard(lambda F: lw.AdaHedge(F, k=K, T=size.rounds, alpha=ALPHA)),
     }
+
+
+# inFairness -------------------------------------------------------------------------------------------------------
+
+INSTALLED = importlib.util.find_spec("inFairness") is not None
+MISSING = "The rows of inFairness are left out, as it is not installed: pip install inFairness==0.2.3 torch."
+ANSWERS, COMPARABLE = 1000, 0.5
+"""How many pairs a person is asked about, and up to which distance they call the two comparable."""
+SMOOTHING, INVARIANCE = (10.0, 50.0, 250.0), (0.1, 1.0, 10.0)
+"""Three settings: how much GLIF smooths, times the number of people, and how much SenSeI minds different answers."""
+
+
+def infairness(train: People, data: lw.datasets.Dataset, size: Size, seed: int) -> dict[str, Callable[[], Policy]]:
+    """Both methods, with a metric that EXPLORE learns from answers about random pairs; three settings each."""
+    one, other = np.random.default_rng(seed).integers(len(train.y), size=(2, min(ANSWERS, 2 * size.train)))
+    both = zip(train.view[one], train.view[other], strict=True)
+    measure = lw.auditors.named_metric(data.metric) if isinstance(data.metric, str) else data.metric
+    answers = np.array([measure(np.array(pair))[0, 1] <= COMPARABLE for pair in both], dtype=float)
+
+    def explored(columns: Any) -> Any:
+        from inFairness.distances import EXPLOREDistance
+
+        check_random_state(None).seed(seed)  # EXPLORE draws from NumPy's global generator
+        distance = EXPLOREDistance()
+        parts = (_tensor(part) for part in (columns[one], columns[other], answers))
+        distance.fit(*parts, iters=1000, batchsize=100)
+        return distance
+
+    def smoothed(strength: float) -> Policy:
+        return Smoothed(booster(seed).fit(train.X, train.y), explored(train.view), strength)
+
+    def sensei(strength: float) -> Policy:
+        return _sensei(train, explored(train.X), strength, size, seed)
+
+    rows = {f"inFairness, EXPLORE + GLIF, {s:g}": lambda s=s: smoothed(s) for s in SMOOTHING}
+    return rows | {f"inFairness, SenSeI, {s:g}": lambda s=s: sensei(s) for s in INVARIANCE}
+
+
+def _tensor(values: Any) -> Any:
+    import torch
+
+    return torch.tensor(np.asarray(values), dtype=torch.float32)
+
+
+@dataclass
+class Smoothed:
+    """GLIF: smooths a model's answers over a graph of the people themselves, so it needs all of them at once."""
+
+    model: Any
+    distance: Any
+    strength: float
+    whole = True
+
+    def __call__(self, people: People) -> Any:
+        """What each of these people gets, together."""
+        from inFairness.postprocessing import GraphLaplacianIF
+
+        chances = np.clip(self.model.predict_proba(people.X), 1e-4, 1 - 1e-4)
+        graph = GraphLaplacianIF(self.distance, is_output_probas=True)
+        graph.add_datapoints(_tensor(people.view), _tensor(chances))
+        weight = self.strength / len(people.y)
+        return graph.postprocess("exact", weight, scale=5.0, threshold=100.0).y_solution.numpy()[:, 1]
+
+
+def _sensei(train: People, distance: Any, strength: float, size: Size, seed: int) -> Policy:
+    """A small network, trained against its own worst answers for people near by."""
+    import torch
+    from inFairness.distances import SquaredEuclideanDistance
+    from inFairness.fairalgo import SenSeI
+
+    torch.manual_seed(seed)
+    network = torch.nn.Sequential(torch.nn.Linear(train.X.shape[1], 50), torch.nn.ReLU(), torch.nn.Linear(50, 2))
+    answers = SquaredEuclideanDistance()
+    answers.fit(num_dims=2)
+    fair = SenSeI(network, distance, answers, torch.nn.functional.cross_entropy, rho=strength, eps=0.1,
+                  auditor_nsteps=5, auditor_lr=0.01)  # fmt: skip
+    fair.train()
+    optimiser, rng = torch.optim.Adam(network.parameters(), lr=1e-3), np.random.default_rng(seed)
+    for _ in range(min(600, 2 * size.rounds)):
+        some = rng.integers(len(train.y), size=100)
+        optimiser.zero_grad()
+        fair(_tensor(train.X[some]), torch.tensor(train.y[some], dtype=torch.long)).loss.backward()
+        optimiser.step()
+    return lambda X: torch.softmax(network(_tensor(X)), 1)[:, 1].detach().numpy()
 
 
 # Judging ----------------------------------------------------------------------------------------------------------
@@ -174,7 +264,7 @@ class Fixed(NamedTuple):
 
 def judged(policy: Policy, people: People, data: lw.datasets.Dataset) -> dict[str, float]:
     """What a policy does to people whom it did not learn from."""
-    chances = np.asarray(policy(people.X), dtype=float)
+    chances = np.asarray(policy(people if getattr(policy, "whole", False) else people.X), dtype=float)
     pairs = lw.evaluate_fairness(Fixed(chances), people.X, data.metric, ALPHA, view=people.view)
     shares = {(g, y): chances[(people.group == g) & (people.y == y)].mean() for g in (0, 1) for y in (0, 1)}
     whole = [chances[people.group == g].mean() for g in (0, 1)]
@@ -272,7 +362,10 @@ def main() -> None:
         page += [f"### {data.name}", "", said(data.name, size, asked.repeats), "", *written(table), "",
                  "AdaHedge beside the others, where the difference is more than two of its standard errors:", "",
                  *lost(table), ""]  # fmt: skip
-    packages = [f"{p} {importlib.metadata.version(p)}" for p in ("likewise", "scikit-learn", "fairlearn", "numpy")]
+    names = ["likewise", "scikit-learn", "fairlearn", "numpy", *(["inFairness", "torch"] if INSTALLED else [])]
+    packages = [f"{name} {importlib.metadata.version(name)}" for name in names]
+    if not INSTALLED:
+        print(MISSING)
     page += [f"Measured with {', '.join(packages)}, Python {platform.python_version()}, one thread, α = {ALPHA}."]
     print("\n".join(page))
     if asked.write:

@@ -13,7 +13,18 @@ import pytest
 import likewise as lw
 from likewise.errors import InvalidParameter
 from likewise.experiments import demo, games
-from likewise.experiments.reproduce import EXPERIMENTS, generalisation, identity, penalties, perturbed, real, reproduce
+from likewise.experiments.compare.neighbours import NEIGHBOURS
+from likewise.experiments.reproduce import (
+    EXPERIMENTS,
+    generalisation,
+    identity,
+    neighbours,
+    no_metric,
+    penalties,
+    perturbed,
+    real,
+    reproduce,
+)
 from likewise.experiments.reproduce.measure import Curve
 from likewise.experiments.reproduce.page import page
 from likewise.experiments.reproduce.result import Check, Experiment, check
@@ -142,6 +153,20 @@ def test_a_distance_that_is_no_metric_is_none():
 
     assert auditors.broken_triangles() > 0.01
     assert auditors.broken_triangles(auditors.TOWN.near) == 0
+
+
+def test_a_tolerant_reviewer_is_no_metric_and_only_overlooks_small_differences():
+    tolerant = no_metric.Tolerant("cityblock", tolerance=0.3)
+    view = np.random.default_rng(0).random((40, 2))
+    d, base = tolerant(view), lw.auditors.named_metric("cityblock")(view)
+    np.testing.assert_array_equal(d, np.where(base > 0.3, base, 0.0))
+    detours = (d[:, :, None] + d[None, :, :]).min(axis=1)
+    assert (d > detours + 1e-12).any()
+
+
+def test_every_baseline_there_is_has_a_row_beside_its_neighbours():
+    assert set(NEIGHBOURS) <= set(neighbours.NAMES)
+    assert {"adahedge", "weights", "unconstrained"} <= set(neighbours.NAMES)
 
 
 def test_a_broken_theorem_is_seen(tmp_path):

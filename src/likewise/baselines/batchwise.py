@@ -133,7 +133,7 @@ class FairBatch(DeployablePolicy):
         q, (false_positive, false_negative) = self._merit(rows), self.learner.costs
         program = Program(count * (false_positive * (1.0 - q) - false_negative * q), low=self._floors(view))
         allowed = self._between(view) + self.learner.level
-        high, low = np.nonzero((allowed < 1.0) & ~np.eye(len(q), dtype=bool))
+        high, low = np.nonzero((allowed < 1.0 + ROOM) & ~np.eye(len(q), dtype=bool))
         if len(high):
             signs = np.eye(len(q))
             program.add(signs[high] - signs[low], allowed[high, low])

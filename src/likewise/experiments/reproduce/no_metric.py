@@ -156,10 +156,11 @@ def picture(played: list[Played], size: Size, name: str) -> Figure:
     with canvas(9, 4.4) as figure:
         axes = figure.subplots()
         shown = [method for method in METHODS if method != "batchwise"]
+        words = {METRIC: "reviewer compares by a metric", TOLERANT: "reviewer overlooks small differences: no metric"}
         for i, (reviewer, colour) in enumerate(((METRIC, COLOURS[0]), (TOLERANT, COLOURS[1]))):
             heights = [1000 * mean(played, reviewer, method, "violations") / size.T for method in shown]
             bars = axes.bar(np.arange(len(shown)) + (i - 0.5) * 0.38, heights, 0.36, color=colour,
-                            label=f"reviewer compares by {reviewer}")  # fmt: skip
+                            label=words[reviewer])  # fmt: skip
             axes.bar_label(bars, [f"{height:.0f}" for height in heights], fontsize=11, padding=2)
         told = {p.learner: p.measured["told"] for p in played}
         ticks = [f"{METHODS[method]}\ntold {told[method]}" for method in shown]
