@@ -48,7 +48,7 @@ def test_the_game_never_sees_the_people_of_the_models_or_those_held_out(small):
     setting, plays = small
     fit, play, held_out = (set(part) for part in setting.split[:3])
     assert (len(fit), len(play), len(held_out)) == (300, 300, 600)
-    assert not (fit & play or fit & held_out or play & held_out)
+    assert len(fit | play | held_out) == 1200
     for t in plays.values():
         assert np.isin(setting.split.play[t.person], list(play)).all()
         assert t.rounds_once == 50
@@ -65,7 +65,7 @@ def test_the_table_is_about_the_held_out_people_and_shows_the_constant_and_the_l
     assert board.people == choice.people == 600
     held = setting.data.y[setting.split.held_out]
     assert board.rows[0].error == pytest.approx(min(held.mean(), 1 - held.mean()))
-    paper = plays["Paper's weights"].average_policy.probability(setting.data.features[setting.split.held_out])
+    paper = plays["Paper's weights"].average_policy.probability(setting.X[setting.split.held_out])
     assert board.row("the paper's learner").error == pytest.approx(np.abs(paper - held).mean())
 
 
