@@ -1,4 +1,4 @@
-"""The averages that a play keeps are means of the policies that were shown, in every loop and however it was stopped."""
+"""The averages that a play keeps are means of the policies shown, in either loop and however it was stopped."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Draw the pictures of the documentation anew, beside this file: ``make pictures``.
 
-One play of the demo (Adult, or made-up people where Adult can't be had) gives them all.
+One play of the demo (Adult, or made-up people where Adult can't be found) gives them all, and the README's table, which
+is printed.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ def main() -> None:
     }
     for name, figure in drawn.items():
         figures.save(figure, FOLDER / f"{name}.png")
+    _, board = demo.judged(setting, plays)
+    print(f"{setting.split}.\n\n{board.markdown()}")
 
 
 if __name__ == "__main__":
