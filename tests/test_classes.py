@@ -240,6 +240,14 @@ def test_small_and_unknown_views_have_the_parts_they_promise():
     assert [part.name for part in names["unknown"].parts] == ["all columns", "similar columns", "single columns"]
     assert "Nobody said" in names["unknown"].datasheet
     assert "label of up to" in names["unknown"].datasheet
+    assert "label of up to" in lw.classes.suggest_scores(X, y, small=True).datasheet, "its neighbours are people"
+    without = lw.classes.suggest_scores(X, y, anchors="centres")
+    assert "no row of any single person" in without.datasheet
+    rows = {tuple(row) for row in X.tolist()}
+    for score in without.hypotheses.models:
+        for model in getattr(score, "models", ()):
+            points = getattr(getattr(model, "steps", [(0, None)])[0][1], "components_", np.empty((0, 4)))
+            assert not any(tuple(point) in rows for point in points.tolist())
     for suggestion in names.values():
         positions = [j for part in suggestion.parts for j in part.scores]
         assert positions == list(range(len(suggestion.hypotheses.cuts)))

@@ -31,7 +31,7 @@ from likewise.hindsight import best_of_any
 from likewise.learners import Unconstrained
 
 SMALL = Sweep(learners=("adahedge", "unconstrained"), penalties=(None, 20.0), seeds=(0, 1), rounds=60, people=4)
-RECIPE = Recipe(cuts=6)
+RECIPE = Recipe("thresholds", cuts=6)
 
 
 @pytest.fixture(scope="module")
@@ -184,6 +184,10 @@ def test_models_are_fitted_on_people_whom_no_trial_sees(data):
     assert arena.environment.X.shape == (300, 6)
     assert arena.held_out.X.shape == (600, 6)
     assert arena.hypotheses.models is None, "workers get scores, not models"
+    assert Recipe().hypotheses == "suggested"
+    suggested = Recipe(cuts=3).prepare(data, 4)
+    assert suggested.hypotheses.models is None
+    assert suggested.environment.X.shape == (300, len(suggested.hypotheses.cuts))
 
 
 # Where it runs --------------------------------------------------------------------------------------------------
@@ -267,7 +271,7 @@ if __name__ == "__main__":
     sweep = Sweep(**tried, rounds=60, people=4)
     # After a while it goes no further, so that it can't come to its end before it is killed.
     hang = lambda done, _: time.sleep(600 * (done >= 20))
-    compare(sweep, datasets.synthetic(1200), sys.argv[1], recipe=Recipe(cuts=6), jobs=2, progress=hang)
+    compare(sweep, datasets.synthetic(1200), sys.argv[1], recipe=Recipe("thresholds", cuts=6), jobs=2, progress=hang)
 """
 
 
@@ -318,7 +322,7 @@ def test_a_line_is_the_mean_over_seeds_and_its_standard_error(data, tmp_path):
 
 def asked(folder: Path, *more: str) -> list[str]:
     return ["compare", "synthetic", "--learners", "adahedge,unconstrained", "--C", "default,20", "--seeds", "2",
-            "--rounds", "60", "--cuts", "4", "--jobs", "1", "--out", str(folder), *more]  # fmt: skip
+            "--rounds", "60", "--class", "thresholds", "--cuts", "4", "--jobs", "1", "--out", str(folder), *more]  # fmt: skip
 
 
 def test_the_command_prints_a_table_and_draws_the_plane(tmp_path):

@@ -65,7 +65,7 @@ def test_the_table_is_about_the_held_out_people_and_shows_the_constant_and_the_l
     assert board.people == choice.people == 600
     held = setting.data.y[setting.split.held_out]
     assert board.rows[0].error == pytest.approx(min(held.mean(), 1 - held.mean()))
-    paper = plays["Paper's weights"].average_policy.probability(setting.data.features[setting.split.held_out])
+    paper = plays["Paper's weights"].average_policy.probability(setting.X[setting.split.held_out])
     assert board.row("the paper's learner").error == pytest.approx(np.abs(paper - held).mean())
 
 

@@ -45,6 +45,7 @@ def settings(people: Path, **changes) -> Settings:
         "k": 4,
         "T": 60,
         "part": 16,
+        "hypotheses": "thresholds",
         "cuts": 6,
         "alpha": 0.2,
     }
@@ -73,6 +74,7 @@ PLAYS = {
     "leader": {"learner": "leader", "penalty": 3.0},
     "unconstrained": {"learner": "unconstrained"},
     "models": {"hypotheses": "models", "split": (20, 40, 40), "T": 20},
+    "suggested": {"hypotheses": "suggested", "split": (20, 40, 40), "T": 20},
     "noise, and a random pair": {"misses": 0.3, "false_reports": 0.2, "choose": "random"},
     "margin and costs": {"margin": 0.05, "costs": (1.0, 2.0)},
 }
@@ -349,13 +351,31 @@ def test_the_class_uses_no_column_that_was_dropped(people, tmp_path):
     without = runs.prepare(settings(people, drop=("group", "rare"))).hypotheses.names
     assert "group = a" in all_of_them
     assert not any(name.startswith(("group", "rare")) for name in without)
-    built_in = Settings(**runs.located("synthetic"), drop=("group", "hobby"))
+    built_in = Settings(**runs.located("synthetic"), drop=("group", "hobby"), hypotheses="thresholds")
     assert set(runs.prepare(built_in).hypotheses.names) == {"skill", "effort", "address"}
 
 
 def test_too_many_cells_are_refused_with_their_number(people):
     with pytest.raises(InvalidParameter, match=r"at most, got 8\d,\d{3} cells"):
         runs.prepare(settings(people, hypotheses="cells", bins=1000, split=(98, 1, 1)))
+
+
+def test_by_default_the_class_is_the_suggested_one_and_the_run_says_what_it_is_made_of(people, tmp_path):
+    assert Settings(source="synthetic").hypotheses == "suggested"
+    run = Run.start(settings(people, hypotheses="suggested", T=32), tmp_path / "run")
+    runs.write_outputs(run, finished(run), pictures=False)
+    said = (tmp_path / "run" / "class.txt").read_text()
+    suggestion = run.setup.built.suggestion
+    assert suggestion is not None
+    assert suggestion.datasheet in said
+    assert "fitted on 100 people" in said
+    for part in suggestion.parts:
+        assert said.count(f"\n{part.name} ") == 1, "a line of the table"
+    # The class of the play takes scores, the one that is deployed takes encoded people; they are the same.
+    t = run.setup.people
+    np.testing.assert_array_equal(
+        run.setup.built.deployed.encode(run.setup.data.features[run.setup.split.play]), run.setup.hypotheses.encode(t.X)
+    )
 
 
 def test_models_never_play_with_the_people_they_were_fitted_on(people):

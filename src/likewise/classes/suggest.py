@@ -121,7 +121,7 @@ def suggest_scores(
         if nobody knows. For an array the class takes ``stacked(features, view)``, otherwise the features.
     small
         Only what a fair policy needs, without the insurance against reviewers who compare differently: about 340
-        hypotheses instead of 800.
+        hypotheses instead of 800. Without a view it changes nothing.
     cuts
         Cut-offs on each score: 24 by default, 16 without a view.
     anchors
@@ -159,7 +159,7 @@ def suggest_scores(
         groups, s = _groups(sample, small, anchors == "centres", _fitter(jobs, progress))
         scores = [score for _, _, members in groups for score in members]
         F = with_cuts(scores, sample.X, {} if s is None else {0: s}, cuts)
-    holds = _holds(sample, anchors == "centres", known and s is not None, small)
+    holds = _holds(sample, anchors == "centres", known and s is not None)
     return Suggestion(F, _parts(groups), encoder, len(sample.y), _notes(sample, view), holds)
 
 
@@ -299,13 +299,13 @@ def _notes(sample: Sample, view: Any) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _holds(sample: Sample, centred: bool, known: bool, small: bool) -> tuple[str, ...]:
+def _holds(sample: Sample, centred: bool, known: bool) -> tuple[str, ...]:
     if centred and known:
         held = "the view of no single person: averages over five people or more stand in for them."
         return (held, "no label of any single person.")
     if known:
         view = "the view (the columns that reviewers compare by) of up to 2,000 people, as anchors."
         return (view, "no label of any single person: values at anchors solve a program over everybody.")
-    if len(np.unique(sample.y)) < 2 or small or centred:
+    if len(np.unique(sample.y)) < 2 or centred:
         return ("no row of any single person: cuts are at quantiles, and models hold coefficients and trees.",)
     return (f"all columns and the label of up to {recipe.NEIGHBOURS_FROM:,} people, for nearest neighbours.",)
