@@ -20,15 +20,27 @@ ROOM = 4 * 2**30
 FIRST = ("test_kill.py", "test_examples.py", "test_docs.py", "test_look.py", "test_machine.py", "test_reproduce.py",
          "test_review.py", "test_adversity.py", "test_serve.py", "test_compare.py", "test_runs.py")  # fmt: skip
 """Files with the longest tests: begun last, they would leave all but one worker with nothing to do."""
-COMPILED = """
+PEOPLE = """
 import likewise as lw
 
 data = lw.datasets.synthetic(200)
 people = lw.IID(data.features, data.y, k=4, view=data.view)
-learner = lw.AdaHedge(lw.Thresholds.quantiles(data.features, cuts=4), k=4, alpha=0.1)
-lw.play(learner, people, lw.MetricAuditor(data.metric, 0.1), 5)
+F = lw.Thresholds.quantiles(data.features, cuts=4)
+auditor = lw.MetricAuditor(data.metric, 0.1)
 """
-"""The first play compiles the long loop and keeps it on disk; after that it is only loaded."""
+COMPILED = (
+    """
+lw.play(lw.AdaHedge(F, k=4, alpha=0.1), people, auditor, 5)
+""",
+    """
+from likewise.experiments.reproduce import penalties
+
+t = lw.play(lw.ContextFTPL(F, T=5, k=4, alpha=0.1, draws=5), people, auditor)
+lw.evaluate_fairness(t.average_policy, data.features, "cityblock", 0.1)
+penalties.one_play(penalties.PAIRS, penalties.ROOT, (10,))
+""",
+)
+"""What compiles the loops and keeps them on disk, the long one apart; after that they are only loaded."""
 
 collect_ignore = ["conftest.py"]  # it has no doctests, and its name is not its own
 
@@ -42,7 +54,7 @@ if os.path.isdir(MEMORY) and os.access(MEMORY, os.W_OK) and shutil.disk_usage(ME
     os.environ["TMPDIR"] = MEMORY
     tempfile.tempdir = None  # it is looked up again
 
-COMPILING = pytest.StashKey[subprocess.Popen[bytes]]()
+COMPILING = pytest.StashKey[list[subprocess.Popen[bytes]]]()
 LEFT_OUT = pytest.StashKey[list[str]]()
 
 
@@ -52,16 +64,17 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile while the workers collect, in one process for all of them."""
+    """Compile while the workers collect, each loop in one process for all of them."""
     config.stash[LEFT_OUT] = []
     if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
-        config.stash[COMPILING] = subprocess.Popen([sys.executable, "-c", COMPILED])
+        config.stash[COMPILING] = [subprocess.Popen([sys.executable, "-c", PEOPLE + plays]) for plays in COMPILED]
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_node_collection_finished(node) -> None:
     """No worker gets a test before the loops are compiled: each would compile them for itself."""
-    node.config.stash[COMPILING].wait()
+    for process in node.config.stash[COMPILING]:
+        process.wait()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

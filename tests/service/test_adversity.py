@@ -27,31 +27,35 @@ def send(server, token, key, t, path=ROUNDS):
 
 
 def test_a_key_is_remembered_over_a_restart_however_the_service_was_ended(tmp_path):
+    """It ends by itself, then its process is killed; each time another one takes over."""
+    with running(database=str(tmp_path / "log.db")) as service:
+        token = service.tokens["admin"]
+        service.admin.post("/v1/streams", json=STREAM)
+        sent = {("ended", 1): send(service, token, "ended", 1)}
     server = Process(tmp_path / "log.db")
-    token = server.token
     try:
         server.wait()
-        with Client(server.url, token) as client:
-            client.create_stream(**STREAM)
-        sent = {}
-        for t, end in enumerate(("terminate", "kill"), 1):
-            sent[end, t] = send(server, token, end, t)
-            assert sent[end, t].status_code == 201
-            server.end(end)
-            server = Process(tmp_path / "log.db")
-            server.wait()
-            for (key, number), first in sent.items():
-                again = send(server, token, key, number)
-                assert (again.status_code, again.json()) == (201, first.json())
-            other = send(server, token, end, 9)
-            assert other.status_code == 422
-            assert "different request" in other.json()["detail"]
-            elsewhere = send(server, token, end, t, path="/v1/streams/none/rounds")
-            assert elsewhere.status_code in (404, 422), "the same body for another stream is another request"
-            with Client(server.url, token) as client:
-                assert client.stream("loans")["rounds"] == t
+        remembers(server, token, sent)
+        sent["killed", 2] = send(server, token, "killed", 2)
     finally:
-        server.end()
+        server.end("kill")
+    with running(database=str(tmp_path / "log.db")) as service:
+        remembers(service, token, sent)
+
+
+def remembers(server, token, sent):
+    """The same key gets the same answer, for the same request only, and nobody is decided about twice."""
+    for (key, t), first in sent.items():
+        again = send(server, token, key, t)
+        assert first.status_code == again.status_code == 201
+        assert again.json() == first.json()
+        other = send(server, token, key, 9)
+        assert other.status_code == 422
+        assert "different request" in other.json()["detail"]
+        elsewhere = send(server, token, key, t, path="/v1/streams/none/rounds")
+        assert elsewhere.status_code in (404, 422), "the same body for another stream is another request"
+    with Client(server.url, token) as client:
+        assert client.stream("loans")["rounds"] == len(sent)
 
 
 class Writers:
