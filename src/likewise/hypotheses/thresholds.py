@@ -145,8 +145,12 @@ class Thresholds(EnumerableClass):
         return gap
 
     def contrast(self, rows: Rows) -> NDArray[np.int32]:
-        """The cuts that either person passed, first one person and then the other; 0 in columns where both agree."""
-        return np.where(rows[0] == rows[1], 0, rows).astype(np.int32).ravel()
+        """Where either person stands among the cuts, first one person and then the other; 0 cuts where both agree.
+
+        Places are counted through all columns, each of which has one more than cuts: the layout that the kernels know.
+        """
+        places = self.first[:-1] + np.arange(len(self.cuts))
+        return (places + np.where(rows[0] == rows[1], 0, rows)).astype(np.int32).ravel()
 
     @property
     def no_contrasts(self) -> NDArray[np.int32]:

@@ -26,9 +26,21 @@ from likewise.kernels.prices import CAP, PRICE, SLOPE, START, STEEP, threshold_p
 from likewise.theory import LOG_CEILING
 
 CUTS_SCHEDULED, CUTS_TILTED, CUTS_ALONE = range(3)
-(KIND, FIRST_KNOB, SECOND_KNOB, WEIGHT, EPSILON, CAP_FACTOR, MOST_ROWS, LEVEL, FORGET, HORIZON, RHO, TOLERANCE, SWEEPS) = (
-    range(13)
-)
+(
+    KIND,
+    FIRST_KNOB,
+    SECOND_KNOB,
+    WEIGHT,
+    EPSILON,
+    CAP_FACTOR,
+    MOST_ROWS,
+    LEVEL,
+    FORGET,
+    HORIZON,
+    RHO,
+    TOLERANCE,
+    SWEEPS,
+) = range(13)
 """The places of a learner's parameters. C grows by (first, growth) or (c, floor); horizon 0 stands for none."""
 
 
@@ -66,17 +78,17 @@ def _seen_fine(count, person, p, people, gaps, terms, passed):
 
 
 @njit(error_model="numpy")
-def _row_of(one, other, row):
-    """The contrast of two people: the cuts that either passed, 0 in columns where both agree."""
+def _row_of(one, other, first, row):
+    """The contrast of two people: where either stands among the cuts, the same place in columns where both agree."""
     columns = len(one)
     for j in range(columns):
-        apart = one[j] != other[j]
-        row[j], row[columns + j] = (one[j], other[j]) if apart else (0, 0)
+        at, apart = first[j] + j, one[j] != other[j]
+        row[j], row[columns + j] = at + (one[j] if apart else 0), at + (other[j] if apart else 0)
 
 
 @njit(error_model="numpy")
-def _repeated(contrasts, count):
-    """One more than the most repeats among rows like the one after the last is about to be; and which these are."""
+def _same(contrasts, count):
+    """Which rows have the contrast of the one after the last."""
     same = np.zeros(count, np.bool_)
     for j in range(count):
         same[j] = True
@@ -91,7 +103,7 @@ def _repeated(contrasts, count):
 def _join(rule, count, t, delta, C, gap, contrasts, people, gaps, terms, passed, repeats, made):
     """Fill in the row after the last, whose contrast and people are there already."""
     again, contradicted = 0, False
-    same = _repeated(contrasts, count)
+    same = _same(contrasts, count)
     for j in range(count):
         if same[j]:
             again = max(again, repeats[j] + 1)
@@ -140,7 +152,7 @@ def _settle(rule, delta, share, prior, first, losses, weights, contrasts, terms,
 
 
 def _compiled(checksum: int) -> Any:
-    """The loop. numba notices a change of this file, but not of the loops from others: it closes over their checksum."""
+    """The loop. numba notices a change of this file, not of loops from others: it closes over their checksum."""
 
     @njit(cache=True, error_model="numpy")
     def play_kept(
@@ -184,7 +196,7 @@ def _compiled(checksum: int) -> Any:
             if high < 0:
                 _seen_fine(count, who, p, people, gaps, terms, passed)
             if kept:
-                _row_of(batch[high], batch[low], contrasts[count])
+                _row_of(batch[high], batch[low], first, contrasts[count])
                 people[count, 0], people[count, 1] = who[high], who[low]
                 _join(rule, count, done, before, C, gap, contrasts, people, gaps, terms, passed, repeats, made)
                 count += 1

@@ -19,8 +19,6 @@ PRICE, SLOPE, CAP, START, STEEP = range(5)
 """The columns of a table of terms: μ, C, C̄, a and b."""
 FAR = 300.0
 """A change of η μ beyond this is made from the losses again: masses would leave the range of floats."""
-FAINT = 1e-9
-"""A mass below this, as a difference of sums, has lost its digits and is summed again."""
 
 
 @njit(error_model="numpy")
@@ -166,134 +164,138 @@ def cell_prices(losses, offset, eta, rows, terms, fresh, sweeps, tolerance):
 
 # Thresholds -------------------------------------------------------------------------------------------------
 
-
-@njit(error_model="numpy")
-def _spread_out(masses, first, table):
-    """Masses by (cut, column), columns of 1[x >= c] before those of 1[x < c]: sums along cuts then vectorise."""
-    columns, M = len(first) - 1, first[-1]
-    for j in range(columns):
-        for c in range(first[j + 1] - first[j]):
-            table[c, j] = masses[2 + first[j] + c]
-            table[c, columns + j] = masses[2 + M + first[j] + c]
+# ``net`` and ``pending`` have one number more per column than cuts: column j starts at first[j] + j. A row holds, for
+# each column, where in these either person stands; where both passed the same cuts of column j, first[j] + j twice.
 
 
 @njit(error_model="numpy")
-def _gathered(masses, first, table):
-    """The other way round."""
-    columns, M = len(first) - 1, first[-1]
-    for j in range(columns):
-        for c in range(first[j + 1] - first[j]):
-            masses[2 + first[j] + c] = table[c, j]
-            masses[2 + M + first[j] + c] = table[c, columns + j]
-
-
-@njit(error_model="numpy")
-def _summed(table, sums, net):
-    """Sums of the masses before each cut, and the net gain of passing them; returns the sum of all."""
-    columns = net.shape[1]
-    for c in range(len(table)):
-        now, before, mass = sums[c + 1], sums[c], table[c]
-        for j in range(2 * columns):
-            now[j] = before[j] + mass[j]
-        gain = net[c + 1]
-        for j in range(columns):
-            gain[j] = now[j] - now[columns + j]
-    total, last = 0.0, sums[-1]
-    for j in range(2 * columns):
-        total += last[j]
-    return total
+def _net_gains(masses, first, net):
+    """In every column, the mass gained by who passes each cut, less the mass lost; from the lowest cut on."""
+    M = first[-1]
+    for j in range(len(first) - 1):
+        at, total = first[j] + j, 0.0
+        net[at] = 0.0
+        for c in range(first[j], first[j + 1]):
+            total += masses[2 + c] - masses[2 + M + c]
+            net[c + j + 1] = total
 
 
 @njit(error_model="numpy")
 def _threshold_gap(row, net):
     """Σ_f mass_f D_f: passing more cuts in a column gains what is between."""
-    columns = net.shape[1]
-    gap = 0.0
-    for j in range(columns):
-        gap += net[row[j], j] - net[row[columns + j], j]
-    return gap
+    columns = len(row) // 2
+    odd, even = 0.0, 0.0
+    for j in range(0, columns - 1, 2):
+        even += net[row[j]] - net[row[columns + j]]
+        odd += net[row[j + 1]] - net[row[columns + j + 1]]
+    if columns % 2:
+        even += net[row[columns - 1]] - net[row[2 * columns - 1]]
+    return even + odd
 
 
 @njit(error_model="numpy")
-def _threshold_masses(row, sums):
-    """The masses where D is 1 and −1, as differences of sums."""
+def _threshold_masses(row, M, masses):
+    """The masses where D is 1 and −1."""
     columns = len(row) // 2
-    P, M = 0.0, 0.0
+    P, N = 0.0, 0.0
     for j in range(columns):
         high, low = row[j], row[columns + j]
-        over, under = sums[high, j] - sums[low, j], sums[high, columns + j] - sums[low, columns + j]
-        if high > low:
-            P += over
-            M += under
-        elif high < low:
-            P -= under
-            M -= over
-    return P, M
+        passed, missed = 0.0, 0.0
+        for c in range(2 - j + min(high, low), 2 - j + max(high, low)):
+            passed += masses[c]
+            missed += masses[c + M]
+        P += passed if high > low else missed
+        N += missed if high > low else passed
+    return P, N
 
 
 @njit(error_model="numpy")
-def _threshold_masses_again(row, table):
-    """The same, summed one by one."""
-    columns = len(row) // 2
-    P, M = 0.0, 0.0
+def _threshold_scaled(row, first, masses, net, down):
+    """Masses where D = 1 times ``down``, where D = −1 divided by it, and the net gains that follow."""
+    columns, M, up = len(row) // 2, first[-1], 1.0 / down
     for j in range(columns):
         high, low = row[j], row[columns + j]
-        for c in range(low, high):
-            P += table[c, j]
-            M += table[c, columns + j]
-        for c in range(high, low):
-            P += table[c, columns + j]
-            M += table[c, j]
-    return P, M
+        if high == low:
+            continue
+        of_over, of_under = (down, up) if high > low else (up, down)
+        gained = 0.0
+        for c in range(min(high, low), max(high, low)):
+            over, under = masses[2 - j + c], masses[2 - j + M + c]
+            masses[2 - j + c], masses[2 - j + M + c] = over * of_over, under * of_under
+            gained += (over * of_over - over) - (under * of_under - under)
+            net[c + 1] += gained
+        rest = net[max(high, low) + 1 : first[j + 1] + j + 1]
+        for c in range(len(rest)):
+            rest[c] += gained
+
+
+@njit(error_model="numpy")
+def _settle_pending(losses, first, pending):
+    """Add what price changes ask for, each noted at the two ends of its cuts, and forget it."""
+    M = first[-1]
+    for j in range(len(first) - 1):
+        at, change = first[j] + j, 0.0
+        over, under = losses[2 + first[j] : 2 + first[j + 1]], losses[2 + M + first[j] : 2 + M + first[j + 1]]
+        for c in range(len(over)):
+            change += pending[at + c]
+            over[c] += change
+            under[c] -= change
+            pending[at + c] = 0.0
+        pending[at + len(over)] = 0.0
 
 
 @njit(error_model="numpy")
 def threshold_tilted(row, first, losses, change):
     """losses + change · D, in place."""
-    columns, M = len(row) // 2, first[-1]
-    for j in range(columns):
-        high, low = row[j], row[columns + j]
-        start, stop, sign = min(high, low), max(high, low), change if high > low else -change
-        over = losses[2 + first[j] + start : 2 + first[j] + stop]
-        under = losses[2 + M + first[j] + start : 2 + M + first[j] + stop]
-        for c in range(stop - start):
-            over[c] += sign
-            under[c] -= sign
+    pending = np.zeros(first[-1] + len(first) - 1)
+    _noted(row, pending, change)
+    _settle_pending(losses, first, pending)
 
 
 @njit(error_model="numpy")
-def _threshold_scaled(row, table, down):
-    """Masses where D = 1 times ``down``, where D = −1 divided by it, in place."""
-    columns, up = len(row) // 2, 1.0 / down
+def _noted(row, pending, change):
+    """Note a change of price at the two ends of its cuts: twice the same place, and so nothing, where D = 0."""
+    columns = len(row) // 2
     for j in range(columns):
-        high, low = row[j], row[columns + j]
-        for c in range(low, high):
-            table[c, j] *= down
-            table[c, columns + j] *= up
-        for c in range(high, low):
-            table[c, j] *= up
-            table[c, columns + j] *= down
+        pending[row[columns + j]] += change
+        pending[row[j]] -= change
 
 
 @njit(error_model="numpy")
-def _threshold_step(row, term, losses, masses, prior, eta, low, first, table, sums, net, total):
+def _threshold_step(row, term, losses, masses, prior, eta, low, first, net, pending, total):
     """Set the price of one row; returns low, the sum of all masses, and whether the price changed."""
-    P, M = _threshold_masses(row, sums)
-    if min(P, M) < FAINT * total:
-        P, M = _threshold_masses_again(row, table)
-    price = best_price(term[PRICE], P / total, max(0.0, total - P - M) / total, M / total, term[SLOPE], term[CAP],
-                       term[START], term[STEEP], eta)  # fmt: skip
+    P, N = _threshold_masses(row, first[-1], masses)
+    Z = max(0.0, total - P - N)
+    price = best_price(term[PRICE], P / total, Z / total, N / total, term[SLOPE], term[CAP], term[START], term[STEEP],
+                       eta)  # fmt: skip
     change = price - term[PRICE]
     if change == 0.0:
         return low, total, False
     term[PRICE] = price
-    threshold_tilted(row, first, losses, change)
+    _noted(row, pending, change)
     if _usable(eta * change, total):
-        _threshold_scaled(row, table, math.exp(-eta * change))
-    else:
-        low = _refilled(losses, prior, eta, masses)
-        _spread_out(masses, first, table)
-    return low, masses[0] + masses[1] + _summed(table, sums, net), True
+        down = math.exp(-eta * change)
+        _threshold_scaled(row, first, masses, net, down)
+        return low, P * down + Z + N / down, True
+    _settle_pending(losses, first, pending)
+    low = _refilled(losses, prior, eta, masses)
+    _net_gains(masses, first, net)
+    return low, _all(masses), True
+
+
+@njit(error_model="numpy")
+def _all(values):
+    """Σ in four interleaved parts."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    whole = len(values) // 4 * 4
+    for i in range(0, whole, 4):
+        a += values[i]
+        b += values[i + 1]
+        c += values[i + 2]
+        d += values[i + 3]
+    for i in range(whole, len(values)):
+        a += values[i]
+    return (a + b) + (c + d)
 
 
 @njit(cache=True, error_model="numpy")
@@ -301,29 +303,20 @@ def threshold_prices(losses, masses, prior, eta, low, rows, terms, fresh, sweeps
     """As ``listed_prices`` for (J, 2 columns) rows: the cuts that the first person passed, then the second."""
     if len(rows) == 0:
         return low
-    columns, longest = len(first) - 1, 0
-    for j in range(columns):
-        longest = max(longest, first[j + 1] - first[j])
-    table, sums = np.zeros((longest, 2 * columns)), np.zeros((longest + 1, 2 * columns))
-    net, any_moved = np.zeros((longest + 1, columns)), False
-    _spread_out(masses, first, table)
-    total = masses[0] + masses[1] + _summed(table, sums, net)
+    size = first[-1] + len(first) - 1
+    net, pending, total = np.empty(size), np.zeros(size), _all(masses)
+    _net_gains(masses, first, net)
     for j in range(len(rows) - fresh, len(rows)):
-        low, total, changed = _threshold_step(
-            rows[j], terms[j], losses, masses, prior, eta, low, first, table, sums, net, total
-        )
-        any_moved = any_moved or changed
+        low, total, _ = _threshold_step(rows[j], terms[j], losses, masses, prior, eta, low, first, net, pending, total)
     for _ in range(sweeps):
         moved = False
         for j in range(len(rows)):
             if _off(_threshold_gap(rows[j], net) / total, terms[j], tolerance):
                 low, total, changed = _threshold_step(
-                    rows[j], terms[j], losses, masses, prior, eta, low, first, table, sums, net, total
+                    rows[j], terms[j], losses, masses, prior, eta, low, first, net, pending, total
                 )
                 moved = moved or changed
-        any_moved = any_moved or moved
         if not moved:
             break
-    if any_moved:
-        _gathered(masses, first, table)
+    _settle_pending(losses, first, pending)
     return low

@@ -171,6 +171,11 @@ class AdaHedge(BaseLearner):
         return uniform_prior(self.hypotheses) if self.prior == "uniform" else fair_prior(self.hypotheses, alpha)
 
     @property
+    def least_gap(self) -> float:
+        """A report of a gap that is not above this teaches nothing."""
+        return float(self.alpha or 0.0) if isinstance(self.rule, Cuts) else 0.0
+
+    @property
     def _horizonless(self) -> bool:
         """Whether Δ starts from k."""
         return isinstance(self.rule, Tilted) or (isinstance(self.rule, Cuts) and self.rule.horizonless)
@@ -250,7 +255,7 @@ class AdaHedge(BaseLearner):
 
     def _accepted(self, round: Round) -> list[Report]:
         """Reports of a gap above alpha: any other could exclude the constants, and proves nothing."""
-        p, level = round.probabilities, self.alpha or 0.0
+        p, level = round.probabilities, self.least_gap
         return [report for report in round.reports if p[report.favoured] - p[report.disfavoured] > level]
 
     def _kept(self, rule: Cuts, state: KeptState, round: Round, reports: list[Report], C: float) -> KeptReports:
@@ -294,7 +299,7 @@ class AdaHedge(BaseLearner):
         return prior_weights(self.hypotheses, self.start, losses, self._rate(delta))
 
     def compiled(self) -> tuple[Any, ...] | None:
-        """Which compiled loop plays this learner, and its parameters; None for one that only the readable loop plays."""
+        """Which compiled loop plays this learner, and its parameters; None where only the readable loop does."""
         rule = self.rule
         if isinstance(rule, Cuts):
             return None if self.rows_last is not None else ("KEPT", self._knobs(rule), *self.start[:2])
