@@ -149,8 +149,8 @@ def cuts_tilted(
     """Theorem C1 with Theorem 2's floor: C_t = max(F_t, cΔ_{t−1}/ρ), F_t = floor · k√(t/ρ), Δ_0 = k.
 
     At every T at once, error regret against Q_{α−ε} + (ε − c) S ≤ √(4k² + Λk²T) − k + ckV, with a floor
-    2ρF_T/c + 2k + 4F_T more, for truthful reports; against the constants for any auditor. V ≤ (2ρ/c² + ½) ln(Δ_T/k). Forgetting as in
-    ``cuts_scheduled``.
+    2ρF_T/c + 2k + 4F_T more, for truthful reports; against the constants for any auditor. V ≤ (2ρ/c² + ½) ln(Δ_T/k).
+    Forgetting as in ``cuts_scheduled``.
 
     Examples
     --------
