@@ -180,6 +180,11 @@ def count(t, answers):
 
 def best_fair_error(t, answers, distance, level):
     """min Σ Err(π) over π with |π(x) − π(x')| ≤ d_t(x, x') + level for all pairs of all rounds, by one LP."""
+    return best_fair(t, answers, distance, level)[0]
+
+
+def best_fair(t, answers, distance, level):
+    """The same, and the weights of the policy that reaches it."""
     limits = {}
     for i in range(t.rounds):
         people = slice(t.starts[i], t.starts[i + 1])
@@ -193,7 +198,7 @@ def best_fair_error(t, answers, distance, level):
     total = count(t, answers).errors.sum(axis=0)
     solved = linprog(total, A_ub=rows, b_ub=bounds, A_eq=np.ones((1, N)), b_eq=[1.0], method="highs")
     assert solved.status == 0, solved.message
-    return solved.fun
+    return solved.fun, solved.x
 
 
 # Losses without a town: any hypotheses, any scale ------------------------------------------------------------

@@ -38,12 +38,22 @@ CLASSES = {
     "grid": lw.Cells.grid(X, bins=2),
     "wide grid": lw.Cells.grid(X, bins=4),
 }
+
+
+def slanted(F):
+    """A prior: rising weights, or on cells rising probabilities."""
+    rising = np.arange(1.0, F.geometry.dim + 1)
+    return rising / (F.geometry.dim + 1) if isinstance(F, lw.Cells) else rising / rising.sum()
+
+
 LEARNERS = {
     "ExponentialWeights": lambda F: lw.ExponentialWeights(F, T=100, k=4),
     "Hedge": lambda F: lw.Hedge(F, T=100, k=4),
     "AnytimeHedge": lambda F: lw.AnytimeHedge(F, k=4, penalty=5.0),
     "AdaHedge": lambda F: lw.AdaHedge(F, T=100, k=4, alpha=0.1),
     "anytime AdaHedge": lambda F: lw.AdaHedge(F, k=4, alpha=0.1),
+    "growing AdaHedge": lambda F: lw.AdaHedge(F, T=100, k=4, alpha=0.1, penalty="growing"),
+    "AdaHedge, a prior": lambda F: lw.AdaHedge(F, T=100, k=4, alpha=0.1, prior=slanted(F)),
     "Unconstrained": lw.Unconstrained,
     "FollowTheLeader": lambda F: lw.FollowTheLeader(F, penalty=np.pi),
     "FTPL paper": lambda F: lw.ContextFTPL(F, T=100, k=4, noise="paper"),
@@ -52,7 +62,7 @@ LEARNERS = {
 }
 
 
-OF_EVERY_CLASS = ["encode", "losses", "probability", "minimisers", "constants", "to_dict"]
+OF_EVERY_CLASS = ["encode", "losses", "probability", "minimisers", "contrast", "constants", "to_dict"]
 OF_SOME = {
     "thresholds": ["predictions", "mix gap", "shrunk", "separator"],
     "scores": ["predictions", "mix gap", "shrunk", "separator"],
@@ -78,8 +88,10 @@ OF_SOME_LEARNERS = {
     "ExponentialWeights": {"bound", "observed bound"},
     "Hedge": {"bound", "observed bound"},
     "AnytimeHedge": {"bound", "observed bound"},
-    "AdaHedge": {"bound", "observed bound", "delay"},
-    "anytime AdaHedge": {"bound", "observed bound", "delay"},
+    "AdaHedge": {"bound"},
+    "anytime AdaHedge": {"bound"},
+    "growing AdaHedge": {"bound", "observed bound", "delay"},
+    "AdaHedge, a prior": {"bound"},
     "Unconstrained": {"observed bound", "delay"},  # no k, no bound before the first round
     "FollowTheLeader": set(),
     "FTPL paper": {"bound"},

@@ -290,7 +290,7 @@ MISFITS = {
     "a state of another learner": (
         lambda: {"state": lw.AdaHedge(CLASSES["thresholds"][0](), k=4, alpha=ALPHA).init()},
         InvalidParameter,
-        "`state` must be a Losses of this learner over this class, got 'AdaHedgeState'",
+        "`state` must be a Losses of this learner over this class, got 'KeptState'",
     ),
     "a stored state of another learner": (lambda: {"state": {"delta": 1.0}}, InvalidParameter, "`state` must be"),
 }

@@ -140,7 +140,7 @@ def test_the_mix_gap_is_its_definition_even_where_exponentials_underflow(eta):
         p = weights @ F.predict_rows(rows)
         log_p = -eta * losses - logsumexp(-eta * losses)
         twin = weights @ loss + logsumexp(log_p - eta * loss) / eta
-        found = kernels.threshold_mix_gap(weights, losses, rows, s, p, eta, F.first)
+        found = kernels.threshold_mix_gap(weights, losses, rows, s, p, eta, F.first, np.empty(0))
         rounding = 1e-8 * np.abs(s).sum() + 1e-15 / eta  # the second is the twin's own
         assert found == pytest.approx(max(0.0, twin), rel=1e-6, abs=rounding)
 
@@ -150,7 +150,7 @@ def test_while_everything_is_tied_the_mix_gap_is_the_mean_less_the_best():
     loss = F.predict_rows(rows) @ s
     weights = np.full(F.size, 1 / F.size)
     found = kernels.threshold_mix_gap(
-        weights, np.zeros(F.size), rows, s, weights @ F.predict_rows(rows), np.inf, F.first
+        weights, np.zeros(F.size), rows, s, weights @ F.predict_rows(rows), np.inf, F.first, np.empty(0)
     )
     assert found == pytest.approx(loss.mean() - loss.min())
 
@@ -268,8 +268,18 @@ LEARNERS = {
     "exponential weights": lambda c: lw.ExponentialWeights(F, T=400, k=4, costs=c),
     "hedge": lambda c: lw.Hedge(F, T=400, k=4, costs=c),
     "adahedge, fixed": lambda c: lw.AdaHedge(F, T=400, k=4, penalty=9.0, costs=c),
-    "adahedge, scheduled": lambda c: lw.AdaHedge(F, T=400, k=4, alpha=0.1, costs=c),
-    "adahedge, tilted": lambda c: lw.AdaHedge(F, k=4, alpha=0.1, costs=c),
+    "adahedge, scheduled": lambda c: lw.AdaHedge(F, T=400, k=4, alpha=0.1, costs=c, penalty="growing"),
+    "adahedge, tilted": lambda c: lw.AdaHedge(F, k=4, alpha=0.1, costs=c, penalty="growing"),
+    "kept": lambda c: lw.AdaHedge(F, T=400, k=4, alpha=0.06, costs=c),
+    "kept, no horizon": lambda c: lw.AdaHedge(F, k=4, alpha=0.06, costs=c),
+    "kept, nothing forgotten": lambda c: lw.AdaHedge(F, T=400, k=4, alpha=0.1, costs=c, forget=0),
+    "kept, five rows": lambda c: lw.AdaHedge(
+        F, k=4, alpha=0.06, costs=c, penalty=lw.Cuts(0.02, lw.Tilted(0.01, floor=0.7), rows=5)
+    ),
+    "kept, cuts alone": lambda c: lw.AdaHedge(F, k=4, alpha=0.06, costs=c, penalty=lw.Cuts(0.02)),
+    "kept, a prior": lambda c: lw.AdaHedge(
+        F, T=400, k=4, alpha=0.06, costs=c, prior=np.arange(1.0, F.size + 1) / (F.size * (F.size + 1) / 2)
+    ),
     "unconstrained": lambda c: lw.Unconstrained(F, costs=c),
 }
 PARTLY = np.where(np.arange(400) % 7 == 0, np.nan, Y)

@@ -22,7 +22,8 @@ LEARNERS = {
     "hedge": lambda F: lw.Hedge(F, T=T, k=K, penalty=4.0, costs=(0.7, 1.3)),
     "adahedge, fixed": lambda F: lw.AdaHedge(F, k=K, penalty=3.0),
     "adahedge, scheduled": lambda F: lw.AdaHedge(F, T=T, k=K, penalty=lw.Scheduled(2.0, 0.02)),
-    "adahedge, tilted": lambda F: lw.AdaHedge(F, k=K, alpha=ALPHA),
+    "adahedge, tilted": lambda F: lw.AdaHedge(F, k=K, alpha=ALPHA, penalty="growing"),
+    "adahedge, kept": lambda F: lw.AdaHedge(F, k=K, alpha=ALPHA),
     "follow the leader": lambda F: lw.FollowTheLeader(F, penalty=2.0),
     "ftpl": lambda F: lw.ContextFTPL(F, T=T, k=K, noise="growing", alpha=ALPHA, draws=20, noise_scale=0.02),
 }

@@ -6,8 +6,8 @@ Everything in Likewise is run through these checks in our own tests; run them on
 >>> X = np.random.default_rng(0).normal(size=(60, 2))
 >>> F = lw.Thresholds.quantiles(X, cuts=4)
 >>> lw.checks.check_hypothesis_class(F, X)
-['encode', 'losses', 'predictions', 'probability', 'mix gap', 'shrunk', 'minimisers', 'constants', 'separator',
- 'to_dict']
+['encode', 'losses', 'predictions', 'probability', 'mix gap', 'shrunk', 'minimisers', 'contrast', 'constants',
+ 'separator', 'to_dict']
 
 Each check raises ``likewise.errors.CheckFailed`` with one sentence. The names of those that ran and passed come back. A
 check that finds nothing to check (no separator, a class too large to list, no report) is not among them.
@@ -91,6 +91,7 @@ def check_hypothesis_class(F: Any, X: Any) -> list[str]:
             ("mix gap", lambda: _check_mix_gap(F, rows, s, table)),
             ("shrunk", lambda: _check_shrunk(F, rows, s, table)),
             ("minimisers", lambda: _check_minimisers(F, rows, s)),
+            ("contrast", lambda: _check_contrast(F, rows)),
             ("constants", lambda: _check_constants(F, rows)),
             ("separator", lambda: _check_separator(F)),
             ("to_dict", lambda: _expect(_is_json(F.to_dict()), "to_dict gives plain JSON values")),
@@ -184,6 +185,20 @@ def _check_minimisers(F: EnumerableClass, rows: Any, s: Any) -> bool:
         total = start + F.losses(rows, row)
         weights = F.geometry.mixture(leaders[e : e + 1])
         _expect(_close(total @ weights, F.geometry.minimum(total)), "a minimiser has the smallest loss")
+    return True
+
+
+def _check_contrast(F: EnumerableClass, rows: Any) -> bool:
+    """What a class keeps of two people is the difference of their predictions, and nothing else."""
+    start, fits = np.random.default_rng(SEED + 2).normal(size=F.geometry.dim), F.no_contrasts
+    for i in range(0, len(rows) - 1, 2):
+        pair = rows[[i, i + 1]]
+        contrast = F.contrast(pair)
+        _expect(
+            contrast.shape == fits.shape[1:] and contrast.dtype == fits.dtype, "no_contrasts has room for contrasts"
+        )
+        twin = start + 1.7 * F.losses(pair, np.array([1.0, -1.0]))
+        _expect(_close(F.tilted(start, contrast, 1.7), twin), "tilted adds the contrast of two people")
     return True
 
 

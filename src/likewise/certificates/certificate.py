@@ -30,6 +30,7 @@ from likewise.errors import require, require_number
 from likewise.game import Transcript
 from likewise.hindsight import FairProgram, Losses, Pairs
 from likewise.hypotheses import EnumerableClass
+from likewise.learners.kept import regret_limit
 from likewise.protocol import Floats
 
 if TYPE_CHECKING:
@@ -97,16 +98,20 @@ class Regret(NamedTuple):
         From the linear program of the reports alone; None where the class can't be searched exactly.
     by_lagrangian
         From the observed Lagrangian regret.
+    by_prices
+        From the prices that a learner gave the reports it kept, by weak duality: sharper than ``by_lagrangian`` for
+        such a learner, and it needs no program. None for any other.
     """
 
     epsilon: float
     by_reports: float | None
     by_lagrangian: float | None
+    by_prices: float | None = None
 
     @property
     def best(self) -> float:
-        """The smaller of the two."""
-        limits = [value for value in (self.by_reports, self.by_lagrangian) if value is not None]
+        """The smallest of them."""
+        limits = [value for value in (self.by_reports, self.by_lagrangian, self.by_prices) if value is not None]
         return min(limits) if limits else math.inf
 
 
@@ -186,6 +191,11 @@ class Certificate:
         How many hypotheses the class holds: the comparison is with their mixtures.
     regret
         Limits of the error regret for ε from 0 to α.
+    behind_constant
+        The most by which the play, at the end of any of its rounds, had erred more than the best single answer for
+        everybody would have until then; below 0 if it was ahead all the time. Counted, not estimated, and true whatever
+        the auditor did; ``learner.behind_constant`` is the limit that was proved before. None if the class holds no
+        constant.
     fairness
         Limits for the average policy, the sharpest first. They hold together: each is taken at a third of ``delta``.
         Of a play in passes it is the average policy of the first pass.
@@ -222,6 +232,7 @@ class Certificate:
     unseen: int
     hypotheses: int | None
     regret: tuple[Regret, ...]
+    behind_constant: float | None
     fairness: tuple[Generalisation, ...]
     error_on_new_people: float | None
     rounds_once: int | None
@@ -292,6 +303,7 @@ class Certificate:
             left, right = figure.subplots(1, 2)
             epsilon = [r.epsilon for r in self.regret]
             lines = {"by the reports": "by_reports", "by the Lagrangian regret": "by_lagrangian"}
+            lines |= {"by the prices of kept reports": "by_prices"}
             for (label, name), colour, line in zip(lines.items(), COLOURS, LINES, strict=False):
                 values = [getattr(r, name) for r in self.regret]
                 if None not in values:
@@ -369,6 +381,7 @@ def certify(
         unseen=int(np.count_nonzero(unseen)),
         hypotheses=t.hypotheses.size,
         regret=_regret(t, alpha),
+        behind_constant=_behind_constant(t),
         fairness=() if Claim.FAIRNESS in broken else _fairness(t, _new_rounds(t), delta),
         error_on_new_people=None if Claim.ERRORS in broken else _error(t, _new_rounds(t), delta),
         rounds_once=t.rounds_once,
@@ -393,8 +406,22 @@ def _regret(t: Transcript, alpha: float) -> tuple[Regret, ...]:
     for epsilon in epsilons:
         by_lagrangian = t.lagrangian_regret + lies - (float(epsilon) - margin) * paid
         by_reports = None if program is None else error - program.solve(margin - float(epsilon)).lower
-        regrets.append(Regret(float(epsilon), by_reports, by_lagrangian))
+        by_prices = _by_prices(t, error, float(epsilon) - margin)
+        regrets.append(Regret(float(epsilon), by_reports, by_lagrangian, by_prices))
     return tuple(regrets)
+
+
+def _by_prices(t: Transcript, error: float, epsilon: float) -> float | None:
+    """Weak duality with the prices of kept reports; None if none were kept, or if they belong to other rounds too."""
+    if not hasattr(t.state, "terms") or t.first > 1 or t.state.rounds != t.rounds or t.false.any():
+        return None
+    return regret_limit(t.hypotheses, t.state, error - t.base_error, epsilon)
+
+
+def _behind_constant(t: Transcript) -> float | None:
+    """The largest lead that the best constant hypothesis has had at the end of a round."""
+    constant = t.constant_errors
+    return None if constant is None else float((np.cumsum(t.errors) - constant).max())
 
 
 def _proved(t: Transcript) -> Pairs:

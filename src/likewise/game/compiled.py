@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from likewise import kernels
 from likewise.game.averages import Averages
@@ -32,62 +33,116 @@ class CompiledPlay:
     learner: Any
     environment: Any
     first: Any
-    kind: int
-    knobs: Floats
+    rule: tuple[Any, ...]
     population: tuple[Rows, Floats, Floats]
     audit: tuple[Any, ...]
 
     @classmethod
     def of(cls, learner: Learner, people: Environment, auditor: Auditor) -> CompiledPlay | None:
         """The compiled play of these parts; None unless each of them has a compiled form and keeps to it."""
-        first = _form(learner.hypotheses, "losses", "probability", "added", "mix_gap", "shrunk")
+        first = _form(
+            learner.hypotheses, "losses", "probability", "added", "mix_gap", "shrunk", "contrast", "tilted", "prices"
+        )
         rule = _form(learner, "init", "act", "update", "penalty_at")
         population = _form(people, "batch", "draws")
         if first is None or rule is None or population is None or people.k is None or people.k > FEW:
             return None
         metric = _form(auditor, "audit", "excess", width=population[2].shape[1])
-        if metric is None:
-            return None
-        kind = getattr(kernels, rule[0])
-        return cls(learner, people, first, kind, np.array(rule[1]), population, metric)
+        return None if metric is None else cls(learner, people, first, rule, population, metric)
 
     def play(
         self, record: Recorder, averages: Averages, state: Any, T: int, seed: int, chunks: Iterable[range]
     ) -> Transcript:
         """T rounds from ``state`` on, onto the record; a chunk ends wherever the averages begin a new sum."""
-        k, begins, fresh = self.environment.k or 0, state.rounds + 1, type(state)
-        shown, pairs = np.empty((T, k)), np.empty((T, 2), dtype=np.intp)
-        violates, penalties = np.empty(T, dtype=np.int8), np.empty(T)
+        k, begins = self.environment.k or 0, state.rounds + 1
+        seen = np.empty((T, k)), np.empty((T, 2), dtype=np.intp), np.empty(T, dtype=np.int8), np.empty(T)
         draws = self.environment.draws(seed, begins, T)
-        rows, y, view = self.population
-        metric, alpha, level, choose = self.audit
-        weights = np.array(self.learner.act(state, Key(seed, Role.LEARNER, begins)).weights)
-        average = np.zeros(len(weights))
-        numbers = getattr(state, "log_weights", None)
-        numbers = np.array(state.losses if numbers is None else numbers)
-        delta, reports, rounds = getattr(state, "delta", 0.0), state.reports, state.rounds
-        log_size = float(self.learner.hypotheses.log_size)
-        summed, ends = rounds, {*averages.cuts, rounds + T}
+        fold = (_Kept if self.rule[0] == "KEPT" else _Weights)(self, state)
+        average = np.zeros(len(fold.weights))
+        summed, ends = state.rounds, {*averages.cuts, state.rounds + T}
         for part in chunks:
             span = slice(part.start, part.stop)
-            delta, reports, rounds = kernels.play_rounds(
-                self.kind, self.knobs, np.array(self.learner.costs, dtype=float), log_size, self.first,
-                rows, y, view, draws[span], *metric, alpha, level, choose,
-                numbers, weights, delta, reports, rounds, average,
-                shown[span], pairs[span], violates[span], penalties[span],
-            )  # fmt: skip
-            if rounds in ends:
-                averages.add(AveragePolicy.of(self.learner.hypotheses, average, rounds - summed))
-                average[:], summed = 0.0, rounds
-        fields = {"rounds": rounds, "reports": reports, "losses": numbers, "log_weights": numbers}
-        fields |= {"delta": delta, "weights": weights}
-        people = draws.ravel()
-        record.add_many(
-            Batch(rows[people], y[people], self.environment.view[people], self.environment.person[people]),
-            shown, pairs, violates, penalties,
+            fold.play(draws[span], average, *(array[span] for array in seen))
+            if fold.rounds in ends:
+                averages.add(AveragePolicy.of(self.learner.hypotheses, average, fold.rounds - summed))
+                average[:], summed = 0.0, fold.rounds
+        (rows, y, _), people = self.population, draws.ravel()
+        everybody = Batch(rows[people], y[people], self.environment.view[people], self.environment.person[people])
+        record.add_many(everybody, *seen)
+        return record.transcript(fold.state(), averages.all_rounds, averages.first_pass, averages.late)
+
+    @property
+    def costs(self) -> Floats:
+        """What a false positive and a false negative cost."""
+        return np.array(self.learner.costs, dtype=float)
+
+
+class _Weights:
+    """The state of a learner that folds reports into its losses, as arrays that a compiled loop changes in place."""
+
+    def __init__(self, play: CompiledPlay, state: Any) -> None:
+        self.parts, self.kind = play, type(state)
+        self.weights = np.array(play.learner.act(state, Key(0, Role.LEARNER, state.rounds + 1)).weights)
+        numbers = getattr(state, "log_weights", None)
+        self.numbers = np.array(state.losses if numbers is None else numbers)
+        self.delta, self.reports, self.rounds = getattr(state, "delta", 0.0), state.reports, state.rounds
+
+    def play(self, draws: Any, average: Floats, *seen: Any) -> None:
+        """Some rounds more."""
+        parts, (metric, alpha, level, choose) = self.parts, self.parts.audit
+        self.delta, self.reports, self.rounds = kernels.play_rounds(
+            getattr(kernels, parts.rule[0]), np.array(parts.rule[1]), parts.costs,
+            float(parts.learner.hypotheses.log_size), parts.first, *parts.population, draws, *metric, alpha, level,
+            choose, self.numbers, self.weights, self.delta, self.reports, self.rounds, average, *seen,
         )  # fmt: skip
-        state = fresh(**{name: fields[name] for name in fresh._fields})
-        return record.transcript(state, averages.all_rounds, averages.first_pass, averages.late)
+
+    def state(self) -> Any:
+        """The learner's state after the rounds so far."""
+        fields = {"rounds": self.rounds, "reports": self.reports, "losses": self.numbers, "log_weights": self.numbers}
+        fields |= {"delta": self.delta, "weights": self.weights}
+        return self.kind(**{name: fields[name] for name in self.kind._fields})
+
+
+TABLES = ("contrasts", "people", "gaps", "terms", "passed", "repeats", "made")
+"""What a learner that keeps reports knows of each."""
+
+
+class _Kept:
+    """The state of a learner that keeps reports, as arrays with room for one row more than it may keep."""
+
+    def __init__(self, play: CompiledPlay, state: Any) -> None:
+        self.parts, self.last = play, state
+        self.weights, self.losses = np.array(state.weights), np.array(state.losses)
+        self.frozen, self.count = np.array(state.frozen), len(state.gaps)
+        room = max(int(play.learner.rule.rows), self.count) + 1
+        self.tables = [_with_room(np.asarray(getattr(state, name)), room) for name in TABLES]
+        self.delta, self.reports, self.rounds = float(state.delta), state.reports, state.rounds
+        self.shared = float(state.shared)
+
+    def play(self, draws: Any, average: Floats, *seen: Any) -> None:
+        """Some rounds more."""
+        parts, (metric, alpha, level, choose) = self.parts, self.parts.audit
+        _, knobs, prior, offset = parts.rule
+        self.delta, self.reports, self.rounds, self.shared, self.count = kernels.play_kept(
+            np.array(knobs, dtype=float), parts.costs, prior, offset, parts.first, *parts.population,
+            parts.environment.person, draws, *metric, alpha, level, choose, self.losses, self.weights, self.delta,
+            self.reports, self.rounds, self.shared, self.frozen, self.count, *self.tables, average, *seen,
+        )  # fmt: skip
+
+    def state(self) -> Any:
+        """The learner's state after the rounds so far."""
+        rows = {name: table[: self.count].copy() for name, table in zip(TABLES, self.tables, strict=True)}
+        return self.last._replace(
+            rounds=self.rounds, reports=self.reports, losses=self.losses, delta=self.delta, weights=self.weights,
+            shared=self.shared, frozen=self.frozen, **rows,
+        )  # fmt: skip
+
+
+def _with_room(table: NDArray[Any], rows: int) -> NDArray[Any]:
+    """A copy with room for so many rows."""
+    wide = np.zeros((rows, *table.shape[1:]), dtype=table.dtype)
+    wide[: len(table)] = table
+    return wide
 
 
 def _form(part: Any, *methods: str, **details: Any) -> Any:

@@ -7,6 +7,7 @@ is asked for its batch *before* the learner acts, one that declares ``sees_polic
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any, TypeVar
@@ -74,8 +75,10 @@ def play(
     state = _starting_state(learner, state.state if isinstance(state, Transcript) else state)
     T = _horizon(learner, environment, T, state.rounds)
     tuned, level = getattr(learner, "alpha", None), auditor.alpha - auditor.margin
-    if tuned not in (None, auditor.alpha, level):
+    if tuned is not None and not (math.isclose(tuned, level) or math.isclose(tuned, auditor.alpha)):
         log.warning("The learner is tuned for alpha = %g, but the auditor reports at %g.", tuned, level)
+    if getattr(learner, "least_gap", 0.0) > level * (1 + 1e-9):
+        log.warning("The learner keeps only reports of a gap above %g, but the auditor reports at %g.", tuned, level)
     require(isinstance(seed, Integral) and 0 <= seed < 2**64, "seed", "be a whole number in [0, 2^64)", seed)
     seed = int(seed)
     people = environment.encoded(learner.hypotheses.encode)

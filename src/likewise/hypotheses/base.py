@@ -9,6 +9,9 @@ An *enumerable* class knows its weights' geometry and answers, vectorised, what 
     mix_gap(p, before, after, …)  what p loses in a round beyond the mix loss
     shrunk(log w, rows, s, …)     log weights, each w_f multiplied by 1 − rate (base + Σ_i s_i f(x_i))
     minimisers(L, rows, s)        the minimisers of E perturbations at once
+    contrast(rows)                f(x1) − f(x2) for every f, in the form in which the class keeps a reported pair
+    tilted(L, contrast, amount)   L + amount · (f(x1) − f(x2))
+    prices(L, …)                  the prices of the pairs that are kept
 
 Subclasses supply ``encode``, ``losses``, ``probability`` and ``predict_rows``. The others follow from these; a class
 that knows a faster way has its own.
@@ -16,12 +19,14 @@ that knows a faster way has its own.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise import kernels
 from likewise.errors import InvalidParameter, require
 from likewise.hypotheses.geometry import Cube, Geometry
 from likewise.protocol import Floats, Key, Rows
@@ -31,6 +36,10 @@ BLOCK_ENTRIES = 4_000_000
 """Perturbed losses are minimised in blocks of about this many numbers (32 MB)."""
 LISTABLE = 2**20
 """Classes larger than this are not written out hypothesis by hypothesis."""
+
+
+UNIFORM: Floats = np.empty(0)
+"""The offset of a uniform prior: there is none."""
 
 
 class EnumerableClass(ABC):
@@ -91,14 +100,59 @@ class EnumerableClass(ABC):
         s: Floats,
         probabilities: Floats,
         eta: float,
+        offset: Floats = UNIFORM,
     ) -> float:
         """δ = p·ℓ − (φ_η(after) − φ_η(before)) ≥ 0: the loss of a round less its mix loss; 0 if it is only rounding.
 
-        ``before`` and ``after`` are the cumulative losses around the round and ``weights`` is p ∝ exp(−η before).
-        p·ℓ = Σ_i s_i π(x_i) is read off the probabilities.
+        ``before`` and ``after`` are the cumulative losses around the round and ``weights`` is p ∝ w exp(−η before).
+        p·ℓ = Σ_i s_i π(x_i) is read off the probabilities. ``offset`` is that of the prior w; empty if it is uniform.
         """
         energy = self.geometry.free_energy
+        if len(offset) and not math.isinf(eta):
+            before, after = before - offset / eta, after - offset / eta
         return beyond_rounding(float(s @ probabilities) - (energy(after, eta) - energy(before, eta)), s)
+
+    def contrast(self, rows: Rows) -> NDArray[np.integer]:
+        """D(f) = f(x1) − f(x2) of two people, favoured first; pairs that every f treats alike have equal contrasts.
+
+        A listed class keeps one number per hypothesis, cells the two cells that differ.
+        """
+        difference = self.losses(rows, np.array([1.0, -1.0]))
+        if isinstance(self.geometry, Cube):
+            return np.array([difference.argmax(), difference.argmin()], dtype=np.intp)
+        return difference.astype(np.int8)
+
+    @property
+    def no_contrasts(self) -> NDArray[np.integer]:
+        """An empty table of contrasts."""
+        if isinstance(self.geometry, Cube):
+            return np.empty((0, 2), dtype=np.intp)
+        return np.empty((0, self.geometry.dim), dtype=np.int8)
+
+    def tilted(self, losses: Floats, contrast: NDArray[np.integer], amount: float) -> Floats:
+        """losses + amount · D."""
+        if not isinstance(self.geometry, Cube):
+            return losses + amount * contrast
+        change = np.zeros(len(losses))
+        np.add.at(change, contrast, [amount, -amount])
+        return losses + change
+
+    def prices(
+        self,
+        losses: Floats,
+        masses: Floats,
+        prior: Floats,
+        eta: float,
+        low: float,
+        contrasts: NDArray[np.integer],
+        terms: Floats,
+        fresh: int,
+        sweeps: int,
+        tolerance: float,
+    ) -> float:
+        """Set the prices of kept pairs over a listed class: losses, masses and terms change in place; returns low."""
+        rest = (contrasts, terms, fresh, sweeps, tolerance)
+        return float(kernels.listed_prices(losses, masses, prior, eta, low, *rest))
 
     def shrunk(self, log_weights: Floats, rows: Rows, s: Floats, base: float, rate: float) -> Floats:
         """log w_f + ln(1 − rate (base + Σ_i s_i f(x_i))): every weight shrinks with the hypothesis's loss."""

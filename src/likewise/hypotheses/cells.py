@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import InvalidParameter, require
-from likewise.hypotheses.base import EnumerableClass, beyond_rounding, binned_sums, columns_of, quantile_cuts
+from likewise.hypotheses.base import UNIFORM, EnumerableClass, beyond_rounding, binned_sums, columns_of, quantile_cuts
 from likewise.hypotheses.fingerprint import check_models, fingerprint
 from likewise.hypotheses.geometry import Cube
 from likewise.protocol import Floats, Rows
@@ -102,6 +102,7 @@ class Cells(EnumerableClass):
         s: Floats,
         probabilities: Floats,
         eta: float,
+        offset: Floats = UNIFORM,
     ) -> float:
         """δ = Σ_c q_c S_c + (1/η) Σ_c ln(1 − q_c + q_c exp(−η S_c)): only cells with people in the round count."""
         lost, mean = self.losses(rows, s), float(s @ probabilities)
@@ -112,7 +113,7 @@ class Cells(EnumerableClass):
         # Written for the label that the round asks for, so that exponents are never positive.
         shrunk = np.where(S > 0, q, 1.0 - q) * np.expm1(-eta * np.abs(S))
         if shrunk.min(initial=0.0) <= -1.0 + 1e-9:  # a cell loses all of its weight, and the logarithm its digits
-            return super().mix_gap(weights, before, after, rows, s, probabilities, eta)
+            return super().mix_gap(weights, before, after, rows, s, probabilities, eta, offset)
         return beyond_rounding(mean - float(np.minimum(S, 0.0).sum()) + float(np.log1p(shrunk).sum()) / eta, s)
 
     def predict_rows(self, rows: Rows) -> NDArray[np.uint8]:

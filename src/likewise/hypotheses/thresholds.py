@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from likewise import kernels
 from likewise.errors import InvalidParameter, require, require_whole
-from likewise.hypotheses.base import EnumerableClass, binned_sums, columns_of, quantile_cuts
+from likewise.hypotheses.base import UNIFORM, EnumerableClass, binned_sums, columns_of, quantile_cuts
 from likewise.hypotheses.fingerprint import check_models, fingerprint
 from likewise.hypotheses.geometry import Simplex
 from likewise.protocol import Floats, Key, Rows
@@ -145,12 +145,49 @@ class Thresholds(EnumerableClass):
         s: Floats,
         probabilities: Floats,
         eta: float,
+        offset: Floats = UNIFORM,
     ) -> float:
         """δ, with one exponential per step between the people."""
         if len(rows) > FEW:
-            return super().mix_gap(weights, before, after, rows, s, probabilities, eta)
-        gap: float = kernels.threshold_mix_gap(weights, before, rows, s, probabilities, eta, self.first)
+            return super().mix_gap(weights, before, after, rows, s, probabilities, eta, offset)
+        gap: float = kernels.threshold_mix_gap(weights, before, rows, s, probabilities, eta, self.first, offset)
         return gap
+
+    def contrast(self, rows: Rows) -> NDArray[np.int32]:
+        """Where either person stands among the cuts, first one person and then the other; 0 cuts where both agree.
+
+        Places are counted through all columns, each of which has one more than cuts: the layout that the kernels know.
+        """
+        places = self.first[:-1] + np.arange(len(self.cuts))
+        return (places + np.where(rows[0] == rows[1], 0, rows)).astype(np.int32).ravel()
+
+    @property
+    def no_contrasts(self) -> NDArray[np.int32]:
+        """An empty table of contrasts."""
+        return np.empty((0, 2 * len(self.cuts)), dtype=np.int32)
+
+    def tilted(self, losses: Floats, contrast: NDArray[np.integer], amount: float) -> Floats:
+        """losses + amount · D."""
+        losses = losses.copy()
+        kernels.threshold_tilted(contrast, self.first, losses, amount)
+        return losses
+
+    def prices(
+        self,
+        losses: Floats,
+        masses: Floats,
+        prior: Floats,
+        eta: float,
+        low: float,
+        contrasts: NDArray[np.integer],
+        terms: Floats,
+        fresh: int,
+        sweeps: int,
+        tolerance: float,
+    ) -> float:
+        """Set the prices of kept pairs: the gap of each is a few sums along the cuts."""
+        rest = (contrasts, terms, fresh, sweeps, tolerance, self.first)
+        return float(kernels.threshold_prices(losses, masses, prior, eta, low, *rest))
 
     def perturbed_leaders(
         self, losses: Floats, scale: float, E: int, key: Key, padding: float, threads: int | None = None

@@ -8,9 +8,9 @@ bits, because no sum may be reassociated: that is why a compiled play and the re
 ``likewise.kernels`` itself imports no numba, which would take most of the time of ``import likewise``: a loop's file is
 loaded when the first of its names is asked for (PEP 562), and its names are plain attributes from then on.
 
-A file calls no loop of another one: numba's cache on disk notices a change of the file that a loop stands in, but not
-of a loop that it calls from elsewhere. A loop elsewhere that calls these is cached only if its key in that cache holds
-a checksum of their file, as in ``likewise.experiments.reproduce.worst_pairs``.
+numba's cache on disk notices a change of the file that a loop stands in, but not of a loop that it calls from
+elsewhere. So a loop that calls those of another file is cached only if its key in that cache holds a checksum of that
+file, as in ``likewise.kernels.kept`` and ``likewise.experiments.reproduce.worst_pairs``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from likewise.kernels.metrics import CHEBYSHEV, CITYBLOCK, EUCLIDEAN, MAHALANOBI
 
 FILES = {
     "counting": ("count_violations",),
+    "kept": ("CUTS_ALONE", "CUTS_SCHEDULED", "CUTS_TILTED", "play_kept"),
     "noise": ("LANES", "laplace_noise", "padding_noise", "philox_key", "threshold_perturbed_leaders"),
     "play": (
         "ADAHEDGE_FIXED",
@@ -41,16 +42,32 @@ FILES = {
         "free_energy",
         "gibbs",
         "leaders",
+        "log",
         "minimum",
         "penalty",
         "play_rounds",
+        "prior_leaders",
+        "prior_masses",
         "raised",
+        "shared",
         "signed_weights",
         "spread",
         "threshold_added",
         "threshold_mix_gap",
         "threshold_probability",
         "threshold_shrunk",
+    ),
+    "prices": (
+        "PRICE",
+        "SLOPE",
+        "CAP",
+        "START",
+        "STEEP",
+        "best_price",
+        "cell_prices",
+        "listed_prices",
+        "threshold_prices",
+        "threshold_tilted",
     ),
 }
 """What each file offers."""

@@ -17,6 +17,8 @@ from likewise.theory import LOG_CEILING, ROUNDING
 # How a learner turns losses into weights, and how much a report weighs.
 EXPONENTIAL_WEIGHTS, HEDGE, ADAHEDGE_FIXED, ADAHEDGE_SCHEDULED, ADAHEDGE_TILTED = range(5)
 WORST, FIRST = range(2)
+UNIFORM = np.empty(0)
+"""The offset of a uniform prior: there is none."""
 
 
 # Weights ----------------------------------------------------------------------------------------------------
@@ -58,6 +60,29 @@ def expm1(x):
     """e^x − 1 for −680 ≤ x ≤ 680, with all its digits also where it is close to 0."""
     q, scale = _power(x)
     return q * scale + (scale - 1.0)
+
+
+@njit(error_model="numpy", fastmath={"contract"})
+def log(x):
+    """ln x of a positive normal number, within a unit in the last place, written so that loops over it vectorise.
+
+    x = 2^n (1 + f) with √½ ≤ 1 + f < √2; ln(1 + f) by an odd polynomial in f/(2 + f), as in fdlibm.
+    """
+    bits = np.float64(x).view(np.int64) - np.int64(0x3FE6A09E00000000)
+    whole = bits >> np.int64(52)
+    mantissa = (bits & np.int64(0x000FFFFFFFFFFFFF)) + np.int64(0x3FE6A09E00000000)
+    f = np.int64(mantissa).view(np.float64) - 1.0
+    # A whole number in the lowest bits of 1.5 · 2^52, as processors are slow to turn integers into floats.
+    n = np.int64(whole + np.int64(0x4338000000000000)).view(np.float64) - 6755399441055744.0
+    s = f / (2.0 + f)
+    z = s * s
+    w = z * z
+    odd = z * (
+        0.6666666666666735130 + w * (0.2857142874366239149 + w * (0.1818357216161805012 + w * 0.1479819860511658591))
+    )
+    even = w * (0.3999999999940941908 + w * (0.2222219843214978396 + w * 0.1531383769920937332))
+    half = 0.5 * f * f
+    return n * 6.93147180369123816490e-01 - ((half - (s * (half + (odd + even)) + n * 1.90821492927058770002e-10)) - f)
 
 
 @njit
@@ -140,6 +165,48 @@ def leaders(losses, weights):
             count += 1
     for i in range(len(losses)):
         weights[i] = 1.0 / count if losses[i] == low else 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def prior_masses(losses, prior, eta, masses):
+    """w_f exp(−η (L_f − low)), not normalised; returns low, the smallest loss."""
+    low = minimum(losses)
+    for i in range(len(losses)):
+        exponent = -eta * (losses[i] - low)
+        mass = prior[i] * exp(max(exponent, -680.0))
+        masses[i] = mass if exponent > -680.0 else 0.0
+    return low
+
+
+@njit(cache=True, error_model="numpy")
+def shared(losses, masses, prior, eta, low, share):
+    """From masses to weights p ← (1 − σ) p + σ w, and the losses that these are the exponential weights of; in place.
+
+    ``masses`` are w_f exp(−η (L_f − low)). With σ = 0 they are divided by their sum, and losses stay as they are.
+    """
+    total = _sum(masses)
+    each = 1.0 / total
+    if share == 0.0:
+        for i in range(len(masses)):
+            masses[i] *= each
+        return
+    kept, given = 1.0 - share, share * total
+    for i in range(len(masses)):
+        mixed = kept * (masses[i] / prior[i]) + given
+        masses[i] = prior[i] * (mixed * each)
+        losses[i] = low - log(mixed) / eta
+
+
+@njit(cache=True)
+def prior_leaders(losses, prior, weights):
+    """The prior, restricted to the minimisers."""
+    low = minimum(losses)
+    total = 0.0
+    for i in range(len(losses)):
+        weights[i] = prior[i] if losses[i] == low else 0.0
+        total += weights[i]
+    for i in range(len(losses)):
+        weights[i] /= total
 
 
 # Thresholds -------------------------------------------------------------------------------------------------
@@ -313,10 +380,11 @@ def _masses(weights, rows, s, first, mass, lost):
 
 
 @njit(cache=True, error_model="numpy")
-def threshold_mix_gap(weights, losses, rows, s, probabilities, eta, first):
+def threshold_mix_gap(weights, losses, rows, s, probabilities, eta, first, offset):
     """δ = p·ℓ + (1/η) ln Σ_f p_f exp(−η ℓ_f), with one exponential per step and none per hypothesis.
 
-    ``losses`` are the cumulative ones before the round, for the rare case that all of Σ p exp(−ηℓ) underflows.
+    ``losses`` are the cumulative ones before the round, for the rare case that all of Σ p exp(−ηℓ) underflows;
+    ``offset`` is ln(N w_f) then, or empty for a uniform prior w.
     """
     mean = 0.0
     size = 0.0
@@ -337,9 +405,11 @@ def threshold_mix_gap(weights, losses, rows, s, probabilities, eta, first):
     if shrunk > -1.0 + 1e-6:  # the masses are differences, good to 1e-15
         gap = mean - least + math.log1p(shrunk) / eta
     else:
-        after = np.empty(len(losses))
-        threshold_added(losses, rows, s, first, after)
-        gap = mean - (free_energy(after, eta) - free_energy(losses, eta))
+        before, after = losses.copy(), np.empty(len(losses))
+        for i in range(len(offset)):
+            before[i] -= offset[i] / eta
+        threshold_added(before, rows, s, first, after)
+        gap = mean - (free_energy(after, eta) - free_energy(before, eta))
     return gap if gap > ROUNDING * size else 0.0
 
 
@@ -494,7 +564,7 @@ def play_rounds(
         else:
             eta = log_size / delta if delta > 0 else math.inf
             least = raised(kind, knobs, delta, log_size) if high >= 0 else 0.0
-            delta = max(delta + threshold_mix_gap(weights, losses, batch, s, p, eta, first), least)
+            delta = max(delta + threshold_mix_gap(weights, losses, batch, s, p, eta, first, UNIFORM), least)
             threshold_added(losses, batch, s, first, losses)
             if delta > 0:
                 gibbs(losses, log_size / delta, weights)

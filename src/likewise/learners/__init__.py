@@ -3,7 +3,7 @@
 from likewise.learners.adahedge import AdaHedge, Unconstrained
 from likewise.learners.ftpl import ContextFTPL
 from likewise.learners.leader import FollowTheLeader
-from likewise.learners.penalties import Scheduled, Tilted
+from likewise.learners.penalties import Cuts, Scheduled, Tilted
 from likewise.learners.smoothed import SmoothedFTPL
 from likewise.learners.weights import AnytimeHedge, ExponentialWeights, Hedge
 
@@ -11,6 +11,7 @@ __all__ = [
     "AdaHedge",
     "AnytimeHedge",
     "ContextFTPL",
+    "Cuts",
     "ExponentialWeights",
     "FollowTheLeader",
     "Hedge",

@@ -151,7 +151,7 @@ def _adahedge(F: EnumerableClass, trial: Trial) -> Learner:
 
 def _scheduled(F: EnumerableClass, trial: Trial) -> Learner:
     """The default schedule; C is the first penalty."""
-    default = AdaHedge(F, k=trial.people, T=trial.rounds, alpha=trial.level).rule
+    default = AdaHedge(F, k=trial.people, T=trial.rounds, alpha=trial.level, penalty="growing").rule
     if trial.C is None or not isinstance(default, Scheduled):
         return _adahedge(F, trial)
     rule = Scheduled(trial.C, default.growth)

@@ -69,7 +69,9 @@ class Model:
         settings, penalty = self.settings, _penalty(self.settings.penalty)
         shared: dict[str, Any] = {"k": settings.k, "T": settings.T, "costs": settings.costs}
         if settings.learner == "adahedge":
-            return AdaHedge(self.hypotheses, alpha=settings.level, penalty=penalty, **shared)
+            # Streams keep release 1's learner: their logs hold its states, and replay must give the same ones.
+            rule = "growing" if penalty is None else penalty
+            return AdaHedge(self.hypotheses, alpha=settings.level, penalty=rule, **shared)
         if isinstance(penalty, (Scheduled, Tilted)):
             raise InvalidParameter("`penalty` must be a number for hedge; only adahedge has penalties that grow.")
         if settings.T is not None:

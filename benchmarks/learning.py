@@ -1,0 +1,73 @@
+"""How well the default learner plays four data sets, beside release 1's: errors, violations, and the best constant.
+
+    python benchmarks/learning.py [seeds] [rounds]
+
+Five seeds of Adult, COMPAS, German and mortgage, each with its own warm-up split for the six models, T = 2,000 rounds
+of six people, α = .1, the library's distances. A play's people are drawn with replacement from the rest.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+import likewise as lw
+from likewise.datasets import split
+from likewise.experiments.runs.classes import models
+
+NAMES = ("adult", "compas", "german", "mortgage")
+K, ALPHA = 6, 0.1
+
+
+def learners(F: lw.Thresholds, T: int) -> dict[str, lw.AdaHedge]:
+    """Release 1's default and today's, with the horizon and without."""
+    return {
+        "release 1": lw.AdaHedge(F, k=K, alpha=ALPHA, T=T, penalty="growing"),
+        "release 1, no T": lw.AdaHedge(F, k=K, alpha=ALPHA, penalty="growing"),
+        "default": lw.AdaHedge(F, k=K, alpha=ALPHA, T=T),
+        "default, no T": lw.AdaHedge(F, k=K, alpha=ALPHA),
+        "nothing forgotten": lw.AdaHedge(F, k=K, alpha=ALPHA, T=T, forget=0),
+    }
+
+
+def measured(name: str, seed: int, T: int) -> dict[str, tuple[float, ...]]:
+    """For each learner: error per person, violations, those of the last quarter, and error above the best constant."""
+    data = lw.datasets.load(name)
+    warm_up, rest = split(data, min(2000, len(data) // 3), seed)
+    F = models(data.features[warm_up], data.y[warm_up], 12)
+    people = lw.IID(data.features[rest], data.y[rest], k=K, view=data.view[rest]).encoded(F.encode)
+    auditor, results = lw.MetricAuditor(data.distance, ALPHA), {}
+    for who, learner in learners(F, T).items():
+        t = lw.play(learner, people, auditor, T, seed=seed)
+        above = (t.errors.sum() - t.constant_errors[-1]) / len(t.y)
+        late = t.violations[3 * T // 4 :].sum()
+        results[who] = (t.error_per_person, float(t.violations.sum()), float(late), float(above))
+    return results
+
+
+def main(seeds: int = 5, T: int = 2000) -> None:
+    """Print a table per data set and one over all."""
+    everything: dict[str, list[tuple[float, ...]]] = {}
+    for name in NAMES:
+        plays = [measured(name, seed, T) for seed in range(seeds)]
+        print(f"{name}: T = {T}, {seeds} seeds", flush=True)
+        for who in plays[0]:
+            table = np.array([play[who] for play in plays])
+            everything.setdefault(who, []).extend(map(tuple, table))
+            show(who, table)
+    print("all")
+    for who, rows in everything.items():
+        show(who, np.array(rows))
+
+
+def show(who: str, table: np.ndarray) -> None:
+    """One line: means over plays, and the worst distance from the best constant."""
+    error, violations, late, above = table.mean(axis=0)
+    worst = table[:, 3].max()
+    print(f"  {who:18} error {error:.4f}  violations {violations:6.1f}  last quarter {late:5.1f}  "
+          f"above the best constant {above:+.4f}, at worst {worst:+.4f}", flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main(*(int(number) for number in sys.argv[1:]))

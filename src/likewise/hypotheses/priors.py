@@ -1,0 +1,117 @@
+"""Priors: what a learner that weighs hypotheses starts from.
+
+A prior w costs a comparator q the relative entropy KL(q‖w) ≤ ρ = ln(1/min w) where the uniform one costs ln N, and
+nothing else (Lemma 1′ of ``likewise.theory``). On the simplex of listed hypotheses it is a distribution. On the cube of
+cells it is each cell's probability of saying 1, a product: only those keep exponential weights a product.
+
+    p ∝ w exp(−η L)   is   p ∝ exp(−η (L − offset/η)),   offset = ln(N w) on the simplex, ln(w/(1 − w)) on the cube
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from likewise import kernels, theory
+from likewise.errors import InvalidParameter, require
+from likewise.hypotheses.base import EnumerableClass
+from likewise.hypotheses.geometry import Cube
+from likewise.protocol import Floats
+
+
+class Prior(NamedTuple):
+    """A prior over a class, in its coordinates.
+
+    Attributes
+    ----------
+    weights
+        Of the hypotheses, or each cell's probability of saying 1.
+    offset
+        What it adds to −ηL; empty where it is uniform.
+    rho
+        ρ = ln(1/min w): no mixture is further from it in relative entropy.
+    constants
+        The largest relative entropy of a constant hypothesis; None if the class has none.
+    """
+
+    weights: Floats
+    offset: Floats
+    rho: float
+    constants: float | None
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all hypotheses weigh the same."""
+        return len(self.offset) == 0
+
+
+def uniform_prior(F: EnumerableClass) -> Prior:
+    """Equal weight on every hypothesis; on cells, ½ everywhere, which treats everybody alike in the first round."""
+    weights = np.full(F.geometry.dim, 0.5 if isinstance(F.geometry, Cube) else 1.0 / F.geometry.dim)
+    return Prior(weights, np.empty(0), float(F.log_size), float(F.log_size) if F.constants else None)
+
+
+def fair_prior(F: EnumerableClass, alpha: float) -> Prior:
+    """Theorem F: nothing can be reported before some hypothesis has beaten both constants.
+
+    For a listed class of at least three hypotheses, both constants among them, and α ≤ ⅔; uniform for any other. The
+    two constants are no product over cells, so cells have no such prior: they start with ½ for everybody instead.
+
+    Examples
+    --------
+    >>> from likewise.hypotheses import Thresholds
+    >>> fair_prior(Thresholds([[0.2, 0.8]]), alpha=0.1).weights.round(4).tolist()
+    [0.4737, 0.4737, 0.0132, 0.0132, 0.0132, 0.0132]
+    """
+    both = len(F.constants) == 2 and not isinstance(F.geometry, Cube)
+    if not both or F.size < 3 or alpha > 2 / 3:
+        return uniform_prior(F)
+    constant, other = theory.fair_start(alpha, F.size)
+    weights = np.full(F.size, other)
+    for value in F.constants:
+        weights[F.constant(value) == 1.0] = constant
+    return _listed(F, weights)
+
+
+def given_prior(F: EnumerableClass, weights: Sequence[float]) -> Prior:
+    """A prior of one's own: a weight for each hypothesis, or for each cell the probability of saying 1.
+
+    Examples
+    --------
+    >>> from likewise.hypotheses import Cells
+    >>> round(given_prior(Cells(lambda X: X[:, 0], m=2), [0.5, 0.2]).rho, 4)
+    2.3026
+    """
+    w = np.asarray(weights, dtype=float)
+    require(w.shape == (F.geometry.dim,), "prior", f"have {F.geometry.dim} entries", w.shape)
+    if isinstance(F.geometry, Cube):
+        require(bool(((w > 0) & (w < 1)).all()), "prior", "give each cell a probability in (0, 1)", w.tolist())
+        entropies = {1: float(-np.log(w).sum()), 0: float(-np.log1p(-w).sum())}
+        rho = float(-np.log(np.minimum(w, 1 - w)).sum())
+        return Prior(w, np.log(w) - np.log1p(-w), rho, max(entropies[value] for value in F.constants))
+    if not ((w > 0).all() and abs(w.sum() - 1) < 1e-9):
+        raise InvalidParameter(f"`prior` must be positive and add up to 1, got a sum of {w.sum():g}.")
+    return _listed(F, w)
+
+
+def _listed(F: EnumerableClass, weights: Floats) -> Prior:
+    entropies = [-math.log(float(weights[F.constant(value) == 1.0][0])) for value in F.constants]
+    offset = np.log(weights * len(weights))
+    return Prior(weights, offset, -math.log(weights.min()), max(entropies) if entropies else None)
+
+
+def prior_weights(F: EnumerableClass, prior: Prior, losses: Floats, eta: float) -> Floats:
+    """p ∝ w exp(−η L); at an infinite rate the prior restricted to the leaders."""
+    geometry = F.geometry
+    if prior.uniform:
+        return geometry.leaders(losses) if math.isinf(eta) else geometry.gibbs(losses, eta)
+    if not math.isinf(eta):
+        return geometry.gibbs(losses - prior.offset / eta, eta)
+    if isinstance(geometry, Cube):
+        return np.where(losses == 0.0, prior.weights, losses < 0.0).astype(float)
+    weights = np.empty(geometry.dim)
+    kernels.prior_leaders(losses, prior.weights, weights)
+    return weights
