@@ -211,9 +211,6 @@ class Certificate:
         What all of this rests on.
     choice
         What to deploy, chosen on people who were held out; None if none were.
-    behind_constant
-        Whatever the reviewer answered, the play's errors exceed those of one answer for everybody by at most this;
-        None where nothing of the kind is proved.
     """
 
     alpha: float
@@ -240,7 +237,6 @@ class Certificate:
     brackets: tuple[Bracket, ...]
     assumptions: tuple[Assumption, ...]
     choice: Choice | None = None
-    behind_constant: float | None = None
 
     @property
     def counts_errors(self) -> bool:

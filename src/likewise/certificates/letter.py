@@ -188,9 +188,10 @@ def _about_the_play(c: Certificate) -> list[Sentence]:
 def _against_a_constant(c: Certificate) -> list[Sentence]:
     if c.behind_constant is None:
         return []
+    if c.behind_constant <= 0:
+        return [Sentence("From the first round to the last it was never behind one answer for everybody")]
     most = f"{at_most(c.behind_constant)}{' errors' if c.counts_errors else ''}"
-    never = "Whatever the reviewer answered, it never falls behind one answer for everybody by more than"
-    return [Sentence(f"{never} {most}")]
+    return [Sentence(f"At the end of no round had it fallen behind one answer for everybody by more than {most}")]
 
 
 def _against_fair_policies(c: Certificate) -> list[Sentence]:

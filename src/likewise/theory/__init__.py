@@ -1,6 +1,5 @@
 """The theorems as functions: one per theorem, lemma and corollary, with explicit constants and assumptions."""
 
-from likewise.theory.decomposition import fair_decomposition, limit_of_any_policy
 from likewise.theory.cuts import (
     behind_constant,
     cuts_alone,
@@ -12,6 +11,7 @@ from likewise.theory.cuts import (
     prior_regret,
     stretched,
 )
+from likewise.theory.decomposition import fair_decomposition, limit_of_any_policy
 from likewise.theory.ftpl import (
     context_ftpl_regret,
     draws_needed,
