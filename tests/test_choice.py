@@ -187,7 +187,11 @@ def test_people_without_a_label_count_for_pairs_and_not_for_errors():
     assert choice.candidates[0].unfair_limit != known.candidates[0].unfair_limit
     assert "The label of 100 of them is not known" in str(choice)
     missing[:201] = np.nan
-    assert not lw.choose({"good": Given(1)}, X, missing, alpha=0.1).claims_made
+    few = lw.choose({"good": Given(1)}, X, missing, alpha=0.1)
+    assert not few.claims_made
+    assert "300 people were held out, 99 of them with a known label; it takes at least 100 of those." in str(few)
+    with pytest.raises(InvalidParameter, match="`name` must be one of"):
+        few.about("nobody")
 
 
 def test_rows_of_the_same_person_count_once():

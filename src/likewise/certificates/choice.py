@@ -16,16 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from likewise import theory
+from likewise.certificates import advice
 from likewise.certificates import people as measured
 from likewise.certificates.heldout import FairnessEvaluation, unfair_pairs
 from likewise.certificates.people import CONSTANTS, FEWEST, HeldOut
 from likewise.errors import require, require_number
 from likewise.protocol import Distance, Floats
 from likewise.reduction import EQUAL_COSTS
-from likewise.wording import at_most, number, plural
-
-TYPICAL_CLAIM = 0.05
-"""The share of unfair pairs for which we say how many people it takes to claim it."""
 
 
 class Constant(NamedTuple):
@@ -134,23 +131,7 @@ class Choice:
     @property
     def headline(self) -> str:
         """The first line: what to deploy, and why."""
-        use = f"We recommend “{self.recommended}”"
-        if self.recommended not in CONSTANTS:
-            return f"{use}: it was shown to {self._err} less than giving everybody the same answer."
-        if not self.claims_made:
-            return f"Nothing is claimed about new people. {use}, as nothing was shown to be better."
-        if self.dominated:
-            return (
-                f"{use}: no learned policy was shown to {self._err} less ({number(self.constant_error, 3)} per person)."
-            )
-        return (
-            f"{use}: what was shown to {self._err} less was not shown to treat at most "
-            f"{number(100 * (self.tolerance or 0.0))}% of pairs too differently."
-        )
-
-    @property
-    def _err(self) -> str:
-        return "err" if self.costs[0] == self.costs[1] == 1 else "cost"
+        return advice.headline(self)
 
     @property
     def each(self) -> float:
@@ -162,80 +143,16 @@ class Choice:
         """The limit for unfair pairs if no pair of these people were treated unfairly: the best that they can prove."""
         return theory.all_pairs_limit(0.0, self.people, self.each) if self.people > 1 else 1.0
 
-    def people_needed(self, share: float = TYPICAL_CLAIM) -> int:
+    def people_needed(self, share: float) -> int:
         """How many people must be held out to claim this share of unfair pairs, if none of theirs is unfair."""
         return max(FEWEST, 2 * theory.pairs_needed(share, self.each))
 
     def about(self, name: str) -> str:
-        """What is claimed about one candidate; if it was not shown to beat a constant, the first sentence says so."""
-        if name in CONSTANTS:
-            return self._about_constant() if name == CONSTANTS[self.constant] else f"“{name}” was not looked at."
-        candidate = {candidate.name: candidate for candidate in self.candidates}[name]
-        against = "" if candidate.beats_constants else f"{self._against()} "
-        if not self.claims_made:
-            return against + self._too_few()
-        claims = [self._error_claim(candidate.error_limit)]
-        if candidate.unfair_limit is not None:
-            claims.append(
-                f"it treats two new people more than {number(self.alpha)} beyond their distance with probability at "
-                f"most {at_most(100 * candidate.unfair_limit, 1)}%"
-            )
-        if candidate.beats_constants:
-            claims.append(f"it {self._err}s less than giving everybody the same answer")
-        seen = f"On them it {self._err}s {number(candidate.error, 3)} per person, “{CONSTANTS[self.constant]}” "
-        return f"{against}{self._who()} {seen}{number(self.constant_error, 3)}. {self._joined(claims)}"
-
-    def _about_constant(self) -> str:
-        if not self.claims_made:
-            return self._too_few()
-        claims = [self._error_claim(self.constant_error_limit), "it treats any two people the same"]
-        return f"{self._who()} {self._joined(claims)}"
-
-    def _against(self) -> str:
-        answer = CONSTANTS[self.constant].replace("always", "always answering")
-        known = f" ({number(self.constant_error, 3)})" if self.claims_made else ""
-        return f"It was not shown to {self._err} less than {answer}{known}. We advise against using it."
-
-    def _error_claim(self, limit: float | None) -> str:
-        if self._err == "err":
-            return f"it errs on a new person with probability at most {at_most(limit or 0.0, 3)}"
-        return f"its errors cost at most {at_most(limit or 0.0, 3)} per new person on average"
-
-    def _joined(self, claims: list[str]) -> str:
-        sure = f"With {number(100 * (1 - self.delta))}% confidence all of these hold at once: "
-        return f"{sure}{'; '.join(claims)}. Provided that new people come as these did."
-
-    def _who(self) -> str:
-        missing = self.people - self.labelled
-        unknown = f" The label of {number(missing)} of them is not known: errors are those of the others."
-        return f"{plural(self.people, 'person', 'people')} took no part in learning.{unknown if missing else ''}"
-
-    def _too_few(self) -> str:
-        if self.same_rows:
-            rows = f"{plural(self.same_rows, 'row is', 'rows are')} the same as others"
-            return f"Nothing is claimed about new people: {rows}. Give `ids`, if they are different people."
-        labels = "" if self.labelled == self.people else f", {number(self.labelled)} of them with a known label"
-        return (
-            "Nothing is claimed about new people. "
-            f"{plural(self.people, 'person was', 'people were')} held out{labels}; even if it had treated no two of "
-            f"them unfairly, up to {at_most(100 * self.spotless_limit)}% of pairs could be. For a claim of "
-            f"{number(100 * TYPICAL_CLAIM)}% hold out at least {number(self.people_needed())}."
-        )
-
-    def _candidate_line(self, candidate: Candidate) -> str:
-        limit, pairs = candidate.error_limit, ""
-        if candidate.unfair is not None:
-            least = candidate.unfair_limit
-            pairs = f", {number(100 * candidate.unfair, 3)}% of pairs unfair"
-            pairs += "" if least is None else f" (at most {at_most(100 * least, 1)}%)"
-        proved = "" if limit is None else f" (at most {at_most(limit, 3)})"
-        return f"  {candidate.name}: {self._err}s {number(candidate.error, 3)}{proved}{pairs}"
+        """What is claimed about one policy; if it was not shown to beat a constant, the first sentence says so."""
+        return advice.about(self, name)
 
     def __str__(self) -> str:
-        about = self.about(self.recommended).removeprefix("Nothing is claimed about new people. ")
-        lines = [self._candidate_line(candidate) for candidate in self.candidates]
-        constant = f"  {CONSTANTS[self.constant]}: {self._err}s {number(self.constant_error, 3)}, no pair unfair"
-        return "\n".join([self.headline, about, f"On the {number(self.people)} held-out people:", *lines, constant])
+        return advice.letter(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The choice as plain JSON values."""
