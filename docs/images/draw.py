@@ -42,7 +42,7 @@ def main() -> None:
         "learning": figures.learning_curves(plays, title=f"{data.name}: three learners, the same people and auditor"),
         "curves": figures.violations_and_regret(ours, learner),
         "round": figures.one_round(ours),
-        "helped": figures.did_reports_help(ours, learner),
+        "helped": figures.did_reports_help(ours, learner, distance=data.distance),
         "plane": figures.plane(plays, figures.frontier_points(frontier, ours, data.distance)),
         "certificate": figures.certificate_curve(lw.certify(ours)),
         "scorecard": scorecard(datasets.german()),
