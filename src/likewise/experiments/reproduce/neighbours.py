@@ -186,7 +186,8 @@ def _caption(played: list[Played], data: str, size: Size) -> str:
                     mean(played, data, name, "unfair_across")) for name in ("adahedge", "batchwise"))  # fmt: skip
     return (
         f"Each method on the same people: error against violations per round, and the share of what any fair policy "
-        f"could gain over one answer for all (cut off at {FURTHEST:g}; only who isn't fair exceeds 1 by much). On {data}, AdaHedge errs {ours[0]:.3f} with {ours[1]:,.0f} violations in {size.T:,} rounds and "
+        f"could gain over one answer for all (cut off at {FURTHEST:g}; only who isn't fair exceeds 1 by much). On "
+        f"{data}, AdaHedge errs {ours[0]:.3f} with {ours[1]:,.0f} violations in {size.T:,} rounds and "
         f"{ours[2]:.1%} unfair pairs across rounds; the program that is told the distance errs {batch[0]:.3f} with "
         f"{batch[1]:,.0f}, but {batch[2]:.1%} of pairs across rounds are unfair."
     )
