@@ -9,6 +9,7 @@ from scipy.optimize import linprog
 import likewise as lw
 from likewise.errors import InvalidParameter
 from likewise.hindsight import best_of_any, compare_with_any, cross_fitted, share_of_possible_gain
+from likewise.hindsight.program import PeopleProgram
 
 
 def brute_force(q, D, alpha, costs=(1.0, 1.0)):
@@ -68,14 +69,39 @@ def test_pairs_far_apart_in_the_list_are_compared_in_both_directions(monkeypatch
     assert limit.error == pytest.approx(brute_force(q, D, 0.02), abs=1e-9)
 
 
-def test_random_pairs_after_stalling_change_no_optimum(monkeypatch):
-    monkeypatch.setattr("likewise.hindsight.any.STALLED", 1)
+@pytest.mark.parametrize("kind", ["metric", "no triangle"])
+def test_a_first_guess_from_some_people_changes_no_optimum(monkeypatch, kind):
+    monkeypatch.setattr("likewise.hindsight.program.FEW", 5)
+    monkeypatch.setattr("likewise.hindsight.program.BLOCK", 7)
     rng = np.random.default_rng(2)
     x, q = rng.normal(size=60), rng.random(60)
-    D = 0.1 * np.abs(np.subtract.outer(x, x))
+    D = 0.1 * np.abs(np.subtract.outer(x, x)) ** (1 if kind == "metric" else 2)
     for seed in range(3):
-        limit = best_of_any(x[:, None], q, lambda view: 0.1 * np.abs(view - view.T), 0.05, seed=seed)
-        assert limit.error == pytest.approx(brute_force(q, D, 0.05), abs=1e-9)
+        for alpha in (0.0, 0.05):
+            limit = best_of_any(numbered(60), q, by_number(D), alpha, seed=seed)
+            assert limit.error == pytest.approx(brute_force(q, D, alpha), abs=1e-9)
+            assert limit.gap <= 1e-9
+
+
+def test_with_the_triangle_inequality_only_pairs_of_opposite_wishes_have_rows():
+    """Detours never pay, so the smaller program is exact; the extension makes its solution fair to all pairs."""
+    rng = np.random.default_rng(9)
+    X, costs = rng.normal(size=(80, 2)), rng.normal(size=80)
+    D = 0.05 * np.abs(X[:, None] - X).sum(axis=2)
+    for alpha in (0.0, 0.1):
+        program = PeopleProgram(costs, D + alpha)
+        p, violation = program.solve(np.random.default_rng(0))
+        assert (costs[program.rows // 80] <= 0).all()
+        assert (costs[program.rows % 80] > 0).all()
+        assert violation <= 1e-9
+        assert costs @ p == pytest.approx(program.lower(), abs=1e-8)
+
+
+@pytest.mark.parametrize("q", [0.0, 0.5, 1.0])
+def test_people_who_all_want_the_same_need_no_rows(q):
+    limit = best_of_any(numbered(4), np.full(4, q), "cityblock", 0.0)
+    assert limit.error == pytest.approx(min(q, 1 - q), abs=1e-12)
+    assert (limit.rows, limit.violation) == (0, 0.0)
 
 
 def test_only_the_favoured_direction_of_a_distance_counts():

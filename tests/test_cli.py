@@ -20,6 +20,7 @@ import likewise as lw
 from likewise import cli
 from likewise.errors import LikewiseError
 from likewise.experiments.runs import Run, RunFolder
+from likewise.experiments.runs.deployed import deployed
 
 Command = Callable[..., tuple[int, str, str]]
 COMMANDS = ("certify", "compare", "data", "demo", "frontier", "play", "reproduce", "score")
@@ -224,7 +225,7 @@ def test_the_certificate_of_a_run_is_the_librarys(here, run):
 
 
 def test_a_run_of_models_is_certified_by_the_models_beside_it_or_by_fitting_them_again(here, run):
-    assert run("play", *SHORT, "--class", "models", "--warm-up", "100", "--rounds", "20")[0] == 0
+    assert run("play", *SHORT, "--class", "models", "--rounds", "20")[0] == 0
     expected = json.loads(Path("people-run/certificate.json").read_text())
     people = Path("people.csv").rename("away.csv")
     code, said, _ = run("certify", "people-run", "--json")
@@ -238,14 +239,14 @@ def test_a_run_of_models_is_certified_by_the_models_beside_it_or_by_fitting_them
 
 
 @pytest.mark.parametrize("hypotheses", ["thresholds", "cells", "models"])
-def test_the_policy_of_a_run_scores_the_file_that_it_was_learned_on(hypotheses, here, run):
-    assert run("play", *SHORT, "--class", hypotheses, "--rounds", "20", "--warm-up", "100")[0] == 0
+def test_the_policy_that_was_chosen_scores_the_file_that_it_was_learned_on(hypotheses, here, run):
+    assert run("play", *SHORT, "--class", hypotheses, "--rounds", "20")[0] == 0
     code, _, problem = run("score", "people-run/policy.json", "people.csv", "--out", "scores.csv")
     assert code == 0, problem
     played = Run.resume(Path("people-run"))
     t = played.transcript()
     assert t is not None
-    expected = t.average_policy.probability(played.setup.data.features)
+    expected = deployed(played.setup, t).policy.probability(played.setup.data.features)
     np.testing.assert_allclose(pd.read_csv("scores.csv")["probability"], expected, atol=1e-12)
 
 
@@ -294,7 +295,10 @@ BAD = {
     "only a head": ("play head.csv --label a --compare-by b", "at least one person"),
     "not UTF-8": ("play latin.csv --label a --compare-by b", "UTF-8"),
     "another kind of file": ("play people.xlsx --label a --compare-by b", "must end in one of"),
-    "too few people": ("play few.csv --label a --compare-by b", "at least 2 · k = 12 people"),
+    "too few people": (
+        "play few.csv --label a --compare-by b",
+        "at least k = 6 people to play, got '3 people: 1 to fit, 1 to play, 1 held out'",
+    ),
     "an unknown class": ("play OURS --class forest", "`class` must be one of"),
     "an unknown learner": ("play OURS --learner sgd", "`learner` must be one of"),
     "alpha of zero": ("play OURS --alpha 0", "`alpha` must be in (0, 1]"),

@@ -180,8 +180,9 @@ def test_a_learner_that_can_not_play_the_class_is_refused_before_anything_is_pla
 
 
 def test_models_are_fitted_on_people_whom_no_trial_sees(data):
-    arena = Recipe("models", cuts=3, warm_up=300).prepare(data, 4)
-    assert arena.environment.X.shape == (900, 6)
+    arena = Recipe("models", cuts=3).prepare(data, 4)
+    assert arena.environment.X.shape == (300, 6)
+    assert arena.held_out.X.shape == (600, 6)
     assert arena.hypotheses.models is None, "workers get scores, not models"
 
 

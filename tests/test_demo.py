@@ -23,9 +23,10 @@ def adult():
 def test_on_adult_the_default_errs_less_and_violates_a_fifth_as_often_as_the_paper(adult, seed):
     """For one seed on every change, and for four others in ``make test-all``."""
     setting = demo.prepare(adult, seed=seed)
-    lines = {line.name: line for line in demo.table(setting, demo.run(setting, seed=seed))}
+    plays = demo.run(setting, seed=seed)
+    lines = {line.name: line for line in demo.table(setting, plays)}
     ours, paper = lines["AdaHedge (default)"], lines["Paper's weights"]
-    assert ours.error < paper.error
+    assert plays[ours.name].error_per_person < plays[paper.name].error_per_person
     assert ours.violations <= paper.violations / 5
     assert all(line.regret <= line.bound for line in lines.values())
 
@@ -37,20 +38,46 @@ def test_adult_is_the_census_file(adult):
     assert np.isfinite(adult.features).all()
 
 
-def test_the_game_never_sees_the_warm_up_people_again():
-    data = datasets.synthetic(2500)
-    warm, rest = datasets.split(data, demo.WARM_UP)
-    assert len(set(warm) & set(rest)) == 0
-    assert len(warm) + len(rest) == len(data)
-    setting = demo.prepare(data, T=10)
-    assert len(setting.environment.y) == len(data) - demo.WARM_UP
+@pytest.fixture(scope="module")
+def small():
+    setting = demo.prepare(datasets.synthetic(1200), T=60)
+    return setting, demo.run(setting)
+
+
+def test_the_game_never_sees_the_people_of_the_models_or_those_held_out(small):
+    setting, plays = small
+    fit, play, held_out = (set(part) for part in setting.split[:3])
+    assert (len(fit), len(play), len(held_out)) == (300, 300, 600)
+    assert len(fit | play | held_out) == 1200
+    for t in plays.values():
+        assert np.isin(setting.split.play[t.person], list(play)).all()
+        assert t.rounds_once == 50
+        np.testing.assert_array_equal(t.y, setting.data.y[setting.split.play][t.person])
+
+
+def test_the_table_is_about_the_held_out_people_and_shows_the_constant_and_the_limit(small):
+    setting, plays = small
+    choice, board = demo.judged(setting, plays)
+    names = [row.name for row in board.rows]
+    assert names[0] == "one answer for everybody"
+    assert names[1:3] == ["labels alone", "the paper's learner"]
+    assert names[-1].startswith("best fair policy of any kind")
+    assert board.people == choice.people == 600
+    held = setting.data.y[setting.split.held_out]
+    assert board.rows[0].error == pytest.approx(min(held.mean(), 1 - held.mean()))
+    paper = plays["Paper's weights"].average_policy.probability(setting.data.features[setting.split.held_out])
+    assert board.row("the paper's learner").error == pytest.approx(np.abs(paper - held).mean())
 
 
 def test_the_demo_prints_a_table_and_draws_a_picture(tmp_path):
     done = CliRunner().invoke(cli.app, ["demo", "--synthetic", "--rounds", "100", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
-    for word in ("AdaHedge (default)", "Paper's weights", "Unconstrained", "How to read it"):
+    for word in ("AdaHedge (default)", "Paper's weights", "Unconstrained", "5,000 to play, 10,000 held out"):
         assert word in done.output
+    said = " ".join(done.output.split())
+    for word in ("one answer", "best fair", "Share of the possible gain", "A violation is a round"):
+        assert word in said
+    assert "error per" not in said, "errors of a play weigh people by how often they came"
     assert (tmp_path / "learning.png").read_bytes().startswith(b"\x89PNG")
 
 

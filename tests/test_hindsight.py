@@ -386,3 +386,42 @@ def test_a_long_play_needs_few_of_its_pairs():
     gaps = np.abs(chances[:, :, None] - chances[:, None])
     d = np.abs(t.view[:, 2].reshape(3000, 6, 1) - t.view[:, 2].reshape(3000, 1, 6)) / 2
     assert (gaps <= d + 0.1 + 1e-9).all()
+
+
+# These people, all pairs ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("costs", [(1.0, 1.0), (0.5, 2.0)])
+@pytest.mark.parametrize("distance", [TOWN.near, lopsided])
+@pytest.mark.parametrize("name", CLASSES)
+def test_the_best_mixture_on_people_equals_the_program_with_every_row(name, distance, costs):
+    """SciPy with a row for each ordered pair, the answers asked of each hypothesis one by one."""
+    F, X, alpha = CLASSES[name], TOWN.X[:30], 0.05
+    q = np.random.default_rng(4).random(30)
+    weights = np.eye(F.geometry.dim)
+    answers = np.array([lw.Mixture(F, w).probability(X) for w in weights])
+    d, (i, j) = distance(X), np.nonzero(~np.eye(30, dtype=bool))
+    s = costs[0] * (1 - q) - costs[1] * q
+    whole = None if name == "cells" else np.ones((1, len(weights)))
+    brute = linprog(
+        answers @ s, A_ub=(answers[:, i] - answers[:, j]).T, b_ub=d[i, j] + alpha, bounds=(0, 1),
+        A_eq=whole, b_eq=None if whole is None else [1.0],
+    )  # fmt: skip
+    best = lw.hindsight.best_mixture(F, X, q, distance, alpha, costs=costs)
+    assert best.error == pytest.approx(costs[1] * q.sum() + brute.fun, abs=1e-7)
+    assert best.gap < 1e-7
+    p = best.policy.probability(X)
+    assert (np.subtract.outer(p, p) - d)[i, j].max() <= alpha + 1e-8
+    assert best.error == pytest.approx((costs[0] * p * (1 - q) + costs[1] * (1 - p) * q).sum())
+
+
+def test_labels_will_do_as_label_probabilities_and_a_round_of_everybody_is_the_same_program():
+    X, y = TOWN.X[:30], TOWN.y[:30].astype(float)
+    t = lw.play(lw.FollowTheLeader(CLASSES["thresholds"]), lw.Stream([(X, y)], k=30), lw.MetricAuditor(alike, 1.0), 1)
+    whole = lw.best_in_hindsight(t, TOWN.near, 0.05)
+    best = lw.hindsight.best_mixture(CLASSES["thresholds"], X, y, TOWN.near, 0.05)
+    assert best.error == pytest.approx(whole.error, abs=1e-7)
+    with pytest.raises(NotSupported, match="can be searched exactly"):
+        lw.hindsight.best_mixture(object(), X, y, TOWN.near, 0.05)
+    with pytest.raises(InvalidParameter, match="`view` must have a row"):
+        lw.hindsight.best_mixture(CLASSES["thresholds"], X, y, TOWN.near, 0.05, view=X[:3])

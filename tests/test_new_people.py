@@ -386,11 +386,36 @@ def judged(seed):
         found["error, held out"] = truth > lw.theory.error_limit(losses, DELTA)
         pairs = lw.evaluate_fairness(policy, X[firsts], "cityblock", ALPHA, delta=2 * DELTA)
         found["fairness, held out"] = beyond(policy, fresh, ALPHA) > pairs.upper
+    if held.any():
+        found |= chosen(t, X[held], y[held], ids[held], fresh, labels)
+    return found
+
+
+def chosen(t, X, y, ids, fresh, labels):
+    """The three kinds of claim that choosing among several policies makes, each about every candidate."""
+    early = lw.Mixture(CUTS, np.eye(CUTS.geometry.dim)[3])
+    candidates = {"average": t.average_policy, "one cut": early}
+    choice = lw.choose(candidates, X, y, distance="cityblock", alpha=ALPHA, delta=DELTA, ids=ids)
+    if not choice.claims_made:
+        assert choice.people < 100
+        assert choice.recommended in ("always no", "always yes")
+        assert not CLAIM.search(str(choice))
+        return {}
+    errors = {name: np.abs(policy.probability(fresh) - labels).mean() for name, policy in candidates.items()}
+    constant = min(labels.mean(), 1 - labels.mean())
+    each, found = choice.candidates, {}
+    found["error, chosen"] = any(errors[c.name] > c.error_limit for c in each)
+    found["fairness, chosen"] = any(beyond(c.policy, fresh, ALPHA) > c.unfair_limit for c in each)
+    answered = abs(choice.constant - labels).mean()
+    found["constant's error, chosen"] = answered > choice.constant_error_limit
+    if any(c.beats_constants for c in each):
+        found["better than a constant, chosen"] = any(c.beats_constants and errors[c.name] > constant for c in each)
     return found
 
 
 KINDS = {"error, first pass", "fairness, first pass", "error, another draw", "fairness, another draw"}
 KINDS |= {"error, held out", "fairness, held out"}
+KINDS |= {"error, chosen", "fairness, chosen", "constant's error, chosen", "better than a constant, chosen"}
 
 
 def refuted(files):

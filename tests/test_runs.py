@@ -72,7 +72,7 @@ PLAYS = {
     "ftpl": {"learner": "ftpl", "T": 40},
     "leader": {"learner": "leader", "penalty": 3.0},
     "unconstrained": {"learner": "unconstrained"},
-    "models": {"hypotheses": "models", "warm_up": 80, "T": 20},
+    "models": {"hypotheses": "models", "split": (20, 40, 40), "T": 20},
     "noise, and a random pair": {"misses": 0.3, "false_reports": 0.2, "choose": "random"},
     "margin and costs": {"margin": 0.05, "costs": (1.0, 2.0)},
 }
@@ -354,14 +354,14 @@ def test_the_class_uses_no_column_that_was_dropped(people, tmp_path):
 
 
 def test_too_many_cells_are_refused_with_their_number(people):
-    with pytest.raises(InvalidParameter, match=r"at most, got [78]\d,\d{3} cells"):
-        runs.prepare(settings(people, hypotheses="cells", bins=1000))
+    with pytest.raises(InvalidParameter, match=r"at most, got 8\d,\d{3} cells"):
+        runs.prepare(settings(people, hypotheses="cells", bins=1000, split=(98, 1, 1)))
 
 
 def test_models_never_play_with_the_people_they_were_fitted_on(people):
-    setup = runs.prepare(settings(people, hypotheses="models", warm_up=100))
-    assert len(setup.people.y) == 300
-    assert len(setup.view) == 300
+    setup = runs.prepare(settings(people, hypotheses="models"))
+    assert len(setup.people.y) == len(setup.view) == 100
+    assert len(setup.held_out.y) == 200
 
 
 def test_spaces_after_the_commas_of_a_file_hide_no_column(people, tmp_path):
@@ -394,7 +394,9 @@ def test_the_play_is_measured_by_the_distance_that_the_reviewer_knew(people, tmp
 
 def test_a_folder_of_another_format_is_refused_and_its_format_named(people, tmp_path):
     run = Run.start(settings(people), tmp_path / "run")
-    run.folder.write_json("settings.json", run.folder.read_json("settings.json") | {"format": 1})
+    run.folder.write_json("settings.json", run.folder.read_json("settings.json") | {"format": 2})
     for begin in (Run.resume, lambda path: Run.again(path, tmp_path / "again")):
-        with pytest.raises(InvalidParameter, match=r"`folder` must hold a run of format 2, got .*run of format 1\."):
+        with pytest.raises(
+            InvalidParameter, match=r"must hold a run of format 3, got .*run of format 2 \(an older run"
+        ):
             begin(tmp_path / "run")

@@ -1,7 +1,7 @@
 """Draw the pictures of the documentation anew, beside this file: ``make pictures``.
 
-One play of the demo (Adult, or made-up people where Adult can't be found) gives most of them; ``reviewers`` is
-experiment 9 of ``likewise reproduce`` with one seed.
+One play of the demo (Adult, or made-up people where Adult can't be found) gives most of them, and the README's table,
+which is printed; ``reviewers`` is experiment 9 of ``likewise reproduce`` with one seed.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ def main() -> None:
     }
     for name, figure in (drawn | {"reviewers": reviewers()}).items():
         figures.save(figure, FOLDER / f"{name}.png")
+    _, board = demo.judged(setting, plays)
+    print(f"{setting.split}.\n\n{board.markdown()}")
 
 
 def reviewers() -> Figure:

@@ -109,6 +109,8 @@ def compare(
         data = _people(context.params)
     folder = out or Path(f"{Path(source).stem}-compared")
     console.print(f"[bold]{escape(data.name)}.[/] {escape(data.described)} {escape(data.distance_described)}")
+    if not data.named:
+        console.print(f"Note: {data.datasheet.problems[-1]}", markup=False)
     with _stoppable(console, folder), bar("Playing", console, hidden=as_json, stays=True) as tell:
         comparison = sweeps.compare(sweep, data, folder, recipe=recipe, jobs=jobs, backend=backend, address=address,
                               progress=tell)  # fmt: skip

@@ -90,8 +90,9 @@ def from_frame(
         log.warning("%d rows have no label in %r and are left out.", unlabelled, label)
     rows = table.filter(labelled.tolist())
     person, named = persons(rows.to_pandas(), ids)
-    if not named:
-        log.warning("%s", _same(person))
+    same = "" if named else _same(person)
+    if same:
+        log.warning("%s", same)
     by = {compare_by} if isinstance(compare_by, str) else {*compare_by}
     aside = {label, *drop, ids, today} - by
     unused = [column for column in table.columns if column in aside]
@@ -114,15 +115,23 @@ def from_frame(
         compare_by=viewer.columns,
         sensitive=tuple(sensitive),
         distance=distance,
-        described=f"{len(people):,} people; {meaning}.",
+        described=f"{_counted(person, named)}; {meaning}.",
         distance_described=in_words,
-        datasheet=_datasheet(name, len(people), unlabelled, meaning, encoder, "" if named else _same(person)),
+        datasheet=_datasheet(name, _counted(person, named), unlabelled, meaning, encoder, same),
         encoder=encoder,
         viewer=viewer,
         person=person,
         named=named,
         today=None if today is None else decided_today(arrow(rows, today), today, positive),
     )
+
+
+def _counted(person: NDArray[np.intp], named: bool) -> str:
+    """How many people there are, as far as anybody knows."""
+    rows, people = len(person), len(np.unique(person))
+    if rows == people:
+        return plural(people, "person", "people")
+    return f"{rows:,} rows of {plural(people, 'person', 'people')}" if named else f"{rows:,} rows of people"
 
 
 def _same(person: NDArray[np.intp]) -> str:
@@ -216,7 +225,7 @@ def _word(value: Any) -> str:
     return f"{value:.15g}" if isinstance(value, (int, float, np.number)) else str(value)
 
 
-def _datasheet(name: str, rows: int, unlabelled: int, meaning: str, encoder: Encoder, same: str) -> Datasheet:
+def _datasheet(name: str, people: str, unlabelled: int, meaning: str, encoder: Encoder, same: str) -> Datasheet:
     problems = [f"The column {column} is not used: {reason}." for column, reason in encoder.left_out.items()]
     if unlabelled:
         problems.append(
@@ -227,7 +236,7 @@ def _datasheet(name: str, rows: int, unlabelled: int, meaning: str, encoder: Enc
     return Datasheet(
         name=name,
         origin="Given as a dataframe; Likewise knows nothing else about it.",
-        rows=f"{rows:,} people with a label.",
+        rows=f"{people} with a label.",
         positive=f"{meaning}.",
         licence="Not known to Likewise: ask whoever gave you the data.",
         problems=tuple(problems),

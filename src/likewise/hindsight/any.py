@@ -3,8 +3,8 @@
     min over p: people → [0, 1] of Σ_i E|p_i − y_i|   such that   p_i − p_j ≤ d(x_i, x_j) + α   for every ordered pair
 
 is a linear program with one variable per person. It needs no class of hypotheses, so no fair policy of any class errs
-less on these people. Rows are generated only where they are violated and the solver goes on from its last basis. The
-answer comes with a lower limit that is computed from the dual prices alone.
+less on these people. Rows are generated only where they are violated (``program``). The answer comes with a lower limit
+that is computed from the dual prices alone.
 
 A label that happened can be fitted by anybody who may look at it, so the error is expected under a model of the label,
 fitted without the person (``cross_fitted``). What it says holds as far as that model does.
@@ -12,28 +12,20 @@ fitted without the person (``cross_fitted``). What it says holds as far as that 
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.errors import NotSupported, require, require_number, require_whole
+from likewise.errors import require, require_number, require_whole
 from likewise.hindsight.people import pairwise_distances, probabilities_of_labels, taken
+from likewise.hindsight.program import FEASIBLE, PeopleProgram, Positions
 from likewise.protocol import Distance, Floats
 from likewise.reduction import EQUAL_COSTS
 
-log = logging.getLogger(__name__)
-
-FEASIBLE = 1e-9
-"""A pair that exceeds its allowance by less than this is not violated."""
-STALLED, SCATTERED = 10, 8
-"""Passes without progress after which random pairs help, and how many are tried per person."""
 TOO_LITTLE = 0.01
 """Gains below this, in errors per person, are too small to take a share of."""
-
-Positions = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +102,7 @@ def best_of_any(
     costs
         What a false positive and a false negative cost.
     seed
-        For random pairs that are tried if the program stalls; the least error doesn't depend on it.
+        For the people who are solved first; the least error doesn't depend on it.
 
     Examples
     --------
@@ -125,7 +117,7 @@ def best_of_any(
         require_number(cost, "costs", 0)
     weights = costs[0] * (1.0 - q) - costs[1] * q
     kinds, first = _kinds(view, weights < 0)
-    program = _Program(
+    program = PeopleProgram(
         np.bincount(kinds, weights).astype(float), pairwise_distances(taken(view, first), distance) + alpha
     )
     p, violation = program.solve(np.random.default_rng(seed))
@@ -139,7 +131,7 @@ def best_of_any(
         probabilities=p[kinds],
         violation=violation,
         people=n,
-        rows=len(program.high),
+        rows=len(program.rows),
     )
 
 
@@ -153,104 +145,6 @@ def _kinds(view: Any, wanted: NDArray[np.bool_]) -> tuple[Positions, Positions]:
     numbers: dict[tuple[Any, ...], int] = {}
     kinds = [numbers.setdefault((wish, *look), len(numbers)) for wish, look in zip(wanted.tolist(), looks, strict=True)]
     return np.array(kinds), np.unique(kinds, return_index=True)[1]
-
-
-class _Program:
-    """The linear program over people, with the rows found so far."""
-
-    def __init__(self, costs: Floats, allowed: Floats) -> None:
-        self.costs, self.allowed = costs, allowed
-        self.high: Positions = np.empty(0, dtype=np.intp)
-        self.low: Positions = np.empty(0, dtype=np.intp)
-        self.scale = max(1.0, float(np.abs(costs).max()))
-        self.solver = _solver(costs / self.scale)
-
-    def solve(self, rng: np.random.Generator) -> tuple[Floats, float]:
-        """Add the most violated pair of each person until there is none; the policy, and what is left by rounding."""
-        worst: list[float] = []
-        scatter = False
-        while True:
-            p = self._run()
-            high, low, excess = self._violated(p)
-            if len(high) == 0:
-                return p, max(0.0, excess)
-            worst.append(excess)
-            if not scatter and len(worst) > STALLED and excess > 0.9 * worst[-1 - STALLED]:
-                # Nearest pairs alone can crawl where everybody is close to everybody: begin again with distant ones.
-                scatter = True
-                self._clear()
-            if scatter:
-                more = self._scattered(p, rng)
-                high, low = np.concatenate([high, more[0]]), np.concatenate([low, more[1]])
-            self._add(high, low)
-
-    def _run(self) -> Floats:
-        from highspy import HighsModelStatus
-
-        self.solver.run()
-        status = self.solver.getModelStatus()
-        if status != HighsModelStatus.kOptimal:
-            raise NotSupported(f"The linear program could not be solved: {self.solver.modelStatusToString(status)}.")
-        return np.asarray(np.clip(self.solver.getSolution().col_value, 0.0, 1.0))
-
-    def _violated(self, p: Floats) -> tuple[Positions, Positions, float]:
-        """For each favoured person the pair that exceeds its allowance most; the largest excess."""
-        high, low, worst = [], [], -np.inf
-        for start in range(0, len(p), 256):
-            excess = np.subtract(p[start : start + 256, None], self.allowed[start : start + 256])
-            excess -= p
-            own = np.arange(len(excess))
-            excess[own, start + own] = -np.inf
-            other = excess.argmax(axis=1)
-            most = excess[own, other]
-            worst = max(worst, float(most.max()))
-            over = np.flatnonzero(most > FEASIBLE)
-            high.append(start + over)
-            low.append(other[over])
-        return np.concatenate(high), np.concatenate(low), worst
-
-    def _scattered(self, p: Floats, rng: np.random.Generator) -> tuple[Positions, Positions]:
-        """Violated ones among some random pairs."""
-        high = np.repeat(np.arange(len(p)), SCATTERED)
-        low = rng.integers(len(p), size=len(high))
-        over = (high != low) & (p[high] - p[low] - self.allowed[high, low] > FEASIBLE)
-        return high[over], low[over]
-
-    def _add(self, high: Positions, low: Positions) -> None:
-        new = np.unique(high * len(self.costs) + low)
-        high, low = new // len(self.costs), new % len(self.costs)
-        count, ends = len(new), np.stack([high, low], axis=1).ravel().astype(np.int32)
-        starts, signs = np.arange(0, 2 * count, 2, dtype=np.int32), np.tile([1.0, -1.0], count)
-        self.solver.addRows(
-            count, np.full(count, -np.inf), self.allowed[high, low], 2 * count, starts, ends, signs
-        )  # fmt: skip
-        self.high, self.low = np.concatenate([self.high, high]), np.concatenate([self.low, low])
-        log.debug("%d rows in the program over people.", len(self.high))
-
-    def _clear(self) -> None:
-        self.solver.deleteRows(len(self.high), np.arange(len(self.high), dtype=np.int32))
-        self.high, self.low = self.high[:0], self.low[:0]
-
-    def lower(self) -> float:
-        """Weak duality: Σ_i min(0, cost_i + prices where i is favoured − where not), less what the rows allow."""
-        prices = np.maximum(0.0, -np.array(self.solver.getSolution().row_dual)) * self.scale
-        n = len(self.costs)
-        priced = self.costs + np.bincount(self.high, prices, n) - np.bincount(self.low, prices, n)
-        return float(np.minimum(0.0, priced).sum() - prices @ self.allowed[self.high, self.low])
-
-
-def _solver(costs: Floats) -> Any:
-    import highspy
-
-    solver = highspy.Highs()
-    for option, value in (
-        ("output_flag", False), ("threads", 1),
-        ("primal_feasibility_tolerance", 1e-9), ("dual_feasibility_tolerance", 1e-9),
-    ):  # fmt: skip
-        solver.setOptionValue(option, value)
-    solver.addVars(len(costs), np.zeros(len(costs)), np.ones(len(costs)))
-    solver.changeColsCost(len(costs), np.arange(len(costs), dtype=np.int32), costs)
-    return solver
 
 
 def cross_fitted(features: Any, y: Any, folds: int = 5, seed: int = 0, *, groups: Any | None = None) -> Floats:
@@ -399,5 +293,5 @@ def compare_with_any(
     limit = best_of_any(seen, q, distance, alpha, costs=costs, seed=seed)
     error = float(np.mean(costs[0] * p * (1.0 - q) + costs[1] * (1.0 - p) * q))
     share = share_of_possible_gain(limit.constant, error, limit.error)
-    excess = max(0.0, _Program(np.zeros(len(p)), pairwise_distances(seen, distance) + alpha)._violated(p)[2])
+    excess = max(0.0, PeopleProgram(np.zeros(len(p)), pairwise_distances(seen, distance) + alpha).worst_excess(p))
     return PossibleGain(alpha, limit.constant, error, limit.error, share, len(p), excess)

@@ -15,7 +15,7 @@ from likewise.errors import InvalidParameter
 from likewise.hypotheses import EnumerableClass
 from likewise.protocol import Distance, Floats
 
-MIXTURE, ANY = "best fair mixture of these hypotheses", "best fair policy of any kind"
+MIXTURE, ANY = "best fair mixture of these hypotheses (exact)", "best fair policy of any kind (exact)"
 TOO_LITTLE = "too little to win"
 
 

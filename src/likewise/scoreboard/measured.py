@@ -92,7 +92,7 @@ def scoreboard(
     >>> rule = Entry((X[:, 0] > 0.5).astype(float), "labels")
     >>> board = scoreboard({"this policy": rule}, X, X[:, 0] > 0.5, distance="cityblock", alpha=0.1)
     >>> [row.name for row in board.rows]
-    ['one answer for everybody', 'this policy', 'best fair policy of any kind']
+    ['one answer for everybody', 'this policy', 'best fair policy of any kind (exact)']
     """
     held, costs = HeldOut.of(X, y, view, ids), held_out_people.checked_costs(costs)
     _check(entries, held, alpha, delta, most)
@@ -161,8 +161,10 @@ class _Measure(NamedTuple):
         answer = held_out_people.better_constant(y, self.costs)
         error = float(held_out_people.losses(np.full(len(y), float(answer)), y, self.costs).mean())
         low, high = held_out_people.constant_loss_interval(answer, y, self.costs, self.delta)
-        between = (low, high) if self.speak else (None, None)
-        return self._row(CONSTANT, np.full(len(self.held), float(answer)), error, *between, "labels", False)
+        p = np.full(len(self.held), float(answer))
+        if not self.speak:
+            return self._row(CONSTANT, p, error, None, None, "labels", False)
+        return self._row(CONSTANT, p, error, low, high, "labels", False)
 
     def exact(self, name: str, p: Floats) -> Row:
         """A row of the policies that are made for the chosen people: it says nothing of new ones."""

@@ -75,7 +75,7 @@ def _limits(held: HeldOut, possible: Possible) -> str:
     if len(possible.chosen) == 0:
         return f"What is possible is not shown: {possible.missing}."
     count = plural(len(possible.chosen), "person", "people")
-    which = f"these {count}" if len(possible.chosen) == len(held) else f"{count} of them, drawn at random"
+    which = f"these {count}" if len(possible.chosen) == len(held) else f"{number(len(possible.chosen))} of them by lot"
     model = f"Expected errors are on {which}, under a model of the label that was fitted without the person."
     if possible.best is None:
         return f"{model} What is possible is not shown: {possible.missing}."
@@ -88,4 +88,4 @@ def _limits(held: HeldOut, possible: Possible) -> str:
 def _unfair(possible: Possible, rows: Sequence[Row]) -> str:
     if possible.best is None or not any(row.bold and row.unfair for row in rows):
         return ""
-    return "This policy treats some pairs unfairly, which the limit may not: so its share could exceed 100%."
+    return "This policy treats some pairs unfairly, which the exact rows may not: so it can err less than they do."
