@@ -1,4 +1,4 @@
-"""The paper reproduced: seven experiments, their tables and figures, and one page that holds them all."""
+"""The paper reproduced: nine experiments, their tables and figures, and one page that holds them all."""
 
 from likewise.experiments.reproduce.run import EXPERIMENTS, Reproduction, reproduce
 
