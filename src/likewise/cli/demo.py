@@ -11,6 +11,7 @@ from rich import box
 from rich.table import Table
 
 from likewise.cli.output import AsJson, print_json, scoreboard_table, words
+from likewise.wording import at_most
 
 if TYPE_CHECKING:
     from likewise.experiments.demo import Line
@@ -59,7 +60,7 @@ def demo(
         f"{alpha:g}.\n"
     )
     plays = demonstration.run(setting, seed, progress=not as_json)
-    lines = demonstration.table(setting, plays)
+    lines = demonstration.table(plays)
     with console.status("Looking at the people who were held out…"):
         choice, board = demonstration.judged(setting, plays)
     drawn = figures.learning_curves(plays, title=f"{data.name}: three learners, the same people, the same reviewer")
@@ -75,7 +76,9 @@ def demo(
     console.print(_demo_table(lines))
     console.print(
         "A violation is a round in which the reviewer pointed at two people whose probabilities differ more than the "
-        "people do; fewer is fairer. Regret is what hindsight would have saved, errors and penalties together.\n",
+        "people do; fewer is fairer. The last column is proved from the reports: no mixture of these hypotheses that is "
+        "fair to every pair of a round would have saved more errors, even chosen in hindsight. Below 0, each would "
+        "have made that many more.\n",
     )
     console.print(f"Picture: {picture}")
 
@@ -83,10 +86,10 @@ def demo(
 def _demo_table(lines: list[Line]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
     table.add_column("learner", no_wrap=True)
-    headings = ("violations", "in the last\nquarter", "Lagrangian\nregret", "proved\nbelow")
+    headings = ("violations", "in the last\nquarter", "a fair policy would have\nsaved, in errors, at most")
     for heading in headings:
         table.add_column(heading, justify="right")
     for line in lines:
         counts = f"{line.violations:,}", f"{line.late_violations:,}"
-        table.add_row(line.name, *counts, f"{line.regret:,.0f}", f"{line.bound:,.0f}")
+        table.add_row(line.name, *counts, at_most(line.regret))
     return table

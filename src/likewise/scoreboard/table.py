@@ -19,7 +19,7 @@ class Row:
     name
         What it is called.
     error
-        Mean loss under the labels that happened; None where no label is known.
+        Mean loss under the labels that happened; None for an exact row, which is on fewer people.
     error_low, error_high
         An interval for a new person's expected loss; None where nothing is claimed about new people.
     expected_error
