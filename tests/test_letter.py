@@ -244,6 +244,8 @@ def test_the_appendix_has_every_candidate_and_the_json_the_choice():
     said = flat(certificate.appendix())
     for candidate in certificate.choice.candidates:
         assert f"{candidate.name}: errors {candidate.error:.3f}" in said
+    assert "In brackets are limits for new people" in said
+    assert "In brackets" not in certificate_of("all kept").with_choice(choice_of(people=20)).appendix()
     assert certificate.to_dict()["choice"]["recommended"] == "the last half"
     assert certificate_of("all kept").to_dict()["choice"] is None
     again = Choice.from_dict(json.loads(json.dumps(certificate.to_dict()["choice"])))

@@ -344,8 +344,10 @@ def test_the_first_paragraph_is_the_conclusion_with_the_share_of_the_possible_ga
     lead = Page(write_report(tmp_path, play, scoreboard=board())).sections[""]
     assert "62% of what the best fair policy of any kind would gain over one answer for everybody, on 300" in lead
     lead = Page(write_report(tmp_path, play, scoreboard=board(None, "too little to win"))).sections[""]
-    assert "too little to win" in lead
+    assert "No share of the possible gain is given: too little to win." in lead
     assert "%" not in lead
+    lead = Page(write_report(tmp_path, play, scoreboard=board(-0.3))).sections[""]
+    assert "It is expected to err more than one answer for everybody, on 300 people." in lead
     constant = min((play.y == 0).sum(), (play.y == 1).sum()) / len(play.y)
     lead = Page(write_report(tmp_path, play)).sections[""]
     assert f"In this play the policies had {play.error_per_person:.3f} errors per draw" in lead

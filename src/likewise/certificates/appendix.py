@@ -19,7 +19,7 @@ from likewise.certificates.certificate import (
     Redraw,
     Status,
 )
-from likewise.certificates.choice import Candidate
+from likewise.certificates.choice import Candidate, Choice
 from likewise.certificates.letter import WIDTH
 from likewise.certificates.shown import ShownPeople
 from likewise.wording import at_least, at_most, plural
@@ -32,7 +32,7 @@ def appendix(c: Certificate, people: ShownPeople | None = None) -> str:
     """Everything behind the letter."""
     parts = [_head(c), _happened(c), _compared(c), _new_fairness(c), _new_errors(c), _redrawn(c), _reviewer(c)]
     paragraphs = [textwrap.fill(part, WIDTH) for part in parts if part]
-    chosen = [] if c.choice is None else [_candidates(c)]
+    chosen = [] if c.choice is None else [_candidates(c, c.choice)]
     return "\n\n".join([*paragraphs[:2], *chosen, *paragraphs[2:], *_pairs(c, people), _assumptions(c)])
 
 
@@ -46,18 +46,21 @@ def _head(c: Certificate) -> str:
     )
 
 
-def _candidates(c: Certificate) -> str:
+def _candidates(c: Certificate, choice: Choice) -> str:
     """What was chosen from, on held-out people."""
-    assert c.choice is not None
-    learned = [_candidate(c, candidate) for candidate in c.choice.candidates]
+    learned = [_candidate(c, candidate) for candidate in choice.candidates]
     what = "errors" if c.counts_errors else "cost of errors"
-    constant = f"one answer for everybody: {what} {_amount(c.choice.constant_error, c.choice.constant_error_limit)}"
+    constant = f"one answer for everybody: {what} {_amount(choice.constant_error, choice.constant_error_limit)}"
     lines = [f"{i}. {line}" for i, line in enumerate([*learned, constant], start=1)]
-    text = (
-        f"What was chosen from, on {plural(c.choice.people, 'held-out person', 'held-out people')}. In brackets are "
-        f"limits for new people, which hold all at once with {1 - c.choice.delta:.0%} confidence, provided that new "
-        f"people come as these did. {'Errors' if c.counts_errors else 'Costs of errors'} are per person."
+    limits = (
+        f" In brackets are limits for new people, which hold all at once with {1 - choice.delta:.0%} confidence, "
+        "provided that new people come as these did."
+        if choice.claims_made
+        else ""
     )
+    on = plural(choice.people, "held-out person", "held-out people")
+    unit = "Errors" if c.counts_errors else "Costs of errors"
+    text = f"What was chosen from, on {on}.{limits} {unit} are per person."
     filled = [textwrap.fill(line, WIDTH, initial_indent="  ", subsequent_indent="     ") for line in lines]
     return "\n".join([textwrap.fill(text, WIDTH), *filled])
 

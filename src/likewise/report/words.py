@@ -85,19 +85,30 @@ def conclusion(certificate: Certificate, scoreboard: Scoreboard | None = None) -
     """The first paragraph: whether to use the policy, and how good it is."""
     c = certificate
     parts = [c.choice.headline if c.choice is not None else _against_a_constant(c)]
-    if scoreboard is not None and scoreboard.share_of_gain is not None:
-        parts.append(
-            f"It reaches {scoreboard.share_of_gain:.0%} of what the best fair policy of any kind would gain over one "
-            f"answer for everybody, on {scoreboard.limit_people:,} people."
-        )
-    elif scoreboard is not None and scoreboard.no_share:
-        parts.append(f"There is no share of the possible gain: {scoreboard.no_share}.")
+    if scoreboard is not None:
+        parts.append(_gain(scoreboard, "It" if _learned(c.choice) else "What was learned"))
     return " ".join(filter(None, parts))
+
+
+def _gain(scoreboard: Scoreboard, who: str) -> str:
+    """How much of what is possible was reached."""
+    share, people = scoreboard.share_of_gain, f"{scoreboard.limit_people:,} people"
+    if share is None:
+        return f"No share of the possible gain is given: {scoreboard.no_share}." if scoreboard.no_share else ""
+    if share < 0:
+        return f"{who} is expected to err more than one answer for everybody, on {people}."
+    best = "what the best fair policy of any kind would gain over one answer for everybody"
+    return f"{who} reaches {share:.0%} of {best}, on {people}."
+
+
+def _learned(choice: Choice | None) -> bool:
+    """Whether something learned is recommended, or at least nothing else."""
+    return choice is None or choice.recommended in {candidate.name for candidate in choice.candidates}
 
 
 def which_policy(choice: Choice | None) -> str:
     """Where one answer for everybody is recommended: that something else is being looked at."""
-    if choice is None or choice.recommended in {candidate.name for candidate in choice.candidates}:
+    if _learned(choice):
         return ""
     return "What we recommend treats everybody the same. This is about the best policy that was learned instead. "
 
