@@ -61,7 +61,7 @@ def test_the_table_is_about_the_held_out_people_and_shows_the_constant_and_the_l
     names = [row.name for row in board.rows]
     assert names[0] == "one answer for everybody"
     assert names[1:3] == ["labels alone", "the paper's learner"]
-    assert names[-1] == "best fair policy of any kind"
+    assert names[-1].startswith("best fair policy of any kind")
     assert board.people == choice.people == 600
     held = setting.data.y[setting.split.held_out]
     assert board.rows[0].error == pytest.approx(min(held.mean(), 1 - held.mean()))

@@ -356,7 +356,7 @@ def test_the_class_uses_no_column_that_was_dropped(people, tmp_path):
 
 
 def test_too_many_cells_are_refused_with_their_number(people):
-    with pytest.raises(InvalidParameter, match=r"at most, got 1\d\d,\d{3} cells"):
+    with pytest.raises(InvalidParameter, match=r"at most, got 8\d,\d{3} cells"):
         runs.prepare(settings(people, hypotheses="cells", bins=1000, split=(98, 1, 1)))
 
 

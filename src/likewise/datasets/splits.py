@@ -58,7 +58,7 @@ def split_people(ids: Any, shares: Sequence[float] = SHARES, seed: int = 0) -> S
     >>> print(split_people(1000))
     1,000 people: 250 to fit, 250 to play, 500 held out
     >>> split = split_people(["ann", "bob", "ann", "cy"], (50, 50, 0))
-    >>> split.people, sorted([*split.fit, *split.play])
+    >>> split.people, sorted([*split.fit.tolist(), *split.play.tolist()])
     ((2, 1, 0), [0, 1, 2, 3])
     """
     fine = len(shares) == 3 and all(0 <= share <= 100 for share in shares) and abs(sum(shares) - 100) < 1e-9
