@@ -281,8 +281,9 @@ def test_a_line_is_the_mean_over_seeds_and_its_standard_error(data, tmp_path):
 
 
 def asked(folder: Path, *more: str) -> list[str]:
-    return ["compare", "synthetic", "--learners", "adahedge,unconstrained", "--C", "default,20", "--seeds", "2",
-            "--rounds", "60", "--class", "thresholds", "--cuts", "4", "--jobs", "1", "--out", str(folder), *more]  # fmt: skip
+    what = ["compare", "synthetic", "--learners", "adahedge,unconstrained", "--C", "default,20", "--seeds", "2"]
+    how = ["--rounds", "60", "--class", "thresholds", "--cuts", "4", "--jobs", "1", "--out", str(folder)]
+    return [*what, *how, *more]
 
 
 def test_the_command_prints_a_table_and_draws_the_plane(tmp_path):
