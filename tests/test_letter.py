@@ -158,7 +158,7 @@ def test_its_numbers_are_the_certificates_rounded_away_from_what_they_claim(case
     assert re.search("saved more than|more errors|made fewer errors", letter)
 
 
-@pytest.mark.parametrize("case", NOTHING_ERRORS & NOTHING_FAIR)
+@pytest.mark.parametrize("case", sorted(NOTHING_ERRORS & NOTHING_FAIR))
 def test_where_nothing_is_claimed_about_new_people_it_is_said_first_and_why(case):
     certificate = certificate_of(case)
     first = flat(str(certificate).split("\n\n")[0])
