@@ -52,7 +52,7 @@ BOUNDED = {
     "adahedge, fixed": (lw.AdaHedge(CUTS, penalty=10.0, **SHORT), 0.5),
     "adahedge, default": (lw.AdaHedge(CUTS, alpha=0.5, **SHORT), 0.5),
     "adahedge, no horizon": (Timed(CUTS, alpha=0.5, **SHORT), 0.5),
-    "adahedge, cuts alone": (Timed(CUTS, alpha=0.5, penalty=lw.Cuts(0.3), **SHORT), 0.5),
+    "adahedge, cuts alone": (Timed(CUTS, alpha=0.5, penalty=lw.Cuts(0.4), **SHORT), 0.5),
     "adahedge, kept over cells": (lw.AdaHedge(HALVES, alpha=0.5, **SHORT), 0.5),
     "adahedge, growing": (lw.AdaHedge(CUTS, alpha=0.5, penalty="growing", **SHORT), 0.5),
     "adahedge, unequal costs": (lw.AdaHedge(CUTS, alpha=0.5, costs=(0.5, 2.0), penalty="growing", **SHORT), 0.5),

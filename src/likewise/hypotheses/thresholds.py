@@ -153,23 +153,23 @@ class Thresholds(EnumerableClass):
         gap: float = kernels.threshold_mix_gap(weights, before, rows, s, probabilities, eta, self.first, offset)
         return gap
 
-    def contrast(self, rows: Rows) -> NDArray[np.int32]:
+    def contrast(self, rows: Rows) -> NDArray[np.uint32]:
         """Where either person stands among the cuts, first one person and then the other; 0 cuts where both agree.
 
         Places are counted through all columns, each of which has one more than cuts: the layout that the kernels know.
         """
         places = self.first[:-1] + np.arange(len(self.cuts))
-        return (places + np.where(rows[0] == rows[1], 0, rows)).astype(np.int32).ravel()
+        return (places + np.where(rows[0] == rows[1], 0, rows)).astype(np.uint32).ravel()
 
     @property
-    def no_contrasts(self) -> NDArray[np.int32]:
+    def no_contrasts(self) -> NDArray[np.uint32]:
         """An empty table of contrasts."""
-        return np.empty((0, 2 * len(self.cuts)), dtype=np.int32)
+        return np.empty((0, 2 * len(self.cuts)), dtype=np.uint32)
 
     def tilted(self, losses: Floats, contrast: NDArray[np.integer], amount: float) -> Floats:
         """losses + amount · D."""
         losses = losses.copy()
-        kernels.threshold_tilted(contrast, self.first, losses, amount)
+        kernels.threshold_tilted(contrast[None], 0, self.first, losses, amount)
         return losses
 
     def prices(

@@ -138,7 +138,7 @@ def _settle(rule, delta, share, prior, first, losses, weights, contrasts, terms,
     if delta <= 0:
         for j in range(count - fresh, count):
             terms[j, PRICE] = terms[j, SLOPE]
-            threshold_tilted(contrasts[j], first, losses, terms[j, SLOPE])
+            threshold_tilted(contrasts, j, first, losses, terms[j, SLOPE])
         prior_leaders(losses, prior, weights)
         return 0.0
     eta = rule[RHO] / delta

@@ -41,11 +41,11 @@ def _factor(v, P, Z, M):
 
 
 @njit(error_model="numpy")
-def _off(gap, term, tolerance):
-    """Whether a row's gap p·D is further than the tolerance from where its price should have put it."""
-    price, slope, cap = term[PRICE], term[SLOPE], term[CAP]
-    rise = gap > (term[START] if price < slope else term[STEEP]) + tolerance and price < cap
-    fall = gap < (term[START] if price <= slope else term[STEEP]) - tolerance and price > 0.0
+def _off(gap, terms, j, tolerance):
+    """Whether the gap p·D of row j is further than the tolerance from where its price should have put it."""
+    price, slope, cap = terms[j, PRICE], terms[j, SLOPE], terms[j, CAP]
+    rise = gap > (terms[j, START] if price < slope else terms[j, STEEP]) + tolerance and price < cap
+    fall = gap < (terms[j, START] if price <= slope else terms[j, STEEP]) - tolerance and price > 0.0
     return rise or fall
 
 
@@ -115,7 +115,7 @@ def listed_prices(losses, masses, prior, eta, low, rows, terms, fresh, sweeps, t
         moved = False
         for j in range(len(rows)):
             P, Z, M = _listed_masses(rows[j], masses)
-            if _off((P - M) / (P + Z + M), terms[j], tolerance):
+            if _off((P - M) / (P + Z + M), terms, j, tolerance):
                 low, changed = _listed_step(rows[j], terms[j], losses, masses, prior, eta, low, P, Z, M)
                 moved = moved or changed
         if not moved:
@@ -156,7 +156,7 @@ def cell_prices(losses, offset, eta, rows, terms, fresh, sweeps, tolerance):
         for j in range(len(rows)):
             one, other = rows[j]
             gap = _says_one(losses[one], offset[one], eta) - _says_one(losses[other], offset[other], eta)
-            if _off(gap, terms[j], tolerance):
+            if _off(gap, terms, j, tolerance):
                 moved = _cell_step(rows[j], terms[j], losses, offset, eta) or moved
         if not moved:
             break
@@ -181,25 +181,25 @@ def _net_gains(masses, first, net):
 
 
 @njit(error_model="numpy")
-def _threshold_gap(row, net):
-    """Σ_f mass_f D_f: passing more cuts in a column gains what is between."""
-    columns = len(row) // 2
+def _threshold_gap(rows, r, net):
+    """Σ_f mass_f D_f of row r: passing more cuts in a column gains what is between."""
+    columns = rows.shape[1] // 2
     odd, even = 0.0, 0.0
     for j in range(0, columns - 1, 2):
-        even += net[row[j]] - net[row[columns + j]]
-        odd += net[row[j + 1]] - net[row[columns + j + 1]]
+        even += net[rows[r, j]] - net[rows[r, columns + j]]
+        odd += net[rows[r, j + 1]] - net[rows[r, columns + j + 1]]
     if columns % 2:
-        even += net[row[columns - 1]] - net[row[2 * columns - 1]]
+        even += net[rows[r, columns - 1]] - net[rows[r, 2 * columns - 1]]
     return even + odd
 
 
 @njit(error_model="numpy")
-def _threshold_masses(row, M, masses):
+def _threshold_masses(rows, r, M, masses):
     """The masses where D is 1 and −1."""
-    columns = len(row) // 2
+    columns = rows.shape[1] // 2
     P, N = 0.0, 0.0
     for j in range(columns):
-        high, low = row[j], row[columns + j]
+        high, low = rows[r, j], rows[r, columns + j]
         passed, missed = 0.0, 0.0
         for c in range(2 - j + min(high, low), 2 - j + max(high, low)):
             passed += masses[c]
@@ -210,11 +210,11 @@ def _threshold_masses(row, M, masses):
 
 
 @njit(error_model="numpy")
-def _threshold_scaled(row, first, masses, net, down):
+def _threshold_scaled(rows, r, first, masses, net, down):
     """Masses where D = 1 times ``down``, where D = −1 divided by it, and the net gains that follow."""
-    columns, M, up = len(row) // 2, first[-1], 1.0 / down
+    columns, M, up = rows.shape[1] // 2, first[-1], 1.0 / down
     for j in range(columns):
-        high, low = row[j], row[columns + j]
+        high, low = rows[r, j], rows[r, columns + j]
         if high == low:
             continue
         of_over, of_under = (down, up) if high > low else (up, down)
@@ -222,11 +222,10 @@ def _threshold_scaled(row, first, masses, net, down):
         for c in range(min(high, low), max(high, low)):
             over, under = masses[2 - j + c], masses[2 - j + M + c]
             masses[2 - j + c], masses[2 - j + M + c] = over * of_over, under * of_under
-            gained += (over * of_over - over) - (under * of_under - under)
+            gained += over * (of_over - 1.0) - under * (of_under - 1.0)
             net[c + 1] += gained
-        rest = net[max(high, low) + 1 : first[j + 1] + j + 1]
-        for c in range(len(rest)):
-            rest[c] += gained
+        for c in range(max(high, low) + 1, first[j + 1] + j + 1):
+            net[c] += gained
 
 
 @njit(error_model="numpy")
@@ -245,37 +244,37 @@ def _settle_pending(losses, first, pending):
 
 
 @njit(error_model="numpy")
-def threshold_tilted(row, first, losses, change):
-    """losses + change · D, in place."""
+def threshold_tilted(rows, r, first, losses, change):
+    """losses + change · D of row r, in place."""
     pending = np.zeros(first[-1] + len(first) - 1)
-    _noted(row, pending, change)
+    _noted(rows, r, pending, change)
     _settle_pending(losses, first, pending)
 
 
 @njit(error_model="numpy")
-def _noted(row, pending, change):
+def _noted(rows, r, pending, change):
     """Note a change of price at the two ends of its cuts: twice the same place, and so nothing, where D = 0."""
-    columns = len(row) // 2
+    columns = rows.shape[1] // 2
     for j in range(columns):
-        pending[row[columns + j]] += change
-        pending[row[j]] -= change
+        pending[rows[r, columns + j]] += change
+        pending[rows[r, j]] -= change
 
 
 @njit(error_model="numpy")
-def _threshold_step(row, term, losses, masses, prior, eta, low, first, net, pending, total):
-    """Set the price of one row; returns low, the sum of all masses, and whether the price changed."""
-    P, N = _threshold_masses(row, first[-1], masses)
+def _threshold_step(rows, r, terms, losses, masses, prior, eta, low, first, net, pending, total):
+    """Set the price of row r; returns low, the sum of all masses, and whether the price changed."""
+    P, N = _threshold_masses(rows, r, first[-1], masses)
     Z = max(0.0, total - P - N)
-    price = best_price(term[PRICE], P / total, Z / total, N / total, term[SLOPE], term[CAP], term[START], term[STEEP],
-                       eta)  # fmt: skip
-    change = price - term[PRICE]
+    price = best_price(terms[r, PRICE], P / total, Z / total, N / total, terms[r, SLOPE], terms[r, CAP],
+                       terms[r, START], terms[r, STEEP], eta)  # fmt: skip
+    change = price - terms[r, PRICE]
     if change == 0.0:
         return low, total, False
-    term[PRICE] = price
-    _noted(row, pending, change)
+    terms[r, PRICE] = price
+    _noted(rows, r, pending, change)
     if _usable(eta * change, total):
         down = math.exp(-eta * change)
-        _threshold_scaled(row, first, masses, net, down)
+        _threshold_scaled(rows, r, first, masses, net, down)
         return low, P * down + Z + N / down, True
     _settle_pending(losses, first, pending)
     low = _refilled(losses, prior, eta, masses)
@@ -307,13 +306,13 @@ def threshold_prices(losses, masses, prior, eta, low, rows, terms, fresh, sweeps
     net, pending, total = np.empty(size), np.zeros(size), _all(masses)
     _net_gains(masses, first, net)
     for j in range(len(rows) - fresh, len(rows)):
-        low, total, _ = _threshold_step(rows[j], terms[j], losses, masses, prior, eta, low, first, net, pending, total)
+        low, total, _ = _threshold_step(rows, j, terms, losses, masses, prior, eta, low, first, net, pending, total)
     for _ in range(sweeps):
         moved = False
         for j in range(len(rows)):
-            if _off(_threshold_gap(rows[j], net) / total, terms[j], tolerance):
+            if _off(_threshold_gap(rows, j, net) / total, terms, j, tolerance):
                 low, total, changed = _threshold_step(
-                    rows[j], terms[j], losses, masses, prior, eta, low, first, net, pending, total
+                    rows, j, terms, losses, masses, prior, eta, low, first, net, pending, total
                 )
                 moved = moved or changed
         if not moved:
