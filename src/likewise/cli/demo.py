@@ -76,8 +76,8 @@ def demo(
     console.print(_demo_table(lines))
     console.print(
         "A violation is a round in which the reviewer pointed at two people whose probabilities differ more than the "
-        "people do; fewer is fairer. The last column is proved from the reports: no mixture of these hypotheses that is "
-        "fair to every pair of a round would have saved more errors, even chosen in hindsight. Below 0, each would "
+        "people do; fewer is fairer. The last column is proved from the reports: no mixture of these hypotheses that "
+        "is fair to every pair of a round would have saved more errors, even chosen in hindsight. Below 0, each would "
         "have made that many more.\n",
     )
     console.print(f"Picture: {picture}")
