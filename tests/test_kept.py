@@ -130,7 +130,7 @@ class Twin:
             self.delta = max(self.delta, before * (1 + self.rule.penalty.c**2 / (2 * self.rho)))
         for row in rows:
             self.set_price(row)
-        for _ in range(3):
+        for _ in range(3 if rows else 1):
             for row in self.rows:
                 if self.off(row):
                     self.set_price(row)
@@ -347,8 +347,7 @@ def test_over_cells_the_weights_are_those_of_all_labellings():
     """Fixed share apart, which gives every cell its own."""
     listed = lw.FiniteClass([lambda X, h=h: (h >> GRID.encode(X)) & 1 for h in range(16)], constants=())
     plays = [
-        lw.play(lw.AdaHedge(F, k=3, alpha=ALPHA, T=90, forget=0), TOWN.iid(), AUDITORS["worst"])
-        for F in (GRID, listed)
+        lw.play(lw.AdaHedge(F, k=3, alpha=ALPHA, T=90, forget=0), TOWN.iid(), AUDITORS["worst"]) for F in (GRID, listed)
     ]
     assert plays[0].reported.sum() > 5
     assert plays[0].shown == pytest.approx(plays[1].shown, abs=1e-9)

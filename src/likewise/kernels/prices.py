@@ -66,6 +66,23 @@ def _usable(change, total):
     return abs(change) <= FAR and 1e-100 < total < 1e100
 
 
+@njit(cache=True, error_model="numpy")
+def seen_fine(count, person, p, people, gaps, terms, passed):
+    """Note gaps that were reviewed and found fine, on the first ``count`` rows, where they are of the same two people.
+
+    Where a gap passes that is at least the one reported, the price may rise no further.
+    """
+    for j in range(count):
+        for i in range(len(p)):
+            if person[i] != people[j, 0]:
+                continue
+            for other in range(len(p)):
+                if person[other] == people[j, 1]:
+                    passed[j] = max(passed[j], p[i] - p[other])
+                    if p[i] - p[other] >= gaps[j]:
+                        terms[j, CAP] = min(terms[j, CAP], max(terms[j, SLOPE], terms[j, PRICE]))
+
+
 # Listed hypotheses ------------------------------------------------------------------------------------------
 
 
