@@ -6,6 +6,7 @@ split that the game never sees again.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,5 +118,7 @@ def table(setting: Setting, plays: dict[str, Transcript]) -> list[Line]:
         late = t.violations[3 * t.rounds // 4 :]
         bound = learner.observed_bound(t.state)
         counts = int(t.violations.sum()), int(late.sum())
-        lines.append(Line(name, t.error_per_person, *counts, t.lagrangian_regret, bound))
+        # A learner that keeps reports has no limit of its Lagrangian regret: its prices change.
+        limit = math.inf if bound is None else bound
+        lines.append(Line(name, t.error_per_person, *counts, t.lagrangian_regret, limit))
     return lines
