@@ -6,7 +6,6 @@ of the people. Another quarter plays, and half of all are held out until the end
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,20 +102,9 @@ class Line:
 def table(plays: dict[str, Transcript]) -> list[Line]:
     """What each learner reached, and what was proved of it."""
     lines = []
-<<<<<<< HEAD
     for name, t in plays.items():
         certificate = certify(t)
         lines.append(Line(name, certificate.violations, certificate.late_violations, certificate.regret[0].best))
-=======
-    for name, learner in setting.learners().items():
-        t = plays[name]
-        late = t.violations[3 * t.rounds // 4 :]
-        bound = learner.observed_bound(t.state)
-        counts = int(t.violations.sum()), int(late.sum())
-        # A learner that keeps reports has no limit of its Lagrangian regret: its prices change.
-        limit = math.inf if bound is None else bound
-        lines.append(Line(name, t.error_per_person, *counts, t.lagrangian_regret, limit))
->>>>>>> t-cuts
     return lines
 
 
