@@ -70,6 +70,40 @@ def test_exponentials_are_numpys_within_a_unit_or_two_in_the_last_place():
     assert np.allclose([kernels.expm1(value) for value in x], np.expm1(x), rtol=5e-16, atol=0)
 
 
+def test_logarithms_are_within_a_unit_in_the_last_place_of_extended_precision():
+    draw = np.random.default_rng(0)
+    x = np.concatenate(
+        [np.exp(draw.uniform(-700, 700, 3000)), 1 + draw.normal(size=2000) * 1e-3, [1.0, 0.5, 2.0, 1e-12]]
+    )
+    exact = np.log(x.astype(np.longdouble))
+    found = np.array([kernels.log(value) for value in x])
+    assert (np.abs(found - exact) <= 1.01 * np.spacing(np.abs(exact).astype(float))).all()
+    assert kernels.log(1.0) == 0.0
+
+
+def test_weights_from_a_prior_are_the_softmax_with_its_logarithms():
+    draw = np.random.default_rng(1)
+    losses, prior, masses = draw.normal(size=300) * 10, draw.dirichlet(np.ones(300)), np.empty(300)
+    low = kernels.prior_masses(losses, prior, 0.7, masses)
+    kernels.shared(losses, masses, prior, 0.7, low, 0.0)
+    z = np.log(prior) - 0.7 * losses
+    assert np.allclose(masses, np.exp(z - logsumexp(z)), rtol=1e-9, atol=1e-300)
+
+
+def test_a_share_of_the_prior_is_mixed_in_and_the_losses_follow():
+    draw = np.random.default_rng(2)
+    losses, prior, masses = draw.normal(size=300) * 10, draw.dirichlet(np.ones(300)), np.empty(300)
+    before, eta, share = losses.copy(), 0.7, 0.03
+    low = kernels.prior_masses(losses, prior, eta, masses)
+    p = masses / masses.sum()
+    kernels.shared(losses, masses, prior, eta, low, share)
+    assert np.allclose(masses, (1 - share) * p + share * prior, rtol=1e-12)
+    energies = [-logsumexp(-eta * X, b=prior) / eta for X in (before, losses)]
+    assert energies[1] == pytest.approx(energies[0], abs=1e-9)
+    z = np.log(prior) - eta * losses
+    assert np.allclose(masses, np.exp(z - logsumexp(z)), rtol=1e-9)
+
+
 def test_leaders_share_the_weight_equally():
     losses = np.array([3.0, 1.0, 2.0, 1.0])
     assert filled(kernels.leaders, 4, losses).tolist() == [0.0, 0.5, 0.0, 0.5]

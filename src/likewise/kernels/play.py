@@ -62,7 +62,7 @@ def expm1(x):
     return q * scale + (scale - 1.0)
 
 
-@njit(error_model="numpy", fastmath={"contract"})
+@njit(error_model="numpy")  # no products and sums in one step: the same bits on every machine
 def log(x):
     """ln x of a positive normal number, within a unit in the last place, written so that loops over it vectorise.
 

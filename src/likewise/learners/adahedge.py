@@ -76,7 +76,7 @@ class AdaHedge(BaseLearner):
     >>> import likewise as lw
     >>> F = lw.Thresholds([[0.2, 0.5, 0.8]])
     >>> lw.AdaHedge(F, k=4, alpha=0.1, T=1000).rule
-    Cuts(epsilon=0.025, penalty=Scheduled(first=19.5..., growth=1.6...e-05), cap=3.0, rows=200)
+    Cuts(epsilon=0.025, penalty=Scheduled(first=19.374..., growth=1.649...e-05), cap=3.0, rows=200)
     >>> lw.AdaHedge(F, k=4, alpha=0.1).rule
     Cuts(epsilon=0.025, penalty=Tilted(c=0.0125, floor=0.7), cap=3.0, rows=200)
     >>> lw.AdaHedge(F, k=4, alpha=0.1, T=1000, penalty="growing").rule

@@ -69,7 +69,7 @@ def forgotten_share(T: int, forget: float, *, known: bool) -> float:
     Examples
     --------
     >>> round(forgotten_share(1000, 0.01, known=True), 6), round(forgotten_share(1000, 0.01, known=False), 4)
-    (0.01, 0.0799)
+    (0.01, 0.0798)
     """
     within(T=T, forget=forget)
     if known:
@@ -118,9 +118,9 @@ def cuts_scheduled(
 
     Examples
     --------
-    >>> bound = cuts_scheduled(T=10**5, k=6, first=235.0, growth=1.8e-5, rho=8.0, epsilon=0.025, kappa=3.0)
-    >>> round(bound.error_regret)
-    294303
+    >>> bound = cuts_scheduled(T=10**5, k=6, first=223.6, growth=9.766e-6, rho=8.0, epsilon=0.025, kappa=3.0)
+    >>> round(bound.error_regret, -3)
+    299000.0
     """
     within(T=T, k=k, first=first, growth=growth, rho=rho, epsilon=epsilon, kappa=kappa, forgotten=forgotten)
     require(growth > 0, "growth", "be positive", growth)
@@ -154,9 +154,9 @@ def cuts_tilted(
 
     Examples
     --------
-    >>> bound = cuts_tilted(T=10**6, k=6, c=0.0125, floor=0.7, rho=8.0, epsilon=0.025, kappa=3.0)
+    >>> bound = cuts_tilted(T=10**7, k=6, c=0.0125, floor=0.7, rho=8.0, epsilon=0.025, kappa=3.0)
     >>> round(bound.violations)
-    690634
+    1543964
     """
     within(T=T, k=k, c=c, floor=floor, rho=rho, epsilon=epsilon, kappa=kappa, forgotten=forgotten)
     more = 1 + forgotten / (2 * rho)
@@ -186,7 +186,7 @@ def cuts_alone(
     Examples
     --------
     >>> round(cuts_alone(T=10**6, k=2, start=2.0, rho=2.0, epsilon=0.25, kappa=1.0).violations)
-    1712
+    1687
     """
     within(T=T, k=k, rho=rho, epsilon=epsilon, kappa=kappa, forgotten=forgotten)
     require_number(start, "start", 0, open_at="low")

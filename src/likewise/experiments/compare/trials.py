@@ -151,10 +151,10 @@ def _adahedge(F: EnumerableClass, trial: Trial) -> Learner:
 
 def _scheduled(F: EnumerableClass, trial: Trial) -> Learner:
     """The default schedule; C is the first penalty."""
-    default = AdaHedge(F, k=trial.people, T=trial.rounds, alpha=trial.level, penalty="growing").rule
-    if trial.C is None or not isinstance(default, Scheduled):
-        return _adahedge(F, trial)
-    rule = Scheduled(trial.C, default.growth)
+    default = AdaHedge(F, k=trial.people, T=trial.rounds, alpha=trial.level, penalty="growing")
+    if trial.C is None or not isinstance(default.rule, Scheduled):
+        return default
+    rule = Scheduled(trial.C, default.rule.growth)
     return AdaHedge(F, k=trial.people, T=trial.rounds, alpha=trial.level, penalty=rule)
 
 
@@ -186,7 +186,7 @@ def _unconstrained(F: EnumerableClass, trial: Trial) -> Learner:
 
 
 LEARNERS: Mapping[str, KnownLearner] = {
-    "adahedge": KnownLearner(_adahedge, True, "AdaHedge; its schedule without C, a fixed penalty with one"),
+    "adahedge": KnownLearner(_adahedge, True, "AdaHedge; keeps reports without C, a fixed penalty with one"),
     "scheduled": KnownLearner(_scheduled, True, "AdaHedge with growing penalties, the first of which is C"),
     "tilted": KnownLearner(_tilted, False, "AdaHedge without a horizon"),
     "hedge": KnownLearner(_hedge, True, "Hedge with a fixed rate"),
