@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 PEERS := $(VENV)/.peers
+TRIED := $(VENV)/.browser
 CODE := src tests benchmarks examples
 
 .PHONY: help demo test test-all browser check bench bench-quick docs pictures screenshots lock clean
@@ -18,13 +19,13 @@ test: $(INSTALLED) browser ## The tests that run on every change; those left out
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal -rfEs
 
 browser: ## Install Chromium and strace for the tests that need them, if possible
-	@command -v chromium-headless-shell >/dev/null && command -v strace >/dev/null || { \
+	@command -v chromium-headless-shell >/dev/null && command -v strace >/dev/null || [ -e $(TRIED) ] || { \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 			echo "Installing Chromium and strace …"; \
 			apt-get -qq update && for chromium in chromium-headless-shell chromium; do \
 				DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends \
 					$$chromium fonts-dejavu-core strace >/dev/null 2>&1 && break; \
-			done; \
+			done && mkdir -p $(VENV) && touch $(TRIED); \
 		fi; } || true
 	@command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || echo "No Chromium: the tests of the pages in a browser are left out."
 	@command -v strace >/dev/null || echo "No strace: the test that sees the log synced before the answer is left out."

@@ -292,7 +292,7 @@ def test_learning_rates_are_the_minimisers_of_their_proofs(T, k, C, N):
 def test_anytime_hedge_adds_up_the_terms_of_its_proof(k, C, N):
     """ln N/η_T + Σ_t η_t B²/8 at the rates that are played: at most the formula, and close to it for long plays."""
     B = k + 2 * C
-    for T in (1, 10, 100_000):
+    for T in (1, 10, 20_000):
         rates = np.array([theory.hedge_rate(t, k, C, N) for t in range(1, T + 1)])
         terms = math.log(N) / rates[-1] + (rates * B**2 / 8).sum()
         assert terms <= theory.anytime_hedge_regret(T, k, C, N) * (1 + 1e-12)
