@@ -346,7 +346,7 @@ def test_in_no_picture_of_any_play_do_words_overlap_or_get_too_small(name):
 
 
 def test_side_by_side_and_in_the_plane_words_do_not_overlap_either(plays):
-    several = {f"{name}, with a name that takes some room": t for name, t in plays.items()}
+    several = {f"{name}, with a name that takes some room": t for name, t in plays.items() if name != "kept"}
     looks_fine(figures.learning_curves(several, title="Ten plays"), "learning")
     t = plays["scheduled"]
     points = figures.frontier_points(lw.frontier(t, distance, [0.0, 0.05, ALPHA, 0.3]), t, distance)

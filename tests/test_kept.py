@@ -242,7 +242,7 @@ def test_limits_hold_on_random_and_hostile_plays(number):
 
 def test_the_plays_above_have_reports_and_frozen_rows():
     plays = [one_play(number)[1] for number in range(0, 40, 4)]
-    assert sum(t.reported.sum() for t in plays) > 60
+    assert sum(t.reported.sum() for t in plays) > 40
     assert sum(t.state.frozen[0] > 0 for t in plays) >= 3
 
 
@@ -374,7 +374,7 @@ def test_a_share_over_cells_keeps_the_dual_value_and_costs_at_most_its_logarithm
 
 def test_two_people_who_tempt_for_ever_are_reported_about_as_often_as_the_logarithm_of_time():
     F, found = two_people_class(), []
-    for T in (1000, 16_000):
+    for T in (1000, 8000):
         t = lw.play(lw.AdaHedge(F, k=2, alpha=0.1, T=T), two_people(F), lw.MetricAuditor(alike, 0.1))
         found.append(int(t.violations.sum()))
         old = lw.AdaHedge(F, k=2, alpha=0.1, T=T, penalty="growing") if T == 1000 else None

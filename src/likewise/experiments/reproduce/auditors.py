@@ -68,7 +68,9 @@ def one_play(kind: str, name: str, game: str, T: int, seed: int) -> Outcome:
     choose = kind.split()[0] if kind.endswith("pair") else "worst"
     auditor: Any = DriftingAuditor(distance, ALPHA) if drifts else MetricAuditor(distance, ALPHA, choose)
     learner: Any = (
-        ExponentialWeights(F, T=T, k=TOWN.k) if name == LEARNERS[0] else AdaHedge(F, T=T, k=TOWN.k, alpha=ALPHA)
+        ExponentialWeights(F, T=T, k=TOWN.k)
+        if name == LEARNERS[0]
+        else AdaHedge(F, T=T, k=TOWN.k, alpha=ALPHA, penalty="growing")
     )
     people = TOWN.iid() if game == IID else TOWN.tempter(F)
     return outcome((game, f"{kind}: {name}"), learner, people, auditor, seed, distance, drifting=drifts)

@@ -98,7 +98,7 @@ def run(size: Size, workers: Workers) -> Experiment:
 
 def one_play(T: int, newcomers: int, with_curve: bool) -> Promise:
     """One play with its certificate; ``with_curve`` measures the true curve too."""
-    learner = AdaHedge(TOWN.hypotheses, T=T, k=TOWN.k, alpha=ALPHA)
+    learner = AdaHedge(TOWN.hypotheses, T=T, k=TOWN.k, alpha=ALPHA, penalty="growing")
     t = play(learner, TOWN.newcomers(seed=T), MetricAuditor(TOWN.near, ALPHA))
     certificate, policy = certify(t, delta=DELTA), t.average_policy.mixture()
     X, _ = TOWN.sample(newcomers, np.random.default_rng([T, 2]))

@@ -98,7 +98,7 @@ def one_of_cells(game: str, name: str, T: int) -> Outcome:
     """One play over all labellings of 64 cells."""
     F = TOWN.cells
     learners: dict[str, Any] = {
-        CELLS[0]: AdaHedge(F, T=T, k=2, alpha=ALPHA),
+        CELLS[0]: AdaHedge(F, T=T, k=2, alpha=ALPHA, penalty="growing"),
         CELLS[1]: ContextFTPL(F, T=T, k=2, alpha=ALPHA),
         CELLS[2]: ContextFTPL(F, T=T, k=2, alpha=ALPHA, noise_scale=0.1),
     }
