@@ -71,7 +71,7 @@ def test_the_exact_rows_are_the_programs_own_and_in_order():
     best = lw.hindsight.best_of_any(X, q, "cityblock", 0.1)
     mixture = lw.hindsight.best_mixture(CUTS, X, q, "cityblock", 0.1)
     assert board.row(ANY).expected_error == pytest.approx(best.error, abs=1e-9)
-    assert board.row(ANY).error == pytest.approx(np.abs(best.probabilities - y).mean(), abs=1e-9)
+    assert board.row(ANY).error is None
     assert board.row(MIXTURE).expected_error == pytest.approx(mixture.error / 200, abs=1e-9)
     assert best.error <= mixture.error / 200 + 1e-9 <= best.constant + 2e-9
     for name in (MIXTURE, ANY):

@@ -138,7 +138,7 @@ def test_rows_are_those_of_the_file(file, played):
     people = shown_people(run.setup, t)
     assert people.columns == ("income", "history")
     assert people.source == "people.csv"
-    features = run.setup.data.features
+    X = run.setup.built.X
     for place in range(0, len(t.y), 7):
         person = people.person(int(people.came[place]))
         row = table.iloc[person.row - 1]
@@ -147,7 +147,7 @@ def test_rows_are_those_of_the_file(file, played):
     for i in (0, 5):
         assert people.of_round(i + 1, 2) == people.person(int(people.came[int(t.starts[i]) + 2]))
         np.testing.assert_array_equal(
-            run.setup.hypotheses.encode(features[people.came[t.starts[i]]][None]), t.round(i).batch.rows[:1]
+            run.setup.hypotheses.encode(X[people.came[t.starts[i]]][None]), t.round(i).batch.rows[:1]
         )
 
 
