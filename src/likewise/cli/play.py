@@ -311,7 +311,7 @@ class Command:
             return
         self.console.print(f"{result['headline']}\n", markup=False, highlight=False)
         if result["scoreboard"] is not None:
-            self.console.print(scoreboard_table(result["scoreboard"]))
+            self.console.print(scoreboard_table(result["scoreboard"], self.console.width))
         self.console.print(_table(result))
         for note in result["notes"]:
             self.console.print(f"[yellow]{escape(note)}[/]")

@@ -96,7 +96,8 @@ def _gain(scoreboard: Scoreboard, who: str) -> str:
     if share is None:
         return f"No share of the possible gain is given: {scoreboard.no_share}." if scoreboard.no_share else ""
     if share < 0:
-        return f"{who} is expected to err more than one answer for everybody, on {people}."
+        more = "err more" if scoreboard.unit == "error" else "cost more"
+        return f"{who} is expected to {more} than one answer for everybody, on {people}."
     best = "what the best fair policy of any kind would gain over one answer for everybody"
     return f"{who} reaches {share:.0%} of {best}, on {people}."
 
