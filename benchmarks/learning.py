@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-from typer import echo
 
 import likewise as lw
 from likewise.datasets import split
@@ -52,12 +51,12 @@ def main(seeds: int = 5, T: int = 2000) -> None:
     everything: dict[str, list[tuple[float, ...]]] = {}
     for name in NAMES:
         plays = [measured(name, seed, T) for seed in range(seeds)]
-        echo(f"{name}: T = {T}, {seeds} seeds")
+        say(f"{name}: T = {T}, {seeds} seeds")
         for who in plays[0]:
             table = np.array([play[who] for play in plays])
             everything.setdefault(who, []).extend(map(tuple, table))
             show(who, table)
-    echo("all")
+    say("all")
     for who, rows in everything.items():
         show(who, np.array(rows))
 
@@ -66,8 +65,16 @@ def show(who: str, table: np.ndarray) -> None:
     """One line: means over plays, and the worst distance from the best constant."""
     error, violations, late, above = table.mean(axis=0)
     worst = table[:, 3].max()
-    echo(f"  {who:18} error {error:.4f}  violations {violations:6.1f}  last quarter {late:5.1f}  "
-          f"above the best constant {above:+.4f}, at worst {worst:+.4f}")  # fmt: skip
+    say(
+        f"  {who:18} error {error:.4f}  violations {violations:6.1f}  last quarter {late:5.1f}  "
+        f"above the best constant {above:+.4f}, at worst {worst:+.4f}"
+    )
+
+
+def say(line: str) -> None:
+    """A line, at once: plays take minutes."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

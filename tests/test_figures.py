@@ -44,11 +44,12 @@ AUDITOR = lw.MetricAuditor(distance, ALPHA)
 LEARNERS = {
     "paper": lw.ExponentialWeights(F, T=T, k=K),
     "hedge": lw.Hedge(F, T=T, k=K),
-    "scheduled": lw.AdaHedge(F, T=T, k=K, alpha=ALPHA),
-    "tilted": lw.AdaHedge(F, k=K, alpha=ALPHA),
+    "scheduled": lw.AdaHedge(F, T=T, k=K, alpha=ALPHA, penalty="growing"),
+    "tilted": lw.AdaHedge(F, k=K, alpha=ALPHA, penalty="growing"),
+    "kept": lw.AdaHedge(F, T=T, k=K, alpha=ALPHA),
     "fixed": lw.AdaHedge(F, T=T, k=K, penalty=20.0),
-    "cells": lw.AdaHedge(lw.Cells.grid(X, bins=3), T=T, k=K, alpha=ALPHA),
-    "costs": lw.AdaHedge(F, T=T, k=K, alpha=ALPHA, costs=(1.0, 3.0)),
+    "cells": lw.AdaHedge(lw.Cells.grid(X, bins=3), T=T, k=K, alpha=ALPHA, penalty="growing"),
+    "costs": lw.AdaHedge(F, T=T, k=K, alpha=ALPHA, costs=(1.0, 3.0), penalty="growing"),
     "ftpl": lw.ContextFTPL(F, T=T, k=K, alpha=ALPHA, draws=30),
     "unconstrained": lw.Unconstrained(F, T=T, k=K),
     "leader": lw.FollowTheLeader(F, penalty=5.0),
@@ -73,7 +74,7 @@ def test_after_every_round_regret_and_violations_are_below_the_theorems_lines(pl
     assert found.regret[-1] == pytest.approx(plays[name].lagrangian_regret)
 
 
-@pytest.mark.parametrize("name", ["ftpl", "leader"])
+@pytest.mark.parametrize("name", ["kept", "ftpl", "leader"])
 def test_a_learner_without_a_pathwise_theorem_gets_no_line(plays, name):
     found = course(plays[name], LEARNERS[name])
     assert found.limit is None
@@ -181,7 +182,7 @@ def test_a_distance_by_direction_counts_for_whoever_is_ahead_now():
 
 def test_another_learner_or_half_a_play_can_not_be_replayed(plays):
     with pytest.raises(InvalidParameter, match=r"must be the play's own AdaHedge, got one with a different T\."):
-        figures.did_reports_help(plays["scheduled"], lw.AdaHedge(F, T=T + 1, k=K, alpha=ALPHA))
+        figures.did_reports_help(plays["scheduled"], lw.AdaHedge(F, T=T + 1, k=K, alpha=ALPHA, penalty="growing"))
     later = lw.play(LEARNERS["tilted"], people(), AUDITOR, 10, state=plays["tilted"])
     with pytest.raises(InvalidParameter, match="`transcript` must start at round 1"):
         figures.did_reports_help(later, LEARNERS["tilted"])

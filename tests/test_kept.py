@@ -130,7 +130,7 @@ class Twin:
             self.delta = max(self.delta, before * (1 + self.rule.penalty.c**2 / (2 * self.rho)))
         for row in rows:
             self.set_price(row)
-        for _ in range(3):
+        for _ in range(3 if rows else 1):
             for row in self.rows:
                 if self.off(row):
                     self.set_price(row)

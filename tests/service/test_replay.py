@@ -38,10 +38,10 @@ def classes():
 
 
 LEARNERS = {
-    "adahedge": ({"learner": "adahedge"}, lambda F: lw.AdaHedge(F, k=4, alpha=0.1)),
+    "adahedge": ({"learner": "adahedge"}, lambda F: lw.AdaHedge(F, k=4, alpha=0.1, penalty="growing")),
     "adahedge, horizon": (
         {"learner": "adahedge", "T": ROUNDS},
-        lambda F: lw.AdaHedge(F, k=4, alpha=0.1, T=ROUNDS),
+        lambda F: lw.AdaHedge(F, k=4, alpha=0.1, T=ROUNDS, penalty="growing"),
     ),
     "adahedge, fixed": (
         {"learner": "adahedge", "penalty": 9.0},
@@ -85,7 +85,8 @@ def test_a_transcript_fed_through_the_service_gives_the_identical_policies(name,
 def test_what_the_service_certifies_is_what_the_library_certifies(new_database, start):
     """The same play, certified from the transcript and from the log."""
     F, (X, y) = classes()["thresholds"], population()
-    play = lw.play(lw.AdaHedge(F, k=4, alpha=0.1), lw.IID(X, y, k=4), lw.MetricAuditor(near, 0.1), T=ROUNDS)
+    learner = lw.AdaHedge(F, k=4, alpha=0.1, penalty="growing")
+    play = lw.play(learner, lw.IID(X, y, k=4), lw.MetricAuditor(near, 0.1), T=ROUNDS)
     engine = start(new_database("sqlite"))
     engine.create(from_class(F, COLUMNS), "root")
     feed(engine, play)
@@ -111,7 +112,8 @@ def feed(engine, play, prefix="{}-"):
 def lived(engine, prefix="{}-"):
     """A stream of twenty whole rounds, and the people there are."""
     F, (X, y) = classes()["thresholds"], population()
-    play = lw.play(lw.AdaHedge(F, k=4, alpha=0.1), lw.IID(X, y, k=4), lw.MetricAuditor(near, 0.1), T=20)
+    learner = lw.AdaHedge(F, k=4, alpha=0.1, penalty="growing")
+    play = lw.play(learner, lw.IID(X, y, k=4), lw.MetricAuditor(near, 0.1), T=20)
     engine.create(from_class(F, COLUMNS), "root")
     feed(engine, play, prefix)
     return engine, X

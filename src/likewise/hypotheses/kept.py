@@ -21,7 +21,7 @@ from likewise.hypotheses.priors import Prior, prior_weights
 from likewise.protocol import Floats
 
 SWEEPS = 3
-"""Passes over the rows in a round, at most."""
+"""Passes over the rows in a round with a new one, at most. In any other one pass is enough to follow the losses."""
 
 
 class Settled(NamedTuple):
@@ -56,10 +56,10 @@ def settled(
         return Settled(losses, prior_weights(F, prior, losses, eta), terms, 0.0)
     if isinstance(F.geometry, Cube):
         return _cells(F.geometry, prior, losses, eta, contrasts, terms, fresh, tolerance, share)
-    masses = np.empty(len(losses))
+    masses, sweeps = np.empty(len(losses)), SWEEPS if fresh else 1
     low = kernels.prior_masses(losses, prior.weights, eta, masses)
     if len(terms):
-        low = F.prices(losses, masses, prior.weights, eta, low, contrasts, terms, fresh, SWEEPS, tolerance)
+        low = F.prices(losses, masses, prior.weights, eta, low, contrasts, terms, fresh, sweeps, tolerance)
     kernels.shared(losses, masses, prior.weights, eta, low, share)
     return Settled(losses, masses, terms, 0.0)
 
@@ -78,7 +78,7 @@ def _cells(
     """Every cell gets its own share: p'(f) ≥ (1 − σ)^m p(f), and the weights stay a product."""
     offset = np.zeros(geometry.dim) if prior.uniform else prior.offset
     if len(terms):
-        kernels.cell_prices(losses, offset, eta, contrasts, terms, fresh, SWEEPS, tolerance)
+        kernels.cell_prices(losses, offset, eta, contrasts, terms, fresh, SWEEPS if fresh else 1, tolerance)
     ones = geometry.gibbs(losses - offset / eta, eta)
     if share == 0.0:
         return Settled(losses, ones, terms, 0.0)

@@ -66,6 +66,7 @@ FILES = {
         "best_price",
         "cell_prices",
         "listed_prices",
+        "seen_fine",
         "threshold_prices",
         "threshold_tilted",
     ),

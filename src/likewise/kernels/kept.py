@@ -22,7 +22,7 @@ from likewise.kernels.play import (
     threshold_mix_gap,
     threshold_probability,
 )
-from likewise.kernels.prices import CAP, PRICE, SLOPE, START, STEEP, threshold_prices, threshold_tilted
+from likewise.kernels.prices import CAP, PRICE, SLOPE, START, STEEP, seen_fine, threshold_prices, threshold_tilted
 from likewise.theory import LOG_CEILING
 
 CUTS_SCHEDULED, CUTS_TILTED, CUTS_ALONE = range(3)
@@ -61,20 +61,6 @@ def _raised(rule, delta):
     if rule[KIND] == CUTS_SCHEDULED:
         return 0.0
     return min(delta * (1 + rule[FIRST_KNOB] ** 2 / (2 * rule[RHO])), math.exp(LOG_CEILING))
-
-
-@njit(error_model="numpy")
-def _seen_fine(count, person, p, people, gaps, terms, passed):
-    """Note gaps that were reviewed and found fine, on the rows of the same two people."""
-    for j in range(count):
-        for i in range(len(p)):
-            if person[i] != people[j, 0]:
-                continue
-            for other in range(len(p)):
-                if person[other] == people[j, 1]:
-                    passed[j] = max(passed[j], p[i] - p[other])
-                    if p[i] - p[other] >= gaps[j]:
-                        terms[j, CAP] = min(terms[j, CAP], max(terms[j, SLOPE], terms[j, PRICE]))
 
 
 @njit(error_model="numpy")
@@ -144,8 +130,8 @@ def _settle(rule, delta, share, prior, first, losses, weights, contrasts, terms,
     eta = rule[RHO] / delta
     low = prior_masses(losses, prior, eta, weights)
     low = threshold_prices(
-        losses, weights, prior, eta, low, contrasts[:count], terms[:count], fresh, int(rule[SWEEPS]), rule[TOLERANCE],
-        first,
+        losses, weights, prior, eta, low, contrasts[:count], terms[:count], fresh, int(rule[SWEEPS]) if fresh else 1,
+        rule[TOLERANCE], first,
     )  # fmt: skip
     shared(losses, weights, prior, eta, low, share)
     return -math.log1p(-share) / eta if share > 0 else 0.0
@@ -194,7 +180,7 @@ def _compiled(checksum: int) -> Any:
                 s = signed_weights(labels, -1, -1, 0.0, costs[0], costs[1])
             threshold_added(losses, batch, s, first, losses)
             if high < 0:
-                _seen_fine(count, who, p, people, gaps, terms, passed)
+                seen_fine(count, who, p, people, gaps, terms, passed)
             if kept:
                 _row_of(batch[high], batch[low], first, contrasts[count])
                 people[count, 0], people[count, 1] = who[high], who[low]

@@ -66,6 +66,23 @@ def _usable(change, total):
     return abs(change) <= FAR and 1e-100 < total < 1e100
 
 
+@njit(cache=True, error_model="numpy")
+def seen_fine(count, person, p, people, gaps, terms, passed):
+    """Note gaps that were reviewed and found fine, on the first ``count`` rows, where they are of the same two people.
+
+    Where a gap passes that is at least the one reported, the price may rise no further.
+    """
+    for j in range(count):
+        for i in range(len(p)):
+            if person[i] != people[j, 0]:
+                continue
+            for other in range(len(p)):
+                if person[other] == people[j, 1]:
+                    passed[j] = max(passed[j], p[i] - p[other])
+                    if p[i] - p[other] >= gaps[j]:
+                        terms[j, CAP] = min(terms[j, CAP], max(terms[j, SLOPE], terms[j, PRICE]))
+
+
 # Listed hypotheses ------------------------------------------------------------------------------------------
 
 
@@ -196,14 +213,16 @@ def _threshold_gap(rows, r, net):
 @njit(error_model="numpy")
 def _threshold_masses(rows, r, M, masses):
     """The masses where D is 1 and −1."""
-    columns = rows.shape[1] // 2
+    columns, under = rows.shape[1] // 2, np.uint64(M)
     P, N = 0.0, 0.0
     for j in range(columns):
         high, low = rows[r, j], rows[r, columns + j]
         passed, missed = 0.0, 0.0
-        for c in range(2 - j + min(high, low), 2 - j + max(high, low)):
+        # Unsigned, as numba asks of every signed index whether it counts from the end.
+        start = np.uint64(2 - j + min(high, low))
+        for c in range(start, start + np.uint64(max(high, low) - min(high, low))):
             passed += masses[c]
-            missed += masses[c + M]
+            missed += masses[c + under]
         P += passed if high > low else missed
         N += missed if high > low else passed
     return P, N
@@ -219,12 +238,14 @@ def _threshold_scaled(rows, r, first, masses, net, down):
             continue
         of_over, of_under = (down, up) if high > low else (up, down)
         gained = 0.0
-        for c in range(min(high, low), max(high, low)):
-            over, under = masses[2 - j + c], masses[2 - j + M + c]
-            masses[2 - j + c], masses[2 - j + M + c] = over * of_over, under * of_under
+        i, after = np.uint64(2 - j + min(high, low)), np.uint64(M)
+        for c in range(np.uint64(min(high, low) + 1), np.uint64(max(high, low) + 1)):
+            over, under = masses[i], masses[i + after]
+            masses[i], masses[i + after] = over * of_over, under * of_under
             gained += over * (of_over - 1.0) - under * (of_under - 1.0)
-            net[c + 1] += gained
-        for c in range(max(high, low) + 1, first[j + 1] + j + 1):
+            net[c] += gained
+            i += np.uint64(1)
+        for c in range(np.uint64(max(high, low) + 1), np.uint64(first[j + 1] + j + 1)):
             net[c] += gained
 
 

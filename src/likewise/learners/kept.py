@@ -77,15 +77,9 @@ class KeptReports(NamedTuple):
         person, p = round_.batch.person, round_.probabilities
         if len(self.gaps) == 0 or person is None or not round_.reviewed or round_.reports:
             return self
-        first, second = ((person == self.people[:, [side]]) for side in (0, 1))
-        shown = np.where(first[:, :, None] & second[:, None, :], p[:, None] - p, -np.inf).max(axis=(1, 2))
-        if not np.isfinite(shown).any():
-            return self
-        terms = self.terms.copy()
-        doubtful = shown >= self.gaps
-        most = np.maximum(terms[:, kernels.SLOPE], terms[:, kernels.PRICE])
-        terms[doubtful, kernels.CAP] = np.minimum(terms[:, kernels.CAP], most)[doubtful]
-        return self._replace(terms=terms, passed=np.maximum(self.passed, shown))
+        terms, passed = self.terms.copy(), self.passed.copy()
+        kernels.seen_fine(len(passed), person, p, self.people, self.gaps, terms, passed)
+        return self._replace(terms=terms, passed=passed)
 
     def repeated(self, contrast: NDArray[np.integer]) -> int:
         """One more than the most repeats among rows of the same contrast; 0 if there is none."""
