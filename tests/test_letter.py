@@ -133,6 +133,9 @@ def test_every_claim_carries_what_it_assumes(case):
     needed = {"errs on a new person": Claim.ERRORS, "two new people": Claim.FAIRNESS, "mixture": Claim.REGRET}
     said = claims_in(str(certificate))
     for _, text in said:
+        if "behind one answer for everybody" in text:  # counted, from labels that are known
+            assert "provided" not in text
+            continue
         (claim,) = [claim for words, claim in needed.items() if words in text.rpartition(":")[2]]
         for assumption in certificate.rests_on(claim, Status.UNCHECKED):
             assert assumption.name in text

@@ -228,7 +228,7 @@ def test_an_auditor_known_to_lie_is_not_called_unchecked_and_its_regret_is_left_
     assert c.assumptions[0].status == "broken"
     assert {(r.by_reports, r.by_lagrangian) for r in c.regret} == {(None, None)}
     assert "Compared with fair policies. Nothing can be claimed" in " ".join(c.appendix().split())
-    assert "Proved about this play" not in str(c)
+    assert "fixed mixture" not in str(c)
     json.dumps(c.to_dict(), allow_nan=False)
     c.plot()
 

@@ -210,8 +210,16 @@ def violation(t: Transcript) -> str:
 
 def unit(t: Transcript) -> str:
     """What errors are counted in."""
-    again = t.person is not None and len(np.unique(t.person)) < len(t.person)
-    return f"{'errors' if t.costs == (1.0, 1.0) else 'cost of errors'} per {'draw' if again else 'person'}"
+    return f"{'errors' if t.costs == (1.0, 1.0) else 'cost of errors'} per {'draw' if _again(t) else 'person'}"
+
+
+def counted_as(t: Transcript) -> str:
+    """What everybody who comes is called: a draw, where the same people come again."""
+    return "draws" if _again(t) else "people"
+
+
+def _again(t: Transcript) -> bool:
+    return t.person is not None and len(np.unique(t.person)) < len(t.person)
 
 
 def quarters(t: Transcript) -> list[Part]:
