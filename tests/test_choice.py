@@ -208,7 +208,7 @@ def test_rows_that_are_the_same_without_ids_make_no_claim():
     X, y = np.repeat(town(150)[0], 2, axis=0), np.repeat(town(150)[1], 2)
     unclear = lw.choose({"good": Given(1)}, X, y, alpha=0.1)
     assert (unclear.claims_made, unclear.same_rows) == (False, 150)
-    assert "Give `ids`" in str(unclear)
+    assert "no ids tell whether they are different people" in str(unclear)
     assert "confidence" not in str(unclear)
     assert lw.choose({"good": Given(1)}, X, y, alpha=0.1, ids=np.arange(300)).claims_made
 

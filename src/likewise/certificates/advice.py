@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from likewise.certificates.people import CONSTANTS, FEWEST
+from likewise.certificates.people import CONSTANTS, FEWEST, counted
 from likewise.errors import require
 from likewise.wording import at_most, number, plural
 
@@ -55,8 +55,20 @@ def letter(choice: Choice) -> str:
     return "\n".join([headline(choice), proved, f"On the {_people(choice)} held out{limits}:", *lines, constant])
 
 
+def unclear(same_rows: int) -> str:
+    """Why rows that are the same prove nothing.
+
+    Examples
+    --------
+    >>> unclear(1)
+    '1 row is the same as another, and no ids tell whether they are different people'
+    """
+    rows = plural(same_rows, "row is the same as another", "rows are the same as others")
+    return f"{rows}, and no ids tell whether they are different people"
+
+
 def _people(choice: Choice) -> str:
-    return plural(choice.people, "person", "people")
+    return counted(choice.people, choice.same_rows)
 
 
 def _err(choice: Choice) -> str:
@@ -100,8 +112,7 @@ def _who(choice: Choice) -> str:
 
 def _too_few(choice: Choice) -> str:
     if choice.same_rows:
-        rows = f"{plural(choice.same_rows, 'row is', 'rows are')} the same as others"
-        return f"{NOTHING}: {rows}. Give `ids`, if they are different people."
+        return f"{NOTHING}. {unclear(choice.same_rows)}."
     held = f"{NOTHING}. {plural(choice.people, 'person was', 'people were')} held out"
     if choice.people >= FEWEST:
         return f"{held}, {number(choice.labelled)} of them with a known label; it takes at least {FEWEST} of those."

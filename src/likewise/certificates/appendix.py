@@ -21,6 +21,7 @@ from likewise.certificates.certificate import (
 )
 from likewise.certificates.choice import Candidate, Choice
 from likewise.certificates.letter import WIDTH
+from likewise.certificates.people import counted
 from likewise.certificates.shown import ShownPeople
 from likewise.wording import at_least, at_most, plural
 
@@ -58,7 +59,7 @@ def _candidates(c: Certificate, choice: Choice) -> str:
         if choice.claims_made
         else ""
     )
-    on = plural(choice.people, "held-out person", "held-out people")
+    on = f"{counted(choice.people, choice.same_rows)} who were held out"
     unit = "Errors" if c.counts_errors else "Costs of errors"
     text = f"What was chosen from, on {on}.{limits} {unit} are per person."
     filled = [textwrap.fill(line, WIDTH, initial_indent="  ", subsequent_indent="     ") for line in lines]
@@ -83,9 +84,8 @@ def _happened(c: Certificate) -> str:
     unseen = f" {plural(c.unseen, 'round')} showed nothing: not reviewed, or only one person." if c.unseen else ""
     at = f" at the reviewer's α = {c.audited_alpha:g}" if c.audited_alpha != c.alpha else ""
     amount = f"made {each:.3f} errors" if c.counts_errors else f"cost {each:.3f}"
-    who = f"{c.draws:,} draws of {c.people:,} people" if c.draws > c.people else f"{c.people:,} people"
     return (
-        f"What happened. Over {who} with a known label the policies {amount} per {c.per}. The reviewer "
+        f"What happened. Over {c.counted} with a known label the policies {amount} per {c.per}. The reviewer "
         f"reported a pair in {plural(c.reports, 'round')}; {c.violations:,} count as violations{at}, "
         f"{c.late_violations:,} of them in the last quarter.{unseen}"
     )

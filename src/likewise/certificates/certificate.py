@@ -25,6 +25,7 @@ import numpy as np
 
 from likewise import theory
 from likewise.certificates.brackets import Bracket, brackets
+from likewise.certificates.people import counted
 from likewise.drawing import COLOURS, LINES, canvas
 from likewise.errors import require, require_number
 from likewise.game import Transcript
@@ -247,6 +248,14 @@ class Certificate:
     def per(self) -> str:
         """What errors are counted per: a person, or a draw where the same people were drawn again."""
         return "person" if self.draws <= self.people else "draw"
+
+    @property
+    def counted(self) -> str:
+        """Whose labels are known, in words: draws of distinct people, or of rows that may be one person."""
+        unclear = any(assumption.detail == UNCLEAR for assumption in self.assumptions)
+        if self.draws > self.people:
+            return f"{self.draws:,} draws of {counted(self.people, unclear)}"
+        return counted(self.people, unclear)
 
     @property
     def contradictions(self) -> tuple[Bracket, ...]:
@@ -506,6 +515,7 @@ def _error_on_all_rows(t: Transcript) -> float | None:
 
 HORIZON = "the number of rounds was fixed in advance"
 ONCE = "everybody came once"
+UNCLEAR = "some rows are the same as others, and no ids tell whether they are different people"
 MADE = "the hypotheses were made without these people"
 ENOUGH = f"at least {LEAST_PEOPLE} people came once"
 ABOUT_NEW_PEOPLE = (ONCE, MADE, ENOUGH)
@@ -525,7 +535,7 @@ def _came(t: Transcript) -> tuple[Status, str]:
         return Status.KEPT, ""
     if drawn == "passes":
         if t.facts.environment.people is None:
-            return Status.BROKEN, "some rows are the same as others; give `ids`, if they are different people"
+            return Status.BROKEN, UNCLEAR
         if not t.rounds_once:
             return Status.BROKEN, "the first pass over the people was over before these rounds"
         if t.rounds_once < t.rounds:

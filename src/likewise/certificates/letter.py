@@ -143,7 +143,8 @@ def _about(choice: Choice, candidate: Candidate, who: str) -> list[Sentence]:
             f"{at_most(100 * candidate.unfair_limit, 1)}%."
         )
     if candidate.beats_constants:
-        claims.append("It errs less than giving everybody the same answer.")
+        less = "errs less" if choice.costs == (1.0, 1.0) else "costs less"
+        claims.append(f"It {less} than giving everybody the same answer.")
     return [Sentence(claim) for claim in claims]
 
 
@@ -190,7 +191,7 @@ def _against_a_constant(c: Certificate) -> list[Sentence]:
         return []
     if c.behind_constant <= 0:
         return [Sentence("From the first round to the last it was never behind one answer for everybody")]
-    most = f"{at_most(c.behind_constant)}{' errors' if c.counts_errors else ''}"
+    most = _errors(at_most(c.behind_constant)) if c.counts_errors else at_most(c.behind_constant)
     return [Sentence(f"At the end of no round had it fallen behind one answer for everybody by more than {most}")]
 
 
@@ -207,10 +208,14 @@ def _compared(c: Certificate, fair: str, regret: float) -> str:
     if regret <= 0 and at_least(-regret) == "0":
         return f"No {fair} {'made fewer errors' if c.counts_errors else 'cost less'}"
     if regret > 0:
-        saved = "saved more than {} errors" if c.counts_errors else "cost more than {} less"
-        return f"No {fair} {saved.format(at_most(regret))}"
+        most = at_most(regret)
+        return f"No {fair} {f'saved more than {_errors(most)}' if c.counts_errors else f'cost more than {most} less'}"
     more = "made at least {} more errors" if c.counts_errors else "cost at least {} more"
     return f"Every {fair} {more.format(at_least(-regret))}"
+
+
+def _errors(count: str) -> str:
+    return f"{count} {'error' if count == '1' else 'errors'}"
 
 
 def _known_false(c: Certificate) -> str:
@@ -268,14 +273,13 @@ def _made(c: Certificate) -> str:
     """What was observed, and what the words mean."""
     each = c.error / max(1, c.draws)
     amount = f"made {each:.3f} errors" if c.counts_errors else f"cost {each:.3f}"
-    who = f"{c.draws:,} draws of {c.people:,} people" if c.draws > c.people else f"{c.people:,} people"
     unseen = f" {plural(c.unseen, 'round')} showed nothing." if c.unseen else ""
     late = f"; {plural(c.late_violations, 'violation was', 'violations were')} in the last quarter"
     reported = f"did so in {plural(c.reports, 'round')}{late}" if c.reports else "never did"
     return (
         f"In {plural(c.rounds, 'round')} a reviewer could report two people treated too differently: with "
         f"probabilities further apart than their distance (how unlike the reviewer finds them) plus "
-        f"{c.audited_alpha:g}. They {reported}.{unseen} Over {who} with a known label the policies {amount} per "
+        f"{c.audited_alpha:g}. They {reported}.{unseen} Over {c.counted} with a known label the policies {amount} per "
         f"{c.per}."
     )
 

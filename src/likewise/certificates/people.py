@@ -14,6 +14,7 @@ from likewise.errors import require, require_number
 from likewise.hindsight.people import taken
 from likewise.protocol import Floats
 from likewise.reduction import EQUAL_COSTS
+from likewise.wording import plural
 
 FEWEST = 100
 """Held-out people below which nothing is claimed about new people."""
@@ -83,10 +84,26 @@ class HeldOut:
         """Whether claims about new people can rest on them: enough, and surely distinct."""
         return self.labelled >= FEWEST and not self.same_rows
 
+    @property
+    def counted(self) -> str:
+        """How many there are, in words: rows, where nobody knows which of them are one person."""
+        return counted(len(self), self.same_rows)
+
     def probabilities(self, policy: Any) -> Floats:
         """What a policy gives each of them."""
         given = np.asarray(policy.probability(self.X), dtype=float)
         return checked_probabilities(given, len(self))
+
+
+def counted(people: int, same_rows: int) -> str:
+    """How many people there are; rows of people, where some are the same and nobody knows which are one person.
+
+    Examples
+    --------
+    >>> counted(100, 0), counted(500, 400)
+    ('100 people', '500 rows of people')
+    """
+    return plural(people, "row of people", "rows of people") if same_rows else plural(people, "person", "people")
 
 
 def checked_probabilities(given: Any, people: int) -> Floats:

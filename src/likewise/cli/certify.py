@@ -28,8 +28,9 @@ Examples:
 def certify(
     source: Annotated[Path, typer.Argument(help="The folder of a run, or a transcript that was saved as a file.")],
     delta: Annotated[
-        float, typer.Option(help="One minus the confidence of each claim about new people, between 0 and 1.")
-    ] = 0.05,
+        float | None,
+        typer.Option(help="One minus the confidence, between 0 and 1; that of the run by default, or else 0.05."),
+    ] = None,
     alpha: Annotated[
         float | None, typer.Option(help="The level of the comparison with fair policies; the reviewer's by default.")
     ] = None,
@@ -43,7 +44,9 @@ def certify(
     from likewise import certificates
 
     with words(as_json).status("Certifying…"):
-        certificate = certificates.certify(_transcript(source), alpha, delta, choice=_choice(source, delta))
+        choice = _choice(source, delta)
+        sure = (0.05 if choice is None else choice.delta) if delta is None else delta
+        certificate = certificates.certify(_transcript(source), alpha, sure, choice=choice)
     if as_json:
         print_json(certificate.to_dict())
     else:
@@ -51,7 +54,7 @@ def certify(
         words(as_json).print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def _choice(source: Path, delta: float) -> Choice | None:
+def _choice(source: Path, delta: float | None) -> Choice | None:
     """What was chosen on held-out people when the run ended; nothing is chosen again, for another confidence."""
     from likewise.certificates import Choice
     from likewise.experiments.runs import RunFolder
@@ -59,7 +62,7 @@ def _choice(source: Path, delta: float) -> Choice | None:
     if source.is_file() or not (source / "result.json").exists():
         return None
     chosen = RunFolder.open(source).read_json("result.json").get("choice")
-    return Choice.from_dict(chosen) if chosen is not None and chosen["delta"] == delta else None
+    return Choice.from_dict(chosen) if chosen is not None and delta in (None, chosen["delta"]) else None
 
 
 def _transcript(source: Path) -> Transcript:

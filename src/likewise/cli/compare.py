@@ -283,7 +283,7 @@ def _show_board(console: Console, board: Board | None) -> None:
         markup=False,
         highlight=False,
     )
-    console.print(scoreboard_table(_held_out(board)["scoreboard"]))
+    console.print(scoreboard_table(_held_out(board)["scoreboard"], console.width))
 
 
 def _cell(line: Line, name: str) -> str:

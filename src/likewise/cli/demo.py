@@ -71,7 +71,7 @@ def demo(
         print_json({"data": data.name, "picture": str(picture), "learners": learners} | held_out)
         return
     console.print(f"{choice.headline}\n", highlight=False)
-    console.print(scoreboard_table(plain(board)))
+    console.print(scoreboard_table(plain(board), console.width))
     console.print("\nHow the three learned, on the people who played:", highlight=False)
     console.print(_demo_table(lines))
     console.print(

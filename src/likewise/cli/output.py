@@ -29,17 +29,34 @@ def print_json(result: dict[str, Any]) -> None:
     typer.echo(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def scoreboard_table(board: dict[str, Any]) -> Group:
+def scoreboard_table(board: dict[str, Any], width: int) -> Group:
     """The scoreboard, from its plain values: the table, and the sentences below it."""
+    # An interval goes below its number: the table must fit into 80 columns.
+    rows = [[first, *(cell.replace(" (", "\n(") for cell in others)] for first, *others in _cells(board)]
+    headings = [heading.replace(" ", "\n", 1) for heading in board["header"]]
+    shown = _that_fit([headings, *rows], width)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    for place, heading in enumerate(board["header"]):
-        lines = heading.replace(" ", "\n", 1)
-        table.add_column(Text(lines), justify="right" if place else "left", no_wrap=place > 0)
-    for row in board["table"]:
-        # An interval goes below its number: the table must fit into 80 columns.
-        cells = [Text(cell.replace(" (", "\n(") if place else cell) for place, cell in enumerate(row["cells"])]
-        table.add_row(*cells, style="bold" if row["bold"] else None)
+    for place in shown:
+        table.add_column(Text(headings[place]), justify="right" if place else "left", no_wrap=place > 0)
+    for row, cells in zip(board["table"], rows, strict=True):
+        table.add_row(*(Text(cells[place]) for place in shown), style="bold" if row["bold"] else None)
     return Group(table, Text(f"{board['gain']}\n"), *map(Text, board["notes"]))
+
+
+def _cells(board: dict[str, Any]) -> list[list[str]]:
+    return [row["cells"] for row in board["table"]]
+
+
+def _that_fit(table: list[list[str]], width: int) -> list[int]:
+    """Which columns a window has room for: a number that is cut off would be another one."""
+    widest = [max(len(part) for cell in column for part in cell.split("\n")) for column in zip(*table, strict=True)]
+    # Names may be broken between words.
+    widest[0] = max(len(word) for cell, *_ in table for word in cell.split() or [""])
+    shown = list(range(len(widest)))
+    for least in (*shown[:-3:-1], *shown[2:-2]):  # what it was told, what a lot decides, and the rest
+        if sum(widest[place] + 2 for place in shown) > width:
+            shown.remove(least)
+    return shown
 
 
 @contextmanager

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from likewise.experiments.runs import Run, Settings
+    from likewise.experiments.runs.setup import Setup
     from likewise.protocol import Auditor
 
 EXAMPLES = """
@@ -289,7 +290,7 @@ class Command:
         self.console.print(f"[bold]{escape(data.name)}.[/] {escape(data.described)}")
         for problem in data.datasheet.problems if s.sha256 else ():
             self.console.print(f"Note: {problem}", markup=False)
-        self.console.print(f"{run.setup.split}.", highlight=False)
+        self.console.print(f"{run.setup.split}{_if(run.setup)}.", highlight=False)
         size = f"{F.size:,}" if F.size < 10**9 else f"2^{F.size.bit_length() - 1}"
         self.console.print(
             f"{s.T:,} rounds of {s.k} people; policies are mixtures of {size} hypotheses ({s.hypotheses}), learner "
@@ -311,7 +312,7 @@ class Command:
             return
         self.console.print(f"{result['headline']}\n", markup=False, highlight=False)
         if result["scoreboard"] is not None:
-            self.console.print(scoreboard_table(result["scoreboard"]))
+            self.console.print(scoreboard_table(result["scoreboard"], self.console.width))
         self.console.print(_table(result))
         for note in result["notes"]:
             self.console.print(f"[yellow]{escape(note)}[/]")
@@ -322,6 +323,13 @@ class Command:
         if not result["finished"]:
             how = f"likewise play --resume {shlex.quote(str(path))}"
             self.console.print(f"Stopped for now; continue with: {how}", markup=False, soft_wrap=True)
+
+
+def _if(setup: Setup) -> str:
+    """What the number of people takes for granted, where nobody named them."""
+    if not setup.data.named:
+        return ", if rows that are the same are one person"
+    return ", if every row is another person" if setup.settings.sha256 and setup.settings.id is None else ""
 
 
 def _table(result: dict[str, Any]) -> Table:

@@ -59,7 +59,7 @@ def score(
         return
     decided = "" if scored.yes is None else f" {scored.yes:,} of the decisions are yes."
     console.print(
-        f"{scored.rows:,} people in {scored.seconds:.1f} s; their mean probability is {scored.mean:.3f}.{decided}"
+        f"{scored.rows:,} rows in {scored.seconds:.1f} s; their mean probability is {scored.mean:.3f}.{decided}"
     )
     console.print(f"Scores: {scored.path}", markup=False, soft_wrap=True)
 

@@ -112,11 +112,11 @@ def judged(setting: Setting, plays: dict[str, Transcript]) -> tuple[Choice, Scor
     """What to deploy of what AdaHedge learned, chosen on the held-out people, and the scoreboard of all three."""
     judge = Judged(setting.held_out, setting.data.metric, setting.alpha)
     choice = judge.choice(candidates(setting.learners()[DEFAULT], plays[DEFAULT]))
-    name, policy = this_entry(choice)
+    name, learned = this_entry(choice)
     alone = plays[LABELS].last_half_policy or plays[LABELS].average_policy
     entries = {
         "labels alone": Entry(alone, "labels"),
         "the paper's learner": Entry(plays[PAPER].average_policy, "pairs"),
-        name: Entry(policy, "pairs"),
+        name: learned,
     }
     return choice, judge.board(entries, setting.hypotheses, name)

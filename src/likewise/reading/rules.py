@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from likewise.errors import require_whole
 from likewise.hypotheses import Thresholds
@@ -87,12 +88,29 @@ def _scores(reading: Reading, features: Floats | None) -> list[Rule]:
     F = reading.hypotheses
     assert isinstance(F, Thresholds)
     scores = None if features is None else F.score_columns(reading.named(features))
-    words = [_score_of(model) for model in models_of(reading)]
+    models = models_of(reading)
     rules = []
     for number, split, below, weight in _weighed(F, reading.weights):
-        cut = NumberColumn("score", 0).cut(split, None if scores is None else scores[:, number])
-        rules.append(Rule(f"{words[number]} {cut.below if below else cut.above}", weight))
+        model, given = models[number], None if scores is None else scores[:, number]
+        cut = NumberColumn("score", 0).cut(split, given)
+        words = f"{_score_of(model)} {cut.below if below else cut.above}"
+        if features is not None and given is not None:
+            words = _in_units(model, features, (given >= split.cut) != below) or words
+        rules.append(Rule(words, weight))
     return rules
+
+
+def _in_units(model: WeighedModel, features: Floats, yes: NDArray[np.bool_]) -> str | None:
+    """A rule on a model that reads one number, as a cut of that number; None where none separates the same people."""
+    column = model.reading.columns[model.read[0]] if len(model.read) == 1 else None
+    if not isinstance(column, NumberColumn) or column.missing or yes.all() or not yes.any():
+        return None
+    values = features[:, column.first]
+    for above, passed in ((True, yes), (False, ~yes)):
+        if values[~passed].max() < (least := float(values[passed].min())):
+            cut = column.cut(Split(least), values)
+            return f"{column.name} {cut.above if above else cut.below}"
+    return None
 
 
 def _score_of(model: WeighedModel) -> str:

@@ -36,10 +36,10 @@ nav li { margin: .1rem 0; }
 .letter { border-left: 4px solid #0072B2; background: #f6f9fc; padding: .4rem 1.2rem .6rem; max-width: 46rem; }
 .letter ol { margin: .2rem 0 .8rem; padding-left: 1.6rem; } .letter li { margin: .3rem 0; }
 .scores table { font-size: .95rem; } .scores th { text-align: left; } .scores td, .scores thead th:not(:first-child) {
-  text-align: right; } .scores tbody th { border-bottom: 1px solid #e6e6e6; font-weight: normal; }
-.scores .note { margin: .25rem 0; } @media (min-width: 60rem) { .scores tbody :is(th, td) {
-  white-space: nowrap; } } @media (max-width: 40rem) { .scores table { font-size: .8rem; }
-  .scores :is(td, th) { padding-right: .4rem; } }
+  text-align: right; } .scores tbody th { border-bottom: 1px solid #e6e6e6; font-weight: normal; vertical-align: top; }
+.scores .note { margin: .25rem 0; } .scores td { white-space: nowrap; } @media (min-width: 60rem) {
+  .scores tbody th { white-space: nowrap; } } @media (max-width: 40rem) { .scores table { font-size: .7rem; }
+  .scores :is(td, th) { padding-right: .3rem; } .scores :is(td, th):last-child { display: none; } }
 .scores tr.this th, .scores tr.this td { font-weight: bold; background: #eef5fb; } .scores tr.limit { color: #555; }
 .deck { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 18rem), 1fr)); gap: 1rem;
   margin: 1rem 0; }

@@ -27,8 +27,9 @@ from likewise.game import Transcript
 from likewise.hindsight import Frontier
 from likewise.hypotheses import EnumerableClass
 from likewise.protocol import Distance, Learner
-from likewise.report import people, proved, words
+from likewise.report import made_of, people, proved, words
 from likewise.report.html import document, picture, table, wrapped
+from likewise.report.made_of import ReadPolicy
 from likewise.report.scores import scores
 from likewise.scoreboard import Scoreboard
 
@@ -57,6 +58,8 @@ class Told:
     split: str
     fitted_on: int | None
     helped: Helped | None
+    read: ReadPolicy | None
+    because: tuple[str, ...]
 
 
 def write_report(
@@ -78,6 +81,8 @@ def write_report(
     scoreboard: Scoreboard | None = None,
     split: str = "",
     fitted_on: int | None = None,
+    read: ReadPolicy | None = None,
+    because: Sequence[str] = (),
 ) -> Path:
     """Write ``report.html``: one file, with every picture inside, that opens offline and needs no other.
 
@@ -119,6 +124,10 @@ def write_report(
         How many people were fitted on, played with and held out, in words.
     fitted_on
         How many people the rules were fitted on.
+    read
+        The policy in the units of its file, and the people who were held out.
+    because
+        What sets the two of each pair of ``unfair`` apart, a sentence each.
 
     Returns
     -------
@@ -133,6 +142,7 @@ def write_report(
         tuple(compare_by), dict(parameters or {}), frontier, distance, again,
         ShownPeople.seen(transcript, compare_by) if people is None else people, unfair, scoreboard, split, fitted_on,
         None if learner is None or transcript.first != 1 else reports_helped(transcript, learner, distance),
+        read, tuple(because),
     )  # fmt: skip
     path = Path(path)
     path = path if path.suffix.lower() in (".html", ".htm") else path / "report.html"
@@ -160,7 +170,7 @@ def _levels(alpha: float) -> list[float]:
 def page(told: Told) -> str:
     """The whole page."""
     sections = (
-        _opening, _scores, _proved, _happened, _helped, _reported, _unfair, _round, _cost, _made, _appendix,
+        _opening, _scores, _proved, _made_of, _happened, _helped, _reported, _unfair, _round, _cost, _made, _appendix,
         _assumptions, _silent, _words, _parameters,
     )  # fmt: skip
     return document(told.title, *(section(told) for section in sections))
@@ -193,6 +203,14 @@ def _proved(told: Told) -> str:
     return _section("What is proved") + proved.letter(told.certificate)
 
 
+def _made_of(told: Told) -> str:
+    listed = "" if told.read is None else made_of.as_page(told.read)
+    if told.read is None or not listed:
+        return ""
+    text = f"{words.which_policy(told.certificate.choice)}{made_of.introduction(told.read)}"
+    return _section("What it is made of", text) + listed
+
+
 def _made(told: Told) -> str:
     t, names = told.t, ", ".join(map(str, told.compare_by))
     split = f" {told.split}." if told.split else ""
@@ -207,7 +225,7 @@ def _made(told: Told) -> str:
 
 def _happened(told: Told) -> str:
     t = told.t
-    headings = ("rounds", "people", words.unit(t), "reports", "violations", "not reviewed")
+    headings = ("rounds", words.counted_as(t), words.unit(t), "reports", "violations", "not reviewed")
     best = None
     if told.frontier is not None:
         best = next((point for point in told.frontier.points if point.alpha == t.alpha), None)
@@ -278,7 +296,7 @@ def _unfair(told: Told) -> str:
     )
     return (
         _section(heading, text)
-        + people.unfair_pairs(unfair, told.people)
+        + people.unfair_pairs(unfair, told.people, told.because)
         + f"<p>{escape(behind)}</p>"
         + people.unfair_people(unfair, told.people)
     )

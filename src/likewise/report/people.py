@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from itertools import zip_longest
 
 import numpy as np
 
@@ -40,15 +41,16 @@ def _since(j: int, helped: Helped | None) -> str:
     return allowed + ("" if np.isnan(last) else f" Under the last policy they are {last:.2f} apart.")
 
 
-def unfair_pairs(unfair: MostUnfair, people: ShownPeople) -> str:
-    """The held-out pairs that are furthest beyond their distance."""
-    return _deck([_unfair_card(pair, people) for pair in unfair.pairs])
+def unfair_pairs(unfair: MostUnfair, people: ShownPeople, because: Sequence[str] = ()) -> str:
+    """The held-out pairs that are furthest beyond their distance, and what sets each of them apart."""
+    pairs = zip_longest(unfair.pairs, because, fillvalue="")
+    return _deck([_unfair_card(pair, people, why) for pair, why in pairs if isinstance(pair, UnfairPair)])
 
 
-def _unfair_card(pair: UnfairPair, people: ShownPeople) -> str:
+def _unfair_card(pair: UnfairPair, people: ShownPeople, why: str) -> str:
     both = [people.person(place) for place in (pair.favoured, pair.disfavoured)]
     high, low = pair.probabilities
-    note = f"Their probabilities are {high - low:.2f} apart. Their distance is {pair.distance:.2f}."
+    note = f"Their probabilities are {high - low:.2f} apart. Their distance is {pair.distance:.2f}. {why}".rstrip()
     title = f"{pair.excess:.2f} beyond their distance"
     return _card(title, note, people.columns, both, [f"{high:.2f}", f"{low:.2f}"])
 

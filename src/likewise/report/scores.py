@@ -14,7 +14,13 @@ def scores(scoreboard: Scoreboard) -> str:
     rows = []
     for row, cells in zip(scoreboard.rows, scoreboard.cells(), strict=True):
         first, *others = cells
-        line = f"<th>{escape(first)}</th>" + "".join(f"<td>{escape(cell)}</td>" for cell in others)
+        line = f"<th>{escape(first)}</th>" + "".join(f"<td>{_below(cell)}</td>" for cell in others)
         rows.append(f"<tr class='{'this' if row.bold else 'limit' if row.exact else 'other'}'>{line}</tr>")
     notes = "".join(f"<p class='note'>{escape(note)}</p>" for note in scoreboard.notes)
-    return f"<div class='scores'>{wrapped(head, ''.join(rows))}{notes}</div>"
+    return f"<div class='scores'>{wrapped(head, ''.join(rows))}<p>{escape(scoreboard.gain)}</p>{notes}</div>"
+
+
+def _below(cell: str) -> str:
+    """An interval goes below its number: the table must fit on a page."""
+    value, bracket, interval = cell.partition(" (")
+    return escape(value) + (f"<br><small>({escape(interval)}</small>" if bracket else "")

@@ -96,7 +96,8 @@ def _gain(scoreboard: Scoreboard, who: str) -> str:
     if share is None:
         return f"No share of the possible gain is given: {scoreboard.no_share}." if scoreboard.no_share else ""
     if share < 0:
-        return f"{who} is expected to err more than one answer for everybody, on {people}."
+        more = "err more" if scoreboard.unit == "error" else "cost more"
+        return f"{who} is expected to {more} than one answer for everybody, on {people}."
     best = "what the best fair policy of any kind would gain over one answer for everybody"
     return f"{who} reaches {share:.0%} of {best}, on {people}."
 
@@ -209,8 +210,16 @@ def violation(t: Transcript) -> str:
 
 def unit(t: Transcript) -> str:
     """What errors are counted in."""
-    again = t.person is not None and len(np.unique(t.person)) < len(t.person)
-    return f"{'errors' if t.costs == (1.0, 1.0) else 'cost of errors'} per {'draw' if again else 'person'}"
+    return f"{'errors' if t.costs == (1.0, 1.0) else 'cost of errors'} per {'draw' if _again(t) else 'person'}"
+
+
+def counted_as(t: Transcript) -> str:
+    """What everybody who comes is called: a draw, where the same people come again."""
+    return "draws" if _again(t) else "people"
+
+
+def _again(t: Transcript) -> bool:
+    return t.person is not None and len(np.unique(t.person)) < len(t.person)
 
 
 def quarters(t: Transcript) -> list[Part]:

@@ -33,10 +33,13 @@ class Entry:
         Anything with ``probability(X)``, or a list with one probability per person of ``X``.
     told
         What it was told: "labels", "pairs", "everything", or "" where nobody knows.
+    chosen_from
+        From how many policies it was chosen by looking at these people: its intervals allow for that.
     """
 
     policy: Any
     told: str = ""
+    chosen_from: int = 1
 
 
 def scoreboard(
@@ -101,7 +104,7 @@ def scoreboard(
     possible = limits.possible(held, numbers, distance, alpha, hypotheses=hypotheses, costs=costs, most=most, seed=seed)
     measure = _Measure(held, distance, alpha, costs, delta, held_out and held.speak, possible)
     rows = [measure.constant()]
-    rows += [measure.row(name, p, entries[name].told, bold=name == this) for name, p in given.items()]
+    rows += [measure.row(name, p, entries[name], bold=name == this) for name, p in given.items()]
     share, why = possible.share_of_gain(given.get(this))
     return Scoreboard(
         rows=(*rows, *(measure.exact(name, p) for name, p in possible.policies.items())),
@@ -112,7 +115,17 @@ def scoreboard(
         share_of_gain=share,
         no_share=why,
         limit_people=len(possible.chosen),
-        notes=notes.below(held, possible, rows, alpha=alpha, delta=delta, costs=costs, held_out=held_out),
+        notes=notes.below(
+            held,
+            possible,
+            rows,
+            alpha=alpha,
+            delta=delta,
+            costs=costs,
+            held_out=held_out,
+            chosen_from=entries[this].chosen_from if this in entries else 1,
+        ),
+        unit=notes.unit(costs),
     )
 
 
@@ -123,6 +136,8 @@ def _check(entries: Mapping[str, Entry], held: HeldOut, alpha: float, delta: flo
     taken_names = sorted({CONSTANT, MIXTURE, ANY} & set(entries))
     require(not taken_names, "entries", "not be called as the rows that are always there", taken_names)
     require(held.labelled > 0, "y", "hold at least one known label", "only missing ones")
+    for entry in entries.values():
+        require_whole(entry.chosen_from, "chosen_from", 1)
 
 
 def _ordered(entries: Mapping[str, Entry], this: str) -> list[tuple[str, Entry]]:
@@ -149,11 +164,13 @@ class _Measure(NamedTuple):
     speak: bool
     possible: Possible
 
-    def row(self, name: str, p: Floats, told: str, *, bold: bool = False) -> Row:
-        known = self.held.known
+    def row(self, name: str, p: Floats, entry: Entry, *, bold: bool = False) -> Row:
+        """A policy's row. Of several that were looked at here any may be picked: by the union bound, each at δ/their
+        number."""
+        measure, known = self._replace(delta=self.delta / entry.chosen_from), self.held.known
         given, y = p[known], self.held.y[known]
-        low, high = self._between(given, y)
-        return self._row(name, p, float(held_out_people.losses(given, y, self.costs).mean()), low, high, told, bold)
+        error = float(held_out_people.losses(given, y, self.costs).mean())
+        return measure._row(name, p, error, *measure._between(given, y), entry.told, bold)
 
     def constant(self) -> Row:
         """The constant that errs less under the labels that happened."""

@@ -76,6 +76,8 @@ class Scoreboard:
         How many people the exact rows and the expected errors are on; 0 where there are none.
     notes
         Sentences that belong below the table.
+    unit
+        What errors are called: "error", or "cost" where two kinds of error cost differently.
     """
 
     rows: tuple[Row, ...]
@@ -87,11 +89,12 @@ class Scoreboard:
     no_share: str
     limit_people: int
     notes: tuple[str, ...] = ()
+    unit: str = "error"
 
     def header(self) -> tuple[str, ...]:
         """Titles of the columns, as plain text."""
-        expected = ("expected error",) if self.limit_people else ()
-        return ("", "error", *expected, "unfair pairs", "differs by lot", "told")
+        expected = (f"expected {self.unit}",) if self.limit_people else ()
+        return ("", self.unit, *expected, "unfair pairs", "differs by lot", "told")
 
     def cells(self) -> tuple[tuple[str, ...], ...]:
         """What stands in each row, as plain text, in the order of ``header``."""
@@ -106,9 +109,12 @@ class Scoreboard:
     @property
     def gain(self) -> str:
         """The share of the possible gain, in a sentence."""
-        if self.share_of_gain is not None:
-            return f"Share of the possible gain: {self.share_of_gain:.0%}."
-        return f"Share of the possible gain: {self.no_share}."
+        if self.share_of_gain is None:
+            return f"Share of the possible gain: {self.no_share}."
+        whose = next((f", by {row.name}" for row in self.rows if row.bold), "")
+        if self.share_of_gain < 0:
+            return f"Share of the possible gain: less than none{whose}."
+        return f"Share of the possible gain: {self.share_of_gain:.0%}{whose}."
 
     def row(self, name: str) -> Row:
         """The row of this name."""

@@ -68,7 +68,7 @@ class FinishedPolicy(DeployablePolicy):
             "margin": transcript.margin,
             "seed": transcript.seed,
         }
-        facts = {"rounds": transcript.rounds, "people_seen": len(transcript.y)} | settings
+        facts = {"rounds": transcript.rounds, "draws": len(transcript.y)} | settings
         return cls(transcript.average_policy.mixture(), encoder, facts)
 
     @property

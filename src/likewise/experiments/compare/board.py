@@ -39,10 +39,10 @@ def judged(comparison: Comparison) -> Board | None:
     learner, t = _played(arena, trial)
     judge = Judged(arena.held_out, arena.distance, trial.alpha)
     choice = judge.choice(candidates(learner, t))
-    name, policy = this_entry(choice)
+    name, learned = this_entry(choice)
     auditor = make_auditor("worst", arena.distance, trial.alpha, trial.margin)
     alone = labels_alone(arena.hypotheses, arena.environment, auditor, trial.rounds, trial.seed)
-    entries = {"labels alone": Entry(alone, "labels"), name: Entry(policy, "pairs")}
+    entries = {"labels alone": Entry(alone, "labels"), name: learned}
     if "weights" in first and trial.learner != "weights":
         entries["the paper's learner"] = Entry(_played(arena, first["weights"])[1].average_policy, "pairs")
     if arena.held_out.today is not None:

@@ -48,7 +48,7 @@ class Deployed:
     @property
     def learned(self) -> Mixture:
         """What is deployed; where that is one answer for everybody, the best that was learned."""
-        return self.policy if self.choice is None else this_entry(self.choice)[1]
+        return self.policy if self.choice is None else this_entry(self.choice)[1].policy
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,11 +109,12 @@ def as_mixture(choice: Choice, hypotheses: Any) -> Mixture:
     return Mixture(hypotheses, hypotheses.constant(policy.answer)) if isinstance(policy, Constant) else policy
 
 
-def this_entry(choice: Choice) -> tuple[str, Mixture]:
-    """The policy that a scoreboard is about: what was chosen, or else the best that was learned, and its name."""
-    if not isinstance(choice.policy, Constant):
-        return "this policy", choice.policy
-    return NOT_DEPLOYED, min(choice.candidates, key=lambda candidate: candidate.error).policy
+def this_entry(choice: Choice) -> tuple[str, Entry]:
+    """The policy that a scoreboard is about, with its name: what was chosen, or else the best that was learned."""
+    name, policy = "this policy", choice.policy
+    if isinstance(policy, Constant):
+        name, policy = NOT_DEPLOYED, min(choice.candidates, key=lambda candidate: candidate.error).policy
+    return name, Entry(policy, "pairs", chosen_from=len(choice.candidates))
 
 
 def labels_alone(hypotheses: Any, people: IID, auditor: Any, T: int, seed: int, costs: Any = (1.0, 1.0)) -> Mixture:
@@ -132,9 +133,9 @@ def deployed(setup: Setup, t: Transcript) -> Deployed:
         return Deployed(average, NOBODY)
     judged = Judged(held, setup.data.metric, s.alpha, s.costs, s.delta)
     choice = judged.choice(candidates(setup.learner, t), with_pairs=not s.ask)
-    name, policy = this_entry(choice)
+    name, learned = this_entry(choice)
     alone = labels_alone(setup.hypotheses, setup.compared_people(), setup.simulated(), s.T, s.seed, s.costs)
-    entries = {name: Entry(policy, "pairs"), "labels alone": Entry(alone, "labels")}
+    entries = {name: learned, "labels alone": Entry(alone, "labels")}
     if held.today is not None:
         entries["today's rule"] = Entry(held.today)
     board = judged.board(entries, setup.hypotheses, name)

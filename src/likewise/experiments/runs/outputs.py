@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import textwrap
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,8 @@ import numpy as np
 
 from likewise import certificates, figures, hindsight
 from likewise.certificates import Certificate
-from likewise.certificates.shown import ShownPeople
+from likewise.certificates.letter import WIDTH
+from likewise.certificates.shown import ShownPeople, UnfairPair
 from likewise.classes import contributions
 from likewise.experiments.runs.deployed import Deployed, deployed, plain
 from likewise.experiments.runs.run import Run
@@ -22,9 +24,13 @@ from likewise.game import Transcript
 from likewise.hindsight import Frontier, Hindsight
 from likewise.policies import Mixture
 from likewise.report import write_report
+from likewise.report.made_of import ReadPolicy, sets_apart
+from likewise.report.made_of import as_text as rules_as_text
+from likewise.report.words import which_policy
 from likewise.scoring import FinishedPolicy
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 LEVELS = 6
@@ -36,11 +42,11 @@ def write_outputs(run: Run, transcript: Transcript, *, pictures: bool = True) ->
     folder, setup, s = run.folder, run.setup, run.setup.settings
     outcome = deployed(setup, transcript)
     certificate = certificates.certify(transcript, delta=s.delta, choice=outcome.choice)
-    people = shown_people(setup, transcript)
+    people, read = shown_people(setup, transcript), _read(outcome, setup)
     folder.write_json("certificate.json", certificate.to_dict())
     folder.write(
         "certificate.txt",
-        lambda path: path.write_text(f"{certificate}\n\n\n{certificate.appendix(people)}\n", encoding="utf-8"),
+        lambda path: path.write_text(_letter(certificate, people, read), encoding="utf-8"),
     )
     folder.write("policy.json", _finished(outcome, transcript, setup).save)
     _keep_models(run)
@@ -55,7 +61,7 @@ def write_outputs(run: Run, transcript: Transcript, *, pictures: bool = True) ->
         for name, figure in _figures(run, transcript, certificate, trade_off):
             folder.write(f"figures/{name}.png", partial(figures.save, figure))
         folder.write(
-            "report.html", lambda path: _report(path, run, transcript, certificate, trade_off, outcome, people)
+            "report.html", lambda path: _report(path, run, transcript, certificate, trade_off, outcome, people, read)
         )
     folder.write_json("result.json", result)
     return result
@@ -67,6 +73,24 @@ def _finished(outcome: Deployed, t: Transcript, setup: Setup) -> FinishedPolicy:
     name = None if outcome.choice is None else outcome.choice.recommended
     policy = Mixture(setup.built.deployed, outcome.policy.weights)
     return FinishedPolicy(policy, setup.data.encoder, learned.facts | {"chosen": name})
+
+
+def _read(outcome: Deployed, setup: Setup) -> ReadPolicy:
+    """What was learned, in the units of the file; one answer for everybody needs no reading."""
+    policy = FinishedPolicy(Mixture(setup.built.deployed, outcome.learned.weights), setup.data.encoder)
+    held_out = setup.data.people.iloc[setup.split.held_out]
+    return ReadPolicy(policy, held_out if len(held_out) else None)
+
+
+def _letter(certificate: Certificate, people: ShownPeople, read: ReadPolicy) -> str:
+    """The letter, its appendix, and what the policy is made of."""
+    about = which_policy(certificate.choice)
+    made_of = "\n".join(filter(None, [about and textwrap.fill(about, WIDTH), rules_as_text(read)]))
+    return "\n\n\n".join(filter(None, [str(certificate), certificate.appendix(people), made_of])) + "\n"
+
+
+def _because(pair: UnfairPair, read: ReadPolicy, people: pd.DataFrame) -> str:
+    return sets_apart(read, people.iloc[[pair.favoured, pair.disfavoured]])
 
 
 def _decided(outcome: Deployed, setup: Setup) -> dict[str, Any]:
@@ -160,8 +184,10 @@ def _report(
     trade_off: Frontier | None,
     outcome: Deployed,
     people: ShownPeople,
+    read: ReadPolicy,
 ) -> Path:
     data, s = run.setup.data, run.setup.settings
+    unfair = None if s.ask else unfair_people(run.setup, outcome.learned)
     likeness = "" if s.ask else f" {data.distance_described}"
     return write_report(
         path,
@@ -176,8 +202,10 @@ def _report(
         distance=None if s.ask else data.metric,
         again=f"likewise play --again {run.folder.path}",
         people=people,
-        unfair=None if s.ask else unfair_people(run.setup, outcome.learned),
+        unfair=unfair,
         scoreboard=outcome.scoreboard,
         split=str(run.setup.split),
         fitted_on=run.setup.split.people[0],
+        read=read,
+        because=() if unfair is None else [_because(pair, read, data.people) for pair in unfair.pairs],
     )
