@@ -171,6 +171,18 @@ def test_rounds_that_are_pending_or_erased_count_as_not_reviewed_in_the_certific
     assert "whose rounds count as not reviewed: 1." in found["letter"]
 
 
+def test_prices_prove_nothing_where_labels_that_were_learned_are_gone(new_database, start):
+    """The learner still knows them, and the rounds that are left don't."""
+    engine = lived(start(new_database("sqlite")))[0]
+    state = engine.streams.get("loans").current()
+    assert len(state.learner.gaps) > 0
+    proved = engine.stream("loans")["regret"]["proved"]
+    assert all(limit["by_prices"] is not None for limit in engine.certificate("loans")["regret"])
+    engine.erase("loans", "3-1", "root")
+    assert all(limit["by_prices"] is None for limit in engine.certificate("loans")["regret"])
+    assert engine.stream("loans")["regret"]["proved"] == pytest.approx(proved)  # from sums, which nobody had to erase
+
+
 def test_labels_that_came_count_in_the_certificate_while_their_round_waits_for_its_audit(new_database, start):
     engine, X = lived(start(new_database("sqlite")))
     opened = engine.decide("loans", people(X[:3], COLUMNS), "decider")
