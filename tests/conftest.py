@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 
@@ -33,6 +34,9 @@ COMPILED = (
 lw.play(lw.AdaHedge(F, k=4, alpha=0.1), people, auditor, 5)
 """,
     """
+lw.play(lw.Hedge(F, T=5, k=4), people, auditor)
+""",
+    """
 from likewise.experiments.reproduce import penalties
 
 t = lw.play(lw.ContextFTPL(F, T=5, k=4, alpha=0.1, draws=5), people, auditor)
@@ -40,7 +44,7 @@ lw.evaluate_fairness(t.average_policy, data.features, "cityblock", 0.1)
 penalties.one_play(penalties.PAIRS, penalties.ROOT, (10,))
 """,
 )
-"""What compiles the loops and keeps them on disk, the long one apart; after that they are only loaded."""
+"""What compiles the loops and keeps them on disk, the long ones apart; after that they are only loaded."""
 
 collect_ignore = ["conftest.py"]  # it has no doctests, and its name is not its own
 
@@ -81,6 +85,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest tests first; beyond that, the order stays as it is."""
     rank = {name: i for i, name in enumerate(FIRST)}
     items.sort(key=lambda item: rank.get(item.path.name, len(rank)))
+
+
+@pytest.fixture(autouse=True)
+def _workers_outlive_no_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """End joblib's processes that a test started in a folder of its own: the next test would get them in no folder."""
+    before = os.getcwd()
+    yield
+    if os.getcwd() != before:
+        from joblib.externals.loky import get_reusable_executor
+
+        get_reusable_executor().shutdown(wait=True)
 
 
 # What is left out is known to the workers only, and told by who started them. ---------------------------------------

@@ -27,12 +27,14 @@ def lived(folder, *, erase=False):
     engine.create(loans(features=features, waits=Waits(audit=60, label=90, grace=5)), "root")
     rng = np.random.default_rng(0)
     for i in range(12):
-        found = engine.decide("loans", _with_sex(drawn(rng, k=3, prefix=f"{i}."), rng), "decider")
+        asked = _with_sex(drawn(rng, k=3, prefix=f"{i}."), rng)
+        found = engine.decide("loans", asked, "decider")
         t, ids = found["t"], [person["id"] for person in found["decisions"]]
         chances = [person["probability"] for person in found["decisions"]]
         high, low = far_apart(chances)
         if i % 4 != 3:
-            engine.label("loans", t, {name: int(rng.integers(2)) for name in ids}, "decider")
+            good = {person["id"]: int(person["features"]["score"] > 0.5) for person in asked}
+            engine.label("loans", t, good, "decider")
         if chances[high] - chances[low] > 0.1:
             engine.audit("loans", t, "pair", "ann", pair=[ids[high], ids[low]], note="alike", reason="same job")
         elif i % 3:

@@ -32,8 +32,7 @@ def service(serve, tmp_path):
 def play(service, t, verdict="none", pair=()):
     """A whole round: decisions, labels, an audit."""
     opened = service.decider.post(ROUNDS, json={"people": people(t)}).json()
-    ids = [one["id"] for one in opened["decisions"]]
-    labels = {name: i % 2 for i, name in enumerate(ids)}
+    labels = {one["id"]: int(one["features"]["score"] > 0.5) for one in people(t)}
     assert service.decider.put(f"{ROUNDS}/{opened['t']}/labels", json={"labels": labels}).is_success
     said = {"verdict": verdict, "pair": pair}
     assert service.auditor.put(f"{ROUNDS}/{opened['t']}/audit", json=said).is_success

@@ -36,6 +36,17 @@ def learned_stream(**changes):
     return fold
 
 
+def reported(fold, rounds):
+    """More rounds, each with a report if a gap is wide enough."""
+    before = fold.state.totals.reported
+    for _ in range(rounds):
+        t, chances = fold.open(APART)
+        pair = far_apart(chances)
+        fold.label(t, [0, 1, 0])
+        fold.audit(t, pair if chances[pair[0]] - chances[pair[1]] > 0.1 else None)
+    assert fold.state.totals.reported > before
+
+
 class TestLife:
     def test_a_round_closes_once_it_is_audited_and_labelled_in_either_order(self):
         for order in itertools.permutations(["audit", "label"]):
@@ -362,7 +373,7 @@ class TestOverlap:
         assert [event.outstanding for event in learned] == [2, 1, 0]
         assert status(fold.state)["delay"] == {"largest": 2, "mean": 1.0}
 
-    @pytest.mark.parametrize("learner", [{}, {"learner": "hedge", "penalty": 5.0}])
+    @pytest.mark.parametrize("learner", [{"penalty": "growing"}, {"learner": "hedge", "penalty": 5.0}])
     @pytest.mark.parametrize("kind", ["thresholds", "cells"])
     def test_a_loss_is_charged_to_the_weights_that_were_deployed(self, learner, kind):
         """The observed regret, counted again from the probabilities shown, hypothesis by hypothesis."""
@@ -390,20 +401,21 @@ class TestOverlap:
         assert observed_regret(fold.state) == pytest.approx(total - losses.min(), abs=1e-9)
 
     def test_delay_voids_what_is_promised_and_the_observed_regret_stands_in_its_place(self):
-        early, late = self.play(loans(), ()), self.play(loans(), (1, 2, 3))
+        grows = {"penalty": "growing"}
+        early, late = self.play(loans(**grows), ()), self.play(loans(**grows), (1, 2, 3))
         assert regret(early.state)["sentence"] == "No round has been learned yet."
         found = regret(late.state)
         assert found["promised"] is None
         assert "up to 2 rounds late" in found["sentence"]
         assert "Look at the observed regret instead" in found["sentence"]
-        on_time = regret(learned_stream().state)
+        on_time = regret(learned_stream(**grows).state)
         assert on_time["promised"]["lagrangian_regret"] >= on_time["proved"] >= on_time["observed"]
         hedge = self.play(loans(learner="hedge", penalty=5.0), (1, 2, 3))
         assert regret(hedge.state)["proved"] is None
 
     @pytest.mark.parametrize("tau", [0, 1, 7, 40])
     @pytest.mark.parametrize("kind", ["thresholds", "cells"])
-    @pytest.mark.parametrize("penalty", [None, 7.0])
+    @pytest.mark.parametrize("penalty", ["growing", 7.0])
     def test_adahedge_proves_its_limit_from_what_was_observed_under_any_delay(self, tau, kind, penalty):
         """The environment knows when nobody is learning: it repeats what the last policy got wrong."""
         rng = np.random.default_rng(tau)
@@ -426,13 +438,26 @@ class TestOverlap:
 
 
 class TestErasure:
-    def test_it_logs_the_learners_state_before_the_person_is_erased(self):
-        fold = learned_stream()
+    @pytest.mark.parametrize("changes", [{}, {"penalty": "growing"}])
+    def test_it_logs_the_learners_state_before_the_person_is_erased(self, changes):
+        fold = learned_stream(**changes)
         checkpoint, erased = fold.do(Erase(["3.1"], [3], "root"))
         assert (checkpoint.kind, erased.kind) == ("learner_checkpointed", "person_erased")
         again = fold.state.stream.load(checkpoint.learner)
         for a, b in zip(again, fold.state.learner, strict=True):
             np.testing.assert_array_equal(a, b)
+
+    @pytest.mark.parametrize("kind", ["thresholds", "cells"])
+    def test_neither_the_log_nor_the_learner_knows_afterwards_where_reported_people_lay_between_the_cuts(self, kind):
+        fold = learned_stream(hypotheses=kind)
+        reported(fold, 3)
+        before, limit = fold.state, regret(fold.state)["proved"]
+        assert before.learner.kept.prices.max() > 0
+        checkpoint, _ = fold.do(Erase(["41.1"], [41], "root"))
+        for learner in (fold.state.learner, fold.state.stream.load(checkpoint.learner)):
+            assert sum(part.size for part in learner.kept) == 0
+        assert fold.state.policy.hash == before.policy.hash
+        assert regret(fold.state)["proved"] == pytest.approx(limit, abs=1e-9)
 
     def test_nothing_is_learned_of_a_person_erased_from_an_open_round(self):
         """Neither their label nor a report about them; the others' labels are."""
@@ -465,12 +490,15 @@ class TestErasure:
         assert learned.dropped is True
         assert fold.state.totals.reported == 0
 
-    def test_a_log_without_the_erased_features_leads_to_the_same_state(self):
-        fold = learned_stream()
+    @pytest.mark.parametrize("changes", [{}, {"hypotheses": "cells"}, {"penalty": "growing"}])
+    def test_a_log_without_the_erased_features_leads_to_the_same_state(self, changes):
+        fold = learned_stream(**changes)
+        reported(fold, 3)
         t, _ = fold.open(APART)
         fold.do(Erase(["3.1", f"{t}.0"], [3, t], "root"))
         fold.label(t, [np.nan, 1, 0])
         fold.audit(t)
+        reported(fold, 3)
         fold.open(APART)
         state = State()
         for event in fold.events:

@@ -14,6 +14,7 @@ from likewise.service.canonical import dumps
 from likewise.service.stream import commands
 from likewise.service.stream.events import KINDS, Event, RoundOpened, Stopped, read_event, seconds, stamp
 from likewise.service.stream.events.event import RoundEvent
+from likewise.service.stream.learner import LEARNER_VERSION
 from likewise.service.stream.settings import Waits
 from likewise.service.stream.state import State
 
@@ -60,6 +61,14 @@ def test_what_stands_in_the_log_comes_back_as_it_was(lived):
         assert type(again) is type(event)
         assert again == event
         assert dumps(again.data()) == dumps(event.data())
+
+
+def test_a_stream_says_with_which_learner_it_began_and_one_that_does_not_is_refused_in_a_sentence(lived):
+    created = lived.events[0].data()
+    assert created["learner_version"] == LEARNER_VERSION == 2
+    before = {name: value for name, value in created.items() if name != "learner_version"}
+    with pytest.raises(InvalidParameter, match="does not say which version of the learner it began with"):
+        read_event("stream_created", before, lived.events[0].at)
 
 
 def test_a_log_that_was_read_leads_to_the_same_state(lived):

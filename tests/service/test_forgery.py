@@ -214,6 +214,28 @@ def another_average(lines):
     return i
 
 
+def pairs_that_were_not_forgotten(lines):
+    """The row of a reported pair, in a log that nothing can be erased from."""
+    i = first(lines, "learner_checkpointed")
+    columns = 2 * len(lines[1]["data"]["settings"]["cuts"])
+    row = {"contrasts": [1] * columns, "people": [-1, -1], "gaps": 0.2, "terms": [0.0] * 5, "passed": None}
+    for name, value in (row | {"repeats": 0, "made": 3}).items():
+        lines[i]["data"]["learner"][name].append(value)
+    return i
+
+
+def another_learner(lines):
+    i = first(lines, "stream_created")
+    lines[i]["data"]["learner_version"] += 1
+    return i
+
+
+def another_rule(lines):
+    """Release 1's, under which a report weighs something else; before the first lesson both give everybody one half."""
+    lines[1]["data"]["settings"]["penalty"] = "growing"
+    return first(lines, "learned")
+
+
 def another_erasure(lines):
     i = first(lines, "person_erased")
     lines[i]["data"]["rounds"] = [1]
@@ -281,6 +303,7 @@ FORGERIES = [
     second_verdict, changed_label, lesson_discarded, lesson_left_out, new_beginning, audit_ended_early,
     labels_ended_early, decided_while_stopped, policy_by_another_name, another_average, another_erasure,
     retracted_nothing, closed_too_soon, cleared_with_a_pair, another_wait, a_report_that_was_not_dropped,
+    pairs_that_were_not_forgotten, another_learner, another_rule,
     resumed_while_running, late_before_its_time, a_round_too_large, decided_against_all_odds, a_salt_of_another_length,
 ]  # fmt: skip
 

@@ -128,7 +128,15 @@ class Machine(RuleBasedStateMachine):
         label=st.sampled_from(PATIENCE),
         ends=st.tuples(*[st.sampled_from(("learn", "discard"))] * 2),
         grace=st.sampled_from((0.0, 10.0)),
-        learner=st.sampled_from(({}, {"learner": "hedge", "penalty": 3.0}, {"hypotheses": "cells"})),
+        learner=st.sampled_from(
+            (
+                {},
+                {"penalty": "growing"},
+                {"learner": "hedge", "penalty": 3.0},
+                {"hypotheses": "cells"},
+                {"hypotheses": "cells", "penalty": "growing"},
+            )
+        ),
     )
     def create(self, audit, label, ends, grace, learner):
         self.waits = Waits(audit=audit, label=label, audit_end=ends[0], label_end=ends[1], grace=grace)

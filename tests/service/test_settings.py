@@ -161,6 +161,8 @@ def test_what_is_missing_is_named(missing):
         ({"penalty": {"c": 0.2}}, "penalty"),
         ({"learner": "hedge"}, "penalty"),
         ({"learner": "hedge", "penalty": {"c": 0.01}}, "penalty"),
+        ({"learner": "hedge", "penalty": "growing"}, "penalty"),
+        ({"penalty": "shrinking"}, "penalty"),
         ({"costs": (-1.0, 1.0)}, "costs"),
     ],
 )

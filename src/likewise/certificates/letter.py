@@ -201,16 +201,23 @@ def _against_fair_policies(c: Certificate) -> list[Sentence]:
         return []
     rules = f"{c.hypotheses:,} rules" if c.hypotheses and c.hypotheses < 10**6 else "rules"
     fair = f"fixed mixture of its {rules} that keeps every pair within its distance plus {c.alpha:g} would have"
-    return [Sentence(f"{_compared(c, fair, regret)}{_known_false(c)}", _unchecked(c, Claim.REGRET))]
+    return [Sentence(f"{compared(fair, regret, c.counts_errors)}{_known_false(c)}", _unchecked(c, Claim.REGRET))]
 
 
-def _compared(c: Certificate, fair: str, regret: float) -> str:
+def compared(fair: str, regret: float, counts_errors: bool) -> str:
+    """A limit of the error regret in words; ``fair`` says whom the errors, or their costs, are compared with.
+
+    Examples
+    --------
+    >>> compared("fixed rule would have", 11.2, True)
+    'No fixed rule would have saved more than 12 errors'
+    """
     if regret <= 0 and at_least(-regret) == "0":
-        return f"No {fair} {'made fewer errors' if c.counts_errors else 'cost less'}"
+        return f"No {fair} {'made fewer errors' if counts_errors else 'cost less'}"
     if regret > 0:
         most = at_most(regret)
-        return f"No {fair} {f'saved more than {_errors(most)}' if c.counts_errors else f'cost more than {most} less'}"
-    more = "made at least {} more errors" if c.counts_errors else "cost at least {} more"
+        return f"No {fair} {f'saved more than {_errors(most)}' if counts_errors else f'cost more than {most} less'}"
+    more = "made at least {} more errors" if counts_errors else "cost at least {} more"
     return f"Every {fair} {more.format(at_least(-regret))}"
 
 

@@ -144,6 +144,11 @@ class KeptState(NamedTuple):
         """The rows."""
         return KeptReports(*self[8:])
 
+    def frozen_rows(self) -> KeptState:
+        """The same policy and the same limits with every row frozen: nothing tells any more whom reports were about."""
+        kept, frozen = self.kept.shortened(0, 0)
+        return self._replace(frozen=self.frozen + frozen, **kept._asdict())
+
 
 def in_order(F: EnumerableClass, round_: Round, reports: Sequence[Report]) -> list[tuple[NDArray[np.integer], Report]]:
     """The contrasts of some reports of a round, the largest gap first: an order that doesn't depend on theirs."""

@@ -99,6 +99,14 @@ def try_out(trial: Trial, arena: Arena) -> dict[str, Any]:
         "reports": int(t.reported.sum()),
         "regret": t.lagrangian_regret,
         "proved_below": learner.observed_bound(t.state),
+        **_safety(learner, t),
         "seconds": seconds,
         "version": __version__,
     }
+
+
+def _safety(learner: Any, t: Transcript) -> dict[str, float | None]:
+    """By how much the play erred more than the best constant, and the limit of it that the learner proves, if any."""
+    constant, proves = t.constant_errors, getattr(learner, "behind_constant", None)
+    behind = None if constant is None else float(t.errors.sum() - constant[-1])
+    return {"behind_constant": behind, "behind_at_most": None if proves is None else proves(t.state)}

@@ -151,7 +151,7 @@ samples = Table(
     metadata,
     Column("stream", Text, primary_key=True),
     Column("learned", BigInteger, primary_key=True, autoincrement=False),
-    Column("regret", Double, nullable=False),
+    Column("regret", Double),
     Column("proved", Double),
     Column("promised", Double),
     Column("violations", Double),
@@ -159,8 +159,9 @@ samples = Table(
     Column("closer", BigInteger),
     Column("within", BigInteger),
 )
-"""How things stood after some of the rounds: regret and its limits, the limit of violations that follows, and how many
-reported pairs there were, how many of them were closer than when they were reported, and how many within α."""
+"""How things stood after some of the rounds: regret (null where reports are kept) and its limits, the limit of
+violations that follows, and how many reported pairs there were, how many of them were closer than when they were
+reported, and how many within α."""
 
 gaps = Table(
     "gaps",

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
+from likewise.learners.kept import KeptState
 from likewise.service.log import Store
 from likewise.service.pages.charts import Plot
 from likewise.service.projections import pairs, summaries
@@ -18,6 +19,7 @@ from likewise.service.projections.pairs import LINES, Spread
 from likewise.service.projections.summaries import Bin
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import State
+from likewise.service.stream.status import fair_at
 from likewise.wording import plural
 
 FAR = 8
@@ -105,8 +107,10 @@ def _promised(state: State, bins: Sequence[Bin]) -> list[tuple[float, float]]:
 
 
 def regret(sampled: Sequence[Any], state: State) -> Figure:
-    """Lagrangian regret along the way, under its limits."""
+    """Lagrangian regret along the way, under its limits; of a learner that keeps reports, the limit of its errors."""
     title = "Lagrangian regret"
+    if isinstance(state.learner, KeptState):
+        return _errors_limited(sampled, state)
     if not sampled:
         return _nothing("regret", title)
     late, last = state.totals.delay_max > 0, sampled[-1]
@@ -137,6 +141,33 @@ def regret(sampled: Sequence[Any], state: State) -> Figure:
         caption.append(
             f"What was promised before the first round, {promised[-1][1]:,.0f}, is too high for this picture."
         )
+    caption.append(f"Drawn from {plural(len(sampled), 'moment')}.")
+    return Figure("regret", title, plot.svg(), " ".join(caption))
+
+
+def _errors_limited(sampled: Sequence[Any], state: State) -> Figure:
+    """By how much a fixed fair policy could have erred less, at most, along the way."""
+    title = "Errors above those of fair policies, at most"
+    if not sampled:
+        return _nothing("regret", title)
+    limits = [(float(row.learned), row.proved) for row in sampled]
+    promised = [(float(row.learned), row.promised) for row in sampled if row.promised is not None]
+    low, top = min(0.0, *(y for _, y in limits)), 1.1 * max(1.0, *(y for _, y in limits))
+    seen = promised if promised and not state.totals.delay_max and promised[-1][1] <= FAR * top else []
+    top = max([top, *(y for _, y in seen)])
+    plot = Plot((0, sampled[-1].learned), (low, top), "rounds learned", "errors, weighed by their costs", title)
+    plot.line(seen, "bound", "promised")
+    plot.line(limits, "main", "proved limit")
+    caption = [
+        "No fixed mixture of the stream's rules that keeps every pair within its distance plus "
+        f"{fair_at(state):g} would have saved more errors than this. Below 0, each would have made more. When the "
+        "curve grows more and more slowly, the policy is learning. It is proved from what happened, if the reports are "
+        "true."
+    ]
+    if state.totals.delay_max:
+        caption.append("Rounds were learned late, which voids what the learner promises, but not this limit.")
+    elif seen:
+        caption.append("The dotted line was promised before the first round.")
     caption.append(f"Drawn from {plural(len(sampled), 'moment')}.")
     return Figure("regret", title, plot.svg(), " ".join(caption))
 

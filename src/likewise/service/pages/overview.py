@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 from fastapi import Query, Request
 from starlette.responses import Response
 
-from likewise import theory
+from likewise.certificates.letter import compared
 from likewise.errors import require
 from likewise.service.accounts.access import STREAM_PAGE
 from likewise.service.jobs.kinds import begin
@@ -19,8 +19,9 @@ from likewise.service.pages.rendering import render, router
 from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.projections import history, summaries
 from likewise.service.projections.follower import Follower
+from likewise.service.stream.answers import Regret
 from likewise.service.stream.state import State
-from likewise.service.stream.status import label_counts, status
+from likewise.service.stream.status import constant_error, status
 from likewise.wording import plural
 
 pages = router()
@@ -71,7 +72,7 @@ class Board(NamedTuple):
     error
         The cost of errors per person: their share, if both kinds of error cost 1.
     constant
-        The same of the better answer for everybody; None where the class can't tell.
+        The same of the better answer for everybody.
     reported
         The share of reviewed rounds with a report; None before the first review.
     by_lot
@@ -80,27 +81,26 @@ class Board(NamedTuple):
 
     people: int
     error: float
-    constant: float | None
+    constant: float
     reported: float | None
     by_lot: float
 
     @property
     def behind(self) -> bool:
         """Whether one answer for everybody would have erred less."""
-        return self.constant is not None and self.constant < self.error
+        return self.constant < self.error
 
 
 def board(state: State, bins: Sequence[summaries.Bin]) -> Board | None:
     """What is compared on the first screen; None before the first label was learned."""
-    totals, costs, labels = state.totals, state.stream.settings.costs, label_counts(state)
+    totals = state.totals
     people = totals.people - totals.missing
     if people <= 0:
         return None
-    constant = None if labels is None else float(theory.constant_error(*labels, costs, constants=(0, 1))) / people
     reviewed, decided = sum(bin.reviewed for bin in bins), sum(bin.decided for bin in bins)
     reported = sum(bin.reports for bin in bins) / reviewed if reviewed else None
     by_lot = sum(bin.by_lot for bin in bins) / decided if decided else 0.0
-    return Board(people, totals.errors / people, constant, reported, by_lot)
+    return Board(people, totals.errors / people, constant_error(state) / people, reported, by_lot)
 
 
 def in_words(state: State, bins: Sequence[summaries.Bin]) -> list[str]:
@@ -112,9 +112,7 @@ def in_words(state: State, bins: Sequence[summaries.Bin]) -> list[str]:
     sentences = [
         f"A reviewer looked at {seen:,} of {plural(state.opened, 'round')} and reported a pair in {reports:,}. A "
         "round that nobody looked at may hold violations.",
-        f"The observed Lagrangian regret is {regret['observed']:,.1f}: how much more the policies cost, in errors and "
-        "penalised reports, than the best single hypothesis in hindsight."
-        + (f" It is proved to be at most {regret['proved']:,.1f}." if regret["proved"] is not None else ""),
+        _regret_in_words(regret, state.stream.settings.costs),
         regret["sentence"],
     ]
     if totals.missing:
@@ -122,6 +120,20 @@ def in_words(state: State, bins: Sequence[summaries.Bin]) -> list[str]:
     if totals.corrected:
         sentences.append(f"Verdicts corrected later: {totals.corrected:,}. Nothing was unlearned.")
     return sentences
+
+
+def _regret_in_words(regret: Regret, costs: tuple[float, float]) -> str:
+    """Errors and penalised reports beside those of the best hypothesis; of a learner that keeps reports, errors."""
+    observed, proved, fair_at = regret["observed"], regret["proved"], regret["fair_at"]
+    if observed is None:
+        fair = f"fixed mixture of its rules that keeps every pair within its distance plus {fair_at:g} would have"
+        words = compared(fair, proved or 0.0, costs == (1.0, 1.0))
+        return f"{words}. This counts the people whose labels were learned, and it assumes that the reports are true."
+    return (
+        f"The observed Lagrangian regret is {observed:,.1f}: how much more the policies cost, in errors and "
+        "penalised reports, than the best single hypothesis in hindsight."
+        + (f" It is proved to be at most {proved:,.1f}." if proved is not None else "")
+    )
 
 
 @pages.get(STREAM_PAGE + "/certificate")

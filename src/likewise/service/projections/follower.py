@@ -110,11 +110,11 @@ def due(learned: int, last: int) -> bool:
 def sample(state: State, now: Floats, then: Floats) -> dict[str, Any]:
     """Regret and its limits, and all reported pairs: how far apart they are now, and were then."""
     limits = regret(state)
-    promised = limits["promised"]
+    promised, kept = limits["promised"], limits["observed"] is None
     return {
         "regret": limits["observed"],
         "proved": limits["proved"],
-        "promised": None if promised is None else promised["lagrangian_regret"],
+        "promised": None if promised is None else promised["error_regret" if kept else "lagrangian_regret"],
         "violations": violations_limit(state),
         "pairs": len(now),
         "closer": int((np.abs(now) < then).sum()),

@@ -219,11 +219,20 @@ class Promise(TypedDict):
 
 
 class Regret(TypedDict):
-    """The observed Lagrangian regret, and the bounds that hold for it."""
+    """The observed Lagrangian regret and its bounds; of a learner that keeps reports, the limit of its errors."""
 
-    observed: float
+    observed: Annotated[
+        float | None, Field(description="The Lagrangian regret; null where reports are kept, as their prices change.")
+    ]
     promised: Annotated[Promise | None, Field(description="Proved before the first round; null where delay voids it.")]
     proved: Annotated[float | None, Field(description="A limit proved from what happened; null if there is none.")]
+    fair_at: Annotated[
+        float | None,
+        Field(
+            description="Where reports are kept: `proved` is the most by which errors cost more than those of any "
+            "policy that keeps every pair within its distance plus this number, if the reports are true."
+        ),
+    ]
     sentence: Annotated[str, Field(description="The same in words.")]
 
 

@@ -56,7 +56,7 @@ from likewise.service.stream.events import (
 )
 from likewise.service.stream.events.audits import EXPIRED, OUTCOMES
 from likewise.service.stream.events.event import CLOCK
-from likewise.service.stream.learner import Deployed
+from likewise.service.stream.learner import LEARNER_VERSION, Deployed
 from likewise.service.stream.state import OpenRound, Pair, State
 
 VERDICTS = dict(zip(("pair", "none", "skip"), OUTCOMES, strict=True))
@@ -104,8 +104,9 @@ def decide(state: State, command: Command, now: float) -> Decision:
 def _create(decision: Decision, command: CreateStream) -> None:
     if decision.after.model is not None:
         raise Conflict(f"There is already a stream named {command.settings.name!r}.")
-    settings = command.settings.to_dict()
-    decision.add(StreamCreated(at=decision.at, settings=settings, secret=command.secret, by=command.by))
+    settings, version = command.settings.to_dict(), LEARNER_VERSION
+    secret, by = command.secret, command.by
+    decision.add(StreamCreated(at=decision.at, settings=settings, learner_version=version, secret=secret, by=by))
 
 
 def _change(decision: Decision, command: ChangeWaits) -> None:
@@ -131,7 +132,8 @@ def _erase(decision: Decision, command: Erase) -> None:
         raise Unknown("There is no such person in this stream.")
     state = decision.after
     average = [] if state.average is None else state.average.tolist()
-    learner, version = state.stream.dump(state.learner), _policy(state).version
+    model, version = state.stream, _policy(state).version
+    learner = model.dump(model.without_pairs(state.learner))
     decision.add(LearnerCheckpointed(at=decision.at, version=version, learner=learner, average=average))
     refs, rounds = tuple(command.refs), tuple(command.rounds)
     decision.add(PersonErased(at=decision.at, erased=refs, rounds=rounds, by=command.by))

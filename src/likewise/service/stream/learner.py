@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from likewise.errors import InvalidParameter, require_number
+from likewise.errors import InvalidParameter, require, require_number
 from likewise.hypotheses import Cells, EnumerableClass, Thresholds
 from likewise.hypotheses.cells import Grid
 from likewise.learners import AdaHedge, AnytimeHedge, Hedge, Scheduled, Tilted
+from likewise.learners.kept import KeptState
 from likewise.policies import Mixture
 from likewise.protocol import Floats, Key, Role, Rows
 from likewise.service.canonical import dumps
-from likewise.service.stream.settings import Settings
+from likewise.service.stream.settings import GROWING, Settings
 
 SEED = 0
 """Of the learner's keys. The learners of the service draw nothing, so every stream can have the same."""
+LEARNER_VERSION = 2
+"""Of the learners: what they do when a setting is left open, to the last bit.
+
+The event that creates a stream holds it. Whoever changes a default or a sum gives it a new number, and builds the old
+learner for streams that were created with the old number. Version 1, of release 1, is in no log of this format.
+"""
 
 
 class Deployed(NamedTuple):
@@ -32,7 +40,7 @@ class Deployed(NamedTuple):
 
 
 class Model:
-    """The class and the learner of a stream, built from its settings.
+    """The class and the learner of a stream, built from its settings and the version that it was created with.
 
     Examples
     --------
@@ -43,8 +51,10 @@ class Model:
     (6, [[1]])
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+    def __init__(self, settings: Settings, version: int = LEARNER_VERSION) -> None:
+        known = f"be {LEARNER_VERSION}, the only version of the learners that this service knows"
+        require(version == LEARNER_VERSION and type(version) is int, "learner_version", known, version)
+        self.settings, self.version = settings, version
         self.columns = [(f, settings.cuts[f.name]) for f in settings.features if f.name in settings.cuts]
         self.hypotheses: EnumerableClass = self._thresholds() if settings.hypotheses == "thresholds" else self._cells()
         self.learner = self._learner()
@@ -69,10 +79,8 @@ class Model:
         settings, penalty = self.settings, _penalty(self.settings.penalty)
         shared: dict[str, Any] = {"k": settings.k, "T": settings.T, "costs": settings.costs}
         if settings.learner == "adahedge":
-            # Streams keep release 1's learner: their logs hold its states, and replay must give the same ones.
-            rule = "growing" if penalty is None else penalty
-            return AdaHedge(self.hypotheses, alpha=settings.level, penalty=rule, **shared)
-        if isinstance(penalty, (Scheduled, Tilted)):
+            return AdaHedge(self.hypotheses, alpha=settings.level, penalty=penalty, **shared)
+        if isinstance(penalty, (Scheduled, Tilted, str)):
             raise InvalidParameter("`penalty` must be a number for hedge; only adahedge has penalties that grow.")
         if settings.T is not None:
             return Hedge(self.hypotheses, penalty=penalty, **shared)
@@ -127,29 +135,44 @@ class Model:
         return Mixture(self.hypotheses, policy.weights).at(rows)
 
     def dump(self, state: Any) -> dict[str, Any]:
-        """A learner's state as plain JSON values; floats survive bit by bit, also in the log.
+        """A learner's state as plain JSON values; numbers survive bit by bit, also in the log.
 
         The log has no -0.0, and no state has one: weights are exponentials, and a sum that began at 0.0 is never -0.0.
         """
-        return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in _fields(state)}
+        return {name: _plain(value) for name, value in state._asdict().items()}
 
     def load(self, data: Mapping[str, Any]) -> Any:
-        """A learner's state again."""
-        kind: Any = type(self.learner.init())
-        types = get_type_hints(kind)
-        return kind(**{name: _typed(types[name], value) for name, value in data.items()})
+        """A learner's state again; each part has the type, and each row the length, that it has at the beginning."""
+        start = self.learner.init()
+        return type(start)(**{name: _typed(getattr(start, name), value) for name, value in data.items()})
+
+    def without_pairs(self, state: Any) -> Any:
+        """A learner's state that tells of no reported pair where its people lay between the cuts.
+
+        Reports that were kept are frozen: their prices stay, so the policy does too, but can't be revised any more.
+        """
+        return state.frozen_rows() if isinstance(state, KeptState) else state
 
 
-def _typed(kind: Any, value: Any) -> Any:
-    """A value of a learner's state; in the log a whole float is an int."""
-    return kind(value) if kind in (int, float) else np.array(value, dtype=float)
+def _plain(value: Any) -> Any:
+    """A part of a learner's state as JSON, which has no infinity: a gap that has not passed yet is null."""
+    if not isinstance(value, np.ndarray):
+        return value
+    numbers = value.tolist()
+    return [None if number == -math.inf else number for number in numbers] if value.ndim == 1 else numbers
 
 
-def _fields(state: Any) -> list[tuple[str, Any]]:
-    return list(state._asdict().items())
+def _typed(like: Any, value: Any) -> Any:
+    """A part of a learner's state, of the same type as another one; in the log a whole float is an int."""
+    if not isinstance(like, np.ndarray):
+        return type(like)(value)
+    numbers = [-math.inf if number is None else number for number in value]
+    return np.array(numbers, dtype=like.dtype).reshape(-1, *like.shape[1:])
 
 
-def _penalty(given: Any) -> float | Scheduled | Tilted | None:
+def _penalty(given: Any) -> float | Scheduled | Tilted | str | None:
+    if given == GROWING:
+        return GROWING
     if isinstance(given, Mapping):
         if set(given) == {"first", "growth"}:
             return Scheduled(**given)

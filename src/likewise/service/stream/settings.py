@@ -39,9 +39,16 @@ def _stream_name(value: Any, name: str) -> str:
     return str(value)
 
 
+GROWING = "growing"
+"""Names the penalties of release 1, which grow with every report and are never revised."""
+
+
 def _penalty(value: Any, name: str) -> Any:
     if value is None:
         return None
+    if isinstance(value, str):
+        require(value == GROWING, name, f'be a number, an object or "{GROWING}"', short(value))
+        return value
     weights = value if isinstance(value, Mapping) else {"": value}
     for weight in weights.values():
         require_number(weight, name, 0, MOST)
@@ -50,8 +57,18 @@ def _penalty(value: Any, name: str) -> Any:
 
 _WEIGHT = {"type": "number", "minimum": 0, "maximum": MOST}
 Penalty = Annotated[
-    float | dict[str, float] | None,
-    Checked(_penalty, {"anyOf": [_WEIGHT, {"type": "object", "additionalProperties": _WEIGHT}, {"type": "null"}]}),
+    float | dict[str, float] | str | None,
+    Checked(
+        _penalty,
+        {
+            "anyOf": [
+                _WEIGHT,
+                {"type": "object", "additionalProperties": _WEIGHT},
+                {"type": "string", "enum": [GROWING]},
+                {"type": "null"},
+            ]
+        },
+    ),
 ]
 StreamName = Annotated[str, Checked(_stream_name, {"type": "string", "pattern": f"^{NAME.pattern}$"})]
 
@@ -193,9 +210,10 @@ class Choices(Declared):
     penalty: Penalty = Field(
         default=None,
         title="Penalty of a report",
-        description="How much a report weighs against errors: a number; {first, growth} if it grows with every report; "
-        "{c, floor} if it rises while the learning rate falls. Without a value the learner chooses, which hedge can do "
-        "only if T is given.",
+        description="How much a report weighs against errors. Without a value, adahedge keeps reports and sets their "
+        "prices again in every round; hedge chooses a number, if T is given. Otherwise a number; {first, growth} if it "
+        "grows with every report; {c, floor} if it rises while the learning rate falls; growing for adahedge's choice "
+        "in release 1.",
     )
     T: Annotated[int, whole(1, MOST)] | None = Field(
         default=None, title="Planned rounds (T)", description="How many rounds there will be, if that is known."

@@ -220,8 +220,8 @@ class Totals(NamedTuple):
         Rounds closed, by what became of them.
     reported, cleared, skipped, expired
         Verdicts of the rounds learned.
-    people, missing
-        People in the rounds learned, and how many labels of theirs never came.
+    people, missing, ones
+        People in the rounds learned, how many labels of theirs never came, and how many were 1.
     errors, charged, penalties
         Σ Err(π^t), Σ_t Σ_i s_i π^t(x_i) and Σ C_t over reports, each of the policy that was deployed for its round.
     delay_sum, delay_max
@@ -238,6 +238,7 @@ class Totals(NamedTuple):
     expired: int = 0
     people: int = 0
     missing: int = 0
+    ones: int = 0
     errors: float = 0.0
     charged: float = 0.0
     penalties: float = 0.0
@@ -316,7 +317,7 @@ class State:
 
 # The state as plain JSON values, bit by bit ---------------------------------------------------------------------------
 
-SNAPSHOT_FORMAT = 2
+SNAPSHOT_FORMAT = 3
 """Of the layout below; snapshots in another one are ignored."""
 
 
@@ -325,6 +326,7 @@ def dump_state(state: State) -> dict[str, Any]:
     model = state.stream
     return {
         "settings": model.settings.to_dict(),
+        "learner_version": model.version,
         "learner": model.dump(state.learner),
         "opened": state.opened,
         "rounds": [_dump_round(round_) for round_ in state.rounds.values()],
@@ -336,7 +338,7 @@ def dump_state(state: State) -> dict[str, Any]:
 
 def load_state(data: dict[str, Any]) -> State:
     """The state again."""
-    model = Model(Settings.from_dict(data["settings"]))
+    model = Model(Settings.from_dict(data["settings"]), data["learner_version"])
     learner = model.load(data["learner"])
     rounds = OpenRounds()
     for round_ in data["rounds"]:

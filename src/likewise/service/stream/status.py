@@ -9,6 +9,10 @@ so it is what it is under any delay. Of the bounds:
 * a learner's observed bound stands where ``bound_survives_delay`` says so. AdaHedge's does (the proof is there), as the
   service gives it the probabilities that were shown; with those of the current weights instead, it would fall;
 * Hedge's observed bound counts rounds and reports, not what happened: delay voids it too.
+
+A learner that keeps reports revises their prices, so no sum of fixed penalties is what it keeps small. Of its errors
+Lemma 3 proves a limit from what was observed: against every policy that is fair at the level less ε, if the reports are
+true, with the probabilities that were shown, whoever chose them and however late they were learned.
 """
 
 from __future__ import annotations
@@ -17,6 +21,8 @@ import math
 from typing import cast
 
 from likewise import theory
+from likewise.learners import AdaHedge, Cuts
+from likewise.learners.kept import KeptState
 from likewise.service.stream.answers import Delay, Promise, Regret, StreamStatus
 from likewise.service.stream.state import State
 
@@ -57,16 +63,32 @@ def regret(state: State) -> Regret:
     ``promised`` is the learner's theorem for the rounds learned, ``proved`` its observed bound; each is None where it
     doesn't hold.
     """
-    learner, totals = state.stream.learner, state.totals
-    late = totals.delay_max > 0
-    proves = totals.learned > 0 and (not late or learner.bound_survives_delay)
-    proved = learner.observed_bound(state.learner) if proves else None
+    totals = state.totals
+    void = totals.delay_max > 0 or totals.learned == 0
+    proved = _proved(state) if totals.learned > 0 else None
+    kept = isinstance(state.learner, KeptState)
     return {
-        "observed": observed_regret(state),
-        "promised": None if late or totals.learned == 0 else _promised(state),
+        "observed": None if kept else observed_regret(state),
+        "promised": None if void else _promised(state),
         "proved": proved,
+        "fair_at": fair_at(state) if kept else None,
         "sentence": _in_words(state, proved),
     }
+
+
+def _proved(state: State) -> float | None:
+    """The limit that is proved from what happened, if one still holds."""
+    learner, totals, costs = state.stream.learner, state.totals, state.stream.settings.costs
+    if isinstance(learner, AdaHedge) and isinstance(state.learner, KeptState):
+        always_no = costs[1] * totals.ones
+        return learner.regret_limit(state.learner, totals.errors - always_no)
+    survives = totals.delay_max == 0 or learner.bound_survives_delay
+    return learner.observed_bound(state.learner) if survives else None
+
+
+def fair_at(state: State) -> float:
+    """The level less ε: a learner that keeps reports is compared with policies that are fair at it."""
+    return state.stream.settings.level - cast(Cuts, cast(AdaHedge, state.stream.learner).rule).epsilon
 
 
 def _in_words(state: State, proved: float | None) -> str:
@@ -78,37 +100,36 @@ def _in_words(state: State, proved: float | None) -> str:
     return (
         f"Rounds were learned up to {totals.delay_max} rounds late. Rounds still outstanding: {state.outstanding}. The "
         "bound promised before the first round assumes that each policy knows all rounds before it, so it does not "
-        "hold here. Look at the observed regret instead"
-        + (", and at the limit proved from it." if proved is not None else ".")
+        f"hold here. {_instead(state, proved)}"
     )
+
+
+def _instead(state: State, proved: float | None) -> str:
+    if isinstance(state.learner, KeptState):
+        return "Look at the limit that is proved from what happened instead."
+    return "Look at the observed regret instead" + (", and at the limit proved from it." if proved is not None else ".")
 
 
 def violations_limit(state: State) -> float | None:
     """The most rounds with a report that the regret leaves room for, whoever the auditor is, and under any delay.
 
     ``likewise.theory.violations_limit`` with what a report weighed; before the first one, with what it would weigh.
-    The regret is the limit proved of it, or else what was observed. None without a penalty, and at a level of 0.
+    The regret is the limit proved of it, or else what was observed. None without a penalty, at a level of 0, and where
+    reports are kept: their prices change, so nothing like it follows.
     """
     settings, totals = state.stream.settings, state.totals
     weight = totals.penalties / totals.reported if totals.reported else state.stream.learner.penalty_at(state.learner)
-    labels = label_counts(state)
-    if totals.learned == 0 or settings.level <= 0 or weight <= 0 or labels is None:
-        return None
     limits = regret(state)
     most = limits["observed"] if limits["proved"] is None else limits["proved"]
-    constant = theory.constant_error(*labels, settings.costs, constants=(0, 1))
-    return float(theory.violations_limit(most, constant, totals.errors, settings.level, weight))
-
-
-def label_counts(state: State) -> tuple[float, float] | None:
-    """How many labels were 0 and how many 1, read off the learner; None where its class can't tell."""
-    F, costs = state.stream.hypotheses, state.stream.settings.costs
-    if state.learner is None or set(F.constants) != {0, 1} or sum(costs) <= 0:
+    if totals.learned == 0 or settings.level <= 0 or weight <= 0 or limits["observed"] is None or most is None:
         return None
-    labelled = state.totals.people - state.totals.missing
-    # Penalties cancel on a constant: what always saying 1 lost is a false positive for each 0, less a miss for each 1.
-    ones = (costs[0] * labelled - float(state.learner.losses @ F.constant(1))) / sum(costs)
-    return labelled - ones, ones
+    return float(theory.violations_limit(most, constant_error(state), totals.errors, settings.level, weight))
+
+
+def constant_error(state: State) -> float:
+    """What one answer for everybody would have cost in the rounds learned: the better of the two."""
+    ones, labelled = state.totals.ones, state.totals.people - state.totals.missing
+    return float(theory.constant_error(labelled - ones, ones, state.stream.settings.costs, constants=(0, 1)))
 
 
 def observed_regret(state: State) -> float:

@@ -78,24 +78,29 @@ def transcript(events: Iterable[Event], state: State) -> Transcript:
     alpha, margin = float(settings.alpha), float(settings.margin)
     facts = PlayFacts(learner_facts(model.learner), people, reviewers, alpha, margin, SEED)
     record = Recorder(model.hypotheses, facts)
-    for round_, penalty in zip(*_rounds(events, state), strict=True):
+    rounds, penalties, whole = _rounds(events, state)
+    for round_, penalty in zip(rounds, penalties, strict=True):
         record.add(round_, penalty)
-    return record.transcript(state.learner, AveragePolicy.of(model.hypotheses, state.average, state.opened))
+    # What the learner knows says nothing about these rounds if it knows labels that they don't hold any more.
+    learner = state.learner if whole else None
+    return record.transcript(learner, AveragePolicy.of(model.hypotheses, state.average, state.opened))
 
 
-def _rounds(events: Iterable[Event], until: State) -> tuple[list[Round], list[float]]:
-    """Every round as it was seen, and its penalty; the log is read without running the learner."""
+def _rounds(events: Iterable[Event], until: State) -> tuple[list[Round], list[float], bool]:
+    """Every round as it was seen, its penalty, and whether all that was learned is there; the learner doesn't run."""
     state = State(model=until.model)
     seen: dict[int, Round] = {}
     penalties = dict.fromkeys(range(1, until.opened + 1), 0.0)
     views: dict[int, Any] = {}
     ids: dict[int, list[str | None]] = {}
+    whole = True
     for event in events:
         if isinstance(event, RoundOpened):
             views[event.t], ids[event.t] = _view(event, until.stream.settings), _ids(event)
         elif isinstance(event, Learned):
             round_ = event.round(state)
             seen[event.t] = _unseen(round_) if round_.lost else round_.seen()
+            whole = whole and not round_.lost
             penalties[event.t] = event.penalty
         elif isinstance(event, RoundClosed) and not event.learns:
             seen[event.t] = _unseen(event.round(state))
@@ -104,7 +109,7 @@ def _rounds(events: Iterable[Event], until: State) -> tuple[list[Round], list[fl
     seen |= {t: _unseen(round_) for t, round_ in state.rounds.items()}
     people = _numbered(ids)
     rounds = [seen[t]._replace(batch=seen[t].batch._replace(view=views[t], person=people[t])) for t in penalties]
-    return rounds, list(penalties.values())
+    return rounds, list(penalties.values()), whole
 
 
 def _unseen(round_: OpenRound) -> Round:

@@ -113,6 +113,8 @@ class Event(ABC):
     """Its name in the log."""
     alone: ClassVar[bool] = True
     """Whether it may stand alone; otherwise another event must have announced it (``announces``)."""
+    why_missing: ClassVar[Mapping[str, str]] = {}
+    """What to say of an event in the log that lacks a field, where it is known why."""
     at: str = field(metadata=IN_MEMORY)
     asides: tuple[Aside, ...] = field(default=(), compare=False, metadata=IN_MEMORY)
     _text: list[str] = field(default_factory=list, init=False, repr=False, compare=False, metadata=IN_MEMORY)
@@ -205,7 +207,9 @@ def read_event(kind: str, data: Mapping[str, Any], at: str, asides: tuple[Aside,
         raise InvalidParameter(f"`kind` must be one of {sorted(KINDS)}, got {kind!r}.")
     readers = _logged(cls)
     if data.keys() != readers.keys():
-        raise InvalidParameter(f"An event of the kind {kind} must hold {sorted(readers)}, got {sorted(data)}.")
+        known = [sentence for name, sentence in cls.why_missing.items() if name not in data]
+        fields = f"An event of the kind {kind} must hold {sorted(readers)}, got {sorted(data)}."
+        raise InvalidParameter(known[0] if known else fields)
     values = {name: value if (read := readers[name]) is None else read(value) for name, value in data.items()}
     return cls(at=at, asides=asides, **values)
 

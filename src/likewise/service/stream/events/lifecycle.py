@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -25,18 +25,25 @@ class StreamCreated(Event):
     ----------
     settings
         Resolved: every cut is a number.
+    learner_version
+        Of the learners when it was created: a stream keeps the one that it began with.
     secret
         A commitment to the secret behind its decisions.
     """
 
     kind: ClassVar[str] = "stream_created"
+    why_missing: ClassVar[Mapping[str, str]] = {
+        "learner_version": "The event that created this stream does not say which version of the learner it began "
+        "with, so this release can't go on with it: use the one that wrote its log."
+    }
     settings: dict[str, Any]
+    learner_version: int
     secret: str
     by: str
 
     def evolve(self, state: State) -> State:
         """The class and the learner are there, and have learned nothing."""
-        model = Model(Settings.from_dict(self.settings))
+        model = Model(Settings.from_dict(self.settings), self.learner_version)
         learner = model.learner.init()
         average = np.zeros(model.hypotheses.geometry.dim)
         return replace(state, model=model, learner=learner, policy=model.deploy(learner), average=average)
@@ -53,7 +60,8 @@ class SettingsChanged(Event):
 
     def evolve(self, state: State) -> State:
         """The same stream with other waits."""
-        return replace(state, model=Model(state.stream.settings.with_waits(self.changes)))
+        model = state.stream
+        return replace(state, model=Model(model.settings.with_waits(self.changes), model.version))
 
 
 @kind
@@ -101,7 +109,7 @@ class LearnerCheckpointed(Event):
     version
         Of its policy.
     learner
-        Its whole state.
+        Its state, with the reports that it keeps frozen: a row of the log could not be erased.
     average
         Σ of the weights deployed so far.
     """
@@ -132,7 +140,8 @@ class LearnerCheckpointed(Event):
             return f"holds a learner of version {written.rounds}, not {self.version}"
         if state.learner is None:
             return ""  # what it knew rested on people who were erased since
-        if not all(_close(a, b) for a, b in zip(written, state.learner, strict=True)):
+        reached = state.stream.without_pairs(state.learner)
+        if not all(_close(a, b) for a, b in zip(written, reached, strict=True)):
             return "holds a learner's state that does not follow from the log"
         if state.average is not None and not _close(self.average, state.average):
             return "holds an average policy that does not follow from the log"

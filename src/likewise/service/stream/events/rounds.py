@@ -254,6 +254,7 @@ class Learned(RoundEvent):
             learned=totals.learned + 1,
             people=totals.people + len(y),
             missing=totals.missing + int(np.isnan(y).sum()),
+            ones=totals.ones + int((y == 1).sum()),
             errors=totals.errors + error(probabilities, y, costs),
             charged=totals.charged + float(s @ probabilities),
             penalties=totals.penalties + (self.penalty if seen.reports else 0.0),

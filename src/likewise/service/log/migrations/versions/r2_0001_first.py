@@ -183,7 +183,7 @@ def _pages() -> None:
         "samples",
         _text("stream", key=True),
         _whole("learned", key=True),
-        _number("regret"),
+        _number("regret", null=True),
         _number("proved", null=True),
         _number("promised", null=True),
         _number("violations", null=True),
