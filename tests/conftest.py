@@ -87,12 +87,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: rank.get(item.path.name, len(rank)))
 
 
+def _folder() -> str | None:
+    """The working directory; None if it is gone."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return None
+
+
 @pytest.fixture(autouse=True)
 def _workers_outlive_no_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """End joblib's processes that a test started in a folder of its own: the next test would get them in no folder."""
-    before = os.getcwd()
+    before = _folder()
     yield
-    if os.getcwd() != before:
+    if _folder() != before:
         from joblib.externals.loky import get_reusable_executor
 
         get_reusable_executor().shutdown(wait=True)

@@ -13,7 +13,7 @@ from likewise.experiments.compare import measures
 from likewise.experiments.compare.trials import LABELS, LEARNERS, Trial, make_auditor, make_learner
 from likewise.experiments.runs import CLASSES, classes
 from likewise.experiments.runs.setup import HeldOutPeople, parted
-from likewise.game import play
+from likewise.game import Transcript, play
 from likewise.hypotheses import EnumerableClass, fingerprint
 from likewise.protocol import Distance, Floats
 

@@ -71,7 +71,8 @@ def run(size: Size, workers: Workers) -> Experiment:
               [(p.measured["violations"], 0.0) for p in played if p.learner.startswith("batchwise")],
               "none: it holds for every distance"),
         check("errors of AdaHedge above the best constant ≤ the limit proved by the play itself",
-              [(p.measured["behind_constant"], p.measured["behind_at_most"]) for p in played if p.learner == "adahedge"],
+              [(p.measured["behind_constant"], p.measured["behind_at_most"]) for p in played
+               if p.learner == "adahedge"],
               "none: whatever the reviewer reports"),
     ]  # fmt: skip
     return Experiment(

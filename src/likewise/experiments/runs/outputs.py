@@ -14,6 +14,7 @@ import numpy as np
 from likewise import certificates, figures, hindsight
 from likewise.certificates import Certificate
 from likewise.certificates.letter import WIDTH
+from likewise.certificates.people import CONSTANTS
 from likewise.certificates.shown import ShownPeople, UnfairPair
 from likewise.classes import contributions
 from likewise.experiments.runs.deployed import Deployed, deployed, plain
@@ -22,6 +23,7 @@ from likewise.experiments.runs.setup import Setup
 from likewise.experiments.runs.shown import shown_people, unfair_people
 from likewise.game import Transcript
 from likewise.hindsight import Frontier, Hindsight
+from likewise.hypotheses import Thresholds
 from likewise.policies import Mixture
 from likewise.report import write_report
 from likewise.report.made_of import ReadPolicy, sets_apart
@@ -70,9 +72,13 @@ def write_outputs(run: Run, transcript: Transcript, *, pictures: bool = True) ->
 def _finished(outcome: Deployed, t: Transcript, setup: Setup) -> FinishedPolicy:
     """What is deployed, with where it comes from."""
     learned = FinishedPolicy.from_transcript(t)
-    name = None if outcome.choice is None else outcome.choice.recommended
+    name, encoder = None if outcome.choice is None else outcome.choice.recommended, setup.data.encoder
     policy = Mixture(setup.built.deployed, outcome.policy.weights)
-    return FinishedPolicy(policy, setup.data.encoder, learned.facts | {"chosen": name})
+    if name in CONSTANTS:
+        # One answer for everybody needs no models and no cut-offs.
+        F = Thresholds([()] * len(encoder.names), names=encoder.names)
+        policy = Mixture(F, F.constant(CONSTANTS.index(name)))
+    return FinishedPolicy(policy, encoder, learned.facts | {"chosen": name})
 
 
 def _read(outcome: Deployed, setup: Setup) -> ReadPolicy:
