@@ -13,6 +13,7 @@ import numpy as np
 
 from likewise import certificates, figures, hindsight
 from likewise.certificates import Certificate
+from likewise.certificates.choice import Constant
 from likewise.certificates.letter import WIDTH
 from likewise.certificates.shown import ShownPeople, UnfairPair
 from likewise.classes import contributions
@@ -22,6 +23,7 @@ from likewise.experiments.runs.setup import Setup
 from likewise.experiments.runs.shown import shown_people, unfair_people
 from likewise.game import Transcript
 from likewise.hindsight import Frontier, Hindsight
+from likewise.hypotheses import Thresholds
 from likewise.policies import Mixture
 from likewise.report import write_report
 from likewise.report.made_of import ReadPolicy, sets_apart
@@ -72,6 +74,10 @@ def _finished(outcome: Deployed, t: Transcript, setup: Setup) -> FinishedPolicy:
     learned = FinishedPolicy.from_transcript(t)
     name = None if outcome.choice is None else outcome.choice.recommended
     policy = Mixture(setup.built.deployed, outcome.policy.weights)
+    if outcome.choice is not None and isinstance(outcome.choice.policy, Constant):
+        # One answer for everybody needs no models.
+        plain_class = Thresholds([[0.0]] * len(setup.data.encoder.names), names=setup.data.encoder.names)
+        policy = Mixture(plain_class, plain_class.constant(outcome.choice.policy.answer))
     return FinishedPolicy(policy, setup.data.encoder, learned.facts | {"chosen": name})
 
 
