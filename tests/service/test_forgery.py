@@ -11,6 +11,7 @@ from forging import SIGNER, events, lived, renumbered, write
 from loans import loans, people
 from sqlalchemy import text
 
+from likewise.errors import InvalidParameter
 from likewise.service.engine import Engine
 from likewise.service.log import Store
 from likewise.service.log.checkpoints import CheckpointFile
@@ -137,6 +138,19 @@ class TestWithoutTheKey:
             with pytest.raises(BrokenLog, match=f"Event {head} of 'loans' is not the one that was signed"):
                 again.start()
             assert not again.ready
+
+    @pytest.mark.parametrize(
+        ("data", "sentence"),
+        [
+            ("json_remove(data, '$.learner_version')", "does not say which version of the learner it began with"),
+            ("json_set(data, '$.learner_version', 3)", "`learner_version` must be 2, the only version of the learners"),
+        ],
+    )
+    def test_a_log_of_another_learner_is_refused_in_a_sentence_when_the_service_starts(self, tmp_path, data, sentence):
+        engine = changed(lived(tmp_path), f"UPDATE events SET data = {data} WHERE kind = 'stream_created'")
+        engine.store.close()
+        with Store(tmp_path / "log.db") as store, pytest.raises((BrokenLog, InvalidParameter), match=sentence):
+            Engine(store, SIGNER).start()
 
 
 def changed(engine, statement):

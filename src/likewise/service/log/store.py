@@ -20,7 +20,7 @@ from likewise.service.log.connections import address, explained, lock_migrations
 from likewise.service.log.writer import Writer
 from likewise.service.refusals import BrokenLog
 from likewise.service.stream.events import Aside, read_event
-from likewise.service.stream.events.event import VERSION
+from likewise.service.stream.events.event import VERSION, WrittenBefore
 
 Result = TypeVar("Result")
 PAGE = 1000
@@ -224,6 +224,8 @@ def _sealed(row: Row[Any]) -> Sealed:
         raise BrokenLog(f"Event {row.seq} of {row.stream!r} has layout {row.version}; this version reads {VERSION}.")
     try:
         event = read_event(row.kind, loads(row.data), row.at)
+    except WrittenBefore as error:
+        raise BrokenLog(f"The log of {row.stream!r} can't be read. {error}") from error
     except (TypeError, ValueError) as error:
         raise BrokenLog(f"Event {row.seq} of {row.stream!r} can't be read: {type(error).__name__}.") from error
     _require_filed(row, event.about)

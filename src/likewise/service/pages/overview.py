@@ -126,7 +126,8 @@ def _regret_in_words(regret: Regret, costs: tuple[float, float]) -> str:
     """Errors and penalised reports beside those of the best hypothesis; of a learner that keeps reports, errors."""
     observed, proved, fair_at = regret["observed"], regret["proved"], regret["fair_at"]
     if observed is None:
-        fair = f"fixed mixture of its rules that keeps every pair within its distance plus {fair_at:g} would have"
+        distance = "its distance (how unlike the reviewers find the two)"
+        fair = f"fixed mixture of its rules that keeps every pair within {distance} plus {fair_at:g} would have"
         words = compared(fair, proved or 0.0, costs == (1.0, 1.0))
         return f"{words}. This counts the people whose labels were learned, and it assumes that the reports are true."
     return (

@@ -347,7 +347,7 @@ class StreamCertificate(TypedDict):
     stream: str
     letter: Annotated[str, Field(description="The certificate in sentences.")]
     delay: Delay
-    lagrangian_regret: Regret
+    lagrangian_regret: Annotated[Regret, Field(description="What the stream says of its regret, with its bounds.")]
     assumptions: list[dict[str, Any]]
     outstanding: int
     discarded: int

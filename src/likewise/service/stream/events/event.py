@@ -32,6 +32,10 @@ CLOCK = "clock"
 Kind = TypeVar("Kind", bound="type[Event]")
 
 
+class WrittenBefore(InvalidParameter):
+    """An event of an earlier release, and what to do with its log. The sentence quotes nothing of the event."""
+
+
 @dataclass(frozen=True, slots=True)
 class Promise:
     """What an event says of something that is kept beside the log: where it is, and a commitment to it."""
@@ -207,9 +211,9 @@ def read_event(kind: str, data: Mapping[str, Any], at: str, asides: tuple[Aside,
         raise InvalidParameter(f"`kind` must be one of {sorted(KINDS)}, got {kind!r}.")
     readers = _logged(cls)
     if data.keys() != readers.keys():
-        known = [sentence for name, sentence in cls.why_missing.items() if name not in data]
-        fields = f"An event of the kind {kind} must hold {sorted(readers)}, got {sorted(data)}."
-        raise InvalidParameter(known[0] if known else fields)
+        for name in cls.why_missing.keys() - data.keys():
+            raise WrittenBefore(cls.why_missing[name])
+        raise InvalidParameter(f"An event of the kind {kind} must hold {sorted(readers)}, got {sorted(data)}.")
     values = {name: value if (read := readers[name]) is None else read(value) for name, value in data.items()}
     return cls(at=at, asides=asides, **values)
 
