@@ -39,10 +39,10 @@ def classes():
 
 
 LEARNERS = {
-    "adahedge": ({"learner": "adahedge"}, lambda F: lw.AdaHedge(F, k=4, alpha=0.1, penalty="growing")),
+    "adahedge": ({"learner": "adahedge"}, lambda F: lw.AdaHedge(F, k=4, alpha=0.1)),
     "adahedge, horizon": (
         {"learner": "adahedge", "T": ROUNDS},
-        lambda F: lw.AdaHedge(F, k=4, alpha=0.1, T=ROUNDS, penalty="growing"),
+        lambda F: lw.AdaHedge(F, k=4, alpha=0.1, T=ROUNDS),
     ),
     "adahedge of release 1": (
         {"learner": "adahedge", "penalty": "growing"},
@@ -104,8 +104,7 @@ def test_a_transcript_fed_through_the_service_gives_the_identical_policies(name,
 def test_what_the_service_certifies_is_what_the_library_certifies(new_database, start):
     """The same play, certified from the transcript and from the log."""
     F, (X, y) = classes()["thresholds"], population()
-    learner = lw.AdaHedge(F, k=4, alpha=0.1, penalty="growing")
-    play = lw.play(learner, lw.IID(X, y, k=4), lw.MetricAuditor(near, 0.1), T=ROUNDS)
+    play = lw.play(lw.AdaHedge(F, k=4, alpha=0.1), lw.IID(X, y, k=4), lw.MetricAuditor(near, 0.1), T=ROUNDS)
     engine = start(new_database("sqlite"))
     engine.create(from_class(F, COLUMNS), "root")
     feed(engine, play)
@@ -131,8 +130,7 @@ def feed(engine, play, prefix="{}-"):
 def lived(engine, prefix="{}-"):
     """A stream of twenty whole rounds, and the people there are."""
     F, (X, y) = classes()["thresholds"], population()
-    learner = lw.AdaHedge(F, k=4, alpha=0.1, penalty="growing")
-    play = lw.play(learner, lw.IID(X, y, k=4), lw.MetricAuditor(near, 0.1), T=20)
+    play = lw.play(lw.AdaHedge(F, k=4, alpha=0.1), lw.IID(X, y, k=4), lw.MetricAuditor(near, 0.1), T=20)
     engine.create(from_class(F, COLUMNS), "root")
     feed(engine, play, prefix)
     return engine, X
