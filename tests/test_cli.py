@@ -168,7 +168,9 @@ def test_ctrl_c_before_the_first_round_leaves_nothing(here, run, monkeypatch):
 
 def test_a_person_is_asked_and_may_stop_and_go_on(here, run, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("2 2\n1 6\n\ns\nq\n"))
-    code, said, _ = run("play", *SHORT, "--pictures", "--rounds", "8", "--ask", "--show", "région", "--out", "asked")
+    # The default starts fair, so that nothing could be reported at first; a fixed penalty starts with all hypotheses.
+    options = ("--pictures", "--rounds", "8", "--ask", "--show", "région", "--out", "asked", "--penalty", "20")
+    code, said, _ = run("play", *SHORT, *options)
     assert code == 0, said
     assert re.search(r"probability ┃\s+income ┃\s+debt ┃\s+région", said)
     assert "Please name two different people" in said
