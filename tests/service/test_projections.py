@@ -272,6 +272,7 @@ def test_of_a_learner_that_keeps_reports_the_limit_of_its_errors_is_drawn_and_sa
     assert "Lagrangian" not in " ".join(overview.in_words(play.state, play.bins())) + letter.split("Appendix")[0]
     assert ("Look at the limit that is proved from what happened instead." in letter) == (at_once > 1)
     assert ("promised limit" in drawn["violations"].svg) == (at_once == 1)
+    assert ("60 by now, one in every round, so it says nothing yet." in drawn["violations"].caption) == (at_once == 1)
     assert 'class="limit"' not in drawn["violations"].svg
 
 

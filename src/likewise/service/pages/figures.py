@@ -71,7 +71,9 @@ def violations(bins: Sequence[Bin], sampled: Sequence[Any], state: State) -> Fig
         "Read the slope: where the curve flattens, the policy has learned what the reviewers object to.",
     ]
     if promised:
-        caption.append(f"The dotted line is the most that the learner's theorem allows: {promised[-1][1]:,.0f} by now.")
+        empty = ", one in every round, so it says nothing yet" if promised[-1][1] >= bins[-1].last else ""
+        most = f"{promised[-1][1]:,.0f} by now{empty}"
+        caption.append(f"The dotted line is the most that the learner's theorem allows: {most}.")
     elif state.totals.delay_max:
         caption.append(
             "Rounds were learned late, so the limit that the learner promises does not hold, and is not drawn."
