@@ -82,9 +82,10 @@ PEOPLE = ("people.csv", "--label", "approved", "--compare-by", "income,debt")
 SHORT = (*PEOPLE, "--rounds", "60", "--class", "thresholds", "--cuts", "6", "--no-pictures")
 
 
-def test_fifty_thousand_of_a_strangers_people_are_played_and_everything_is_written(run, tmp_path, monkeypatch):
+@pytest.mark.parametrize("people", [6000, pytest.param(50_000, marks=pytest.mark.slow)])
+def test_a_strangers_people_are_played_and_everything_is_written(people, run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    strangers(50_000).to_csv("people.csv", index=False)
+    strangers(people).to_csv("people.csv", index=False)
     code, said, _ = run("play", *PEOPLE)
     assert code == 0, said
     files = {path.name for path in Path("people-run").iterdir()}
@@ -412,7 +413,9 @@ def test_every_built_in_data_set_can_be_played(name, tmp_path, run, monkeypatch)
         lw.datasets.load(name)
     except DataUnavailable as error:
         pytest.skip(str(error))
-    code, said, problem = run("play", name, "--rounds", "20", "--no-pictures", "--json")
+    # The class that is suggested takes most of the time: once is enough.
+    quick = () if name == "german" else ("--class", "thresholds")
+    code, said, problem = run("play", name, "--rounds", "20", "--no-pictures", "--json", *quick)
     assert code == 0, problem
     assert json.loads(said)["rounds"] == 20
 

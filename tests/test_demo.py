@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -99,6 +101,7 @@ def test_without_the_data_the_demo_says_so_and_plays_on_made_up_people(tmp_path,
         raise DataUnavailable("adult.data could not be found: no network.")
 
     monkeypatch.setattr(datasets, "adult", unavailable)
+    monkeypatch.setattr(datasets, "synthetic", partial(datasets.synthetic, 2000))
     done = CliRunner().invoke(cli.app, ["demo", "--rounds", "100", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
     assert "no network" in done.output

@@ -7,6 +7,7 @@ smallest number that passes it.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -176,11 +177,11 @@ class NumberColumn:
 
     def _between(self, split: Split, values: Floats) -> tuple[float, float] | None:
         """Numbers that separate the people as the split does; None where all are on one side."""
-        distinct = np.unique(values)
-        passed = np.array([split.passes(value) for value in distinct.tolist()], dtype=bool)
-        if passed.all() or not passed.any():
+        distinct = np.unique(values).tolist()
+        first = bisect_left(distinct, True, key=split.passes)
+        if first in (0, len(distinct)):
             return None
-        below, above = float(distinct[~passed].max()), float(distinct[passed].min())
+        below, above = distinct[first - 1], distinct[first]
         return self.boundary(Split(float(np.nextafter(below, np.inf)))), self.boundary(Split(above))
 
     def _rounding(self, split: Split, value: float) -> float:

@@ -88,11 +88,13 @@ def _scores(reading: Reading, features: Floats | None) -> list[Rule]:
     F = reading.hypotheses
     assert isinstance(F, Thresholds)
     scores = None if features is None else F.score_columns(reading.named(features))
+    # Sorted once, the scores of a whole file are searched quickly for each of hundreds of cuts.
+    distinct = None if scores is None else [np.unique(column) for column in scores.T]
     models = models_of(reading)
     rules = []
     for number, split, below, weight in _weighed(F, reading.weights):
         model, given = models[number], None if scores is None else scores[:, number]
-        cut = NumberColumn("score", 0).cut(split, given)
+        cut = NumberColumn("score", 0).cut(split, None if distinct is None else distinct[number])
         words = f"{_score_of(model)} {cut.below if below else cut.above}"
         if features is not None and given is not None:
             words = _in_units(model, features, (given >= split.cut) != below) or words

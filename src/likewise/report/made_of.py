@@ -7,7 +7,9 @@ made elsewhere.
 from __future__ import annotations
 
 import textwrap
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +31,8 @@ MOST_COLUMNS = 14
 """Beyond this many columns the split of models' scores takes too long for a page."""
 
 
-class ReadPolicy(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ReadPolicy:
     """A policy, and people of the file who took no part in learning: its cut-offs are written to separate them.
 
     Attributes
@@ -43,6 +46,14 @@ class ReadPolicy(NamedTuple):
     policy: DeployablePolicy
     people: Any = None
 
+    @cached_property
+    def every_rule(self) -> list[Rule]:
+        """All rules, the heaviest first; none where the policy can't be read."""
+        try:
+            return self.policy.rules(top=None, people=self.people)
+        except NotSupported:
+            return []
+
 
 def rules(read: ReadPolicy) -> tuple[list[Rule], str]:
     """The heaviest rules, and a sentence about the others; no rules where the policy can't be read.
@@ -55,10 +66,7 @@ def rules(read: ReadPolicy) -> tuple[list[Rule], str]:
     >>> [str(rule) for rule in listed]
     ['0.600  age ≥ 18', '0.300  age < 65', '0.100  always yes']
     """
-    try:
-        every = read.policy.rules(top=None, people=read.people)
-    except NotSupported:
-        return [], ""
+    every = read.every_rule
     left = every[SHOWN:]
     if not left:
         return every, ""

@@ -14,7 +14,7 @@ from likewise.service.accounts.access import PERSON, ROUND, STREAM
 from likewise.service.accounts.tokens import ADMIN, AUDITOR
 from likewise.service.api import bodies
 from likewise.service.api.problems import DOCUMENTED, problem
-from likewise.service.api.reading import KEYED, Call, StrictRoute
+from likewise.service.api.requests import KEYED, Call, StrictRoute
 from likewise.service.engine import Engine
 from likewise.service.log.export import export_text
 from likewise.service.stream import answers

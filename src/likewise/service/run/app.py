@@ -15,7 +15,7 @@ from likewise import __version__
 from likewise.service import pages
 from likewise.service.accounts.access import PUBLIC
 from likewise.service.api import problems
-from likewise.service.api.reading import Limits
+from likewise.service.api.requests import Limits
 from likewise.service.api.routes import health, router
 from likewise.service.configuration import Configuration
 from likewise.service.monitoring import Measured

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from likewise.service.run import app  # noqa: F401  (the routes and the service import each other; this is the way in)
 
-from likewise.service.api.reading import strict_json  # isort: skip
+from likewise.service.api.requests import strict_json  # isort: skip
 
 REFUSED = {
     b'{"a": 1, "a": 2}': "the name 'a' appears twice",

@@ -10,7 +10,7 @@ from serving import STREAM, people, running
 
 from likewise.service.accounts.access import ACCESS, PUBLIC
 from likewise.service.accounts.tokens import ROLES
-from likewise.service.api.reading import StrictRoute
+from likewise.service.api.requests import StrictRoute
 
 API = {row: roles for row, roles in ACCESS.items() if row[1].startswith("/v1")}
 """The rows of the table for programs; test_pages has those for people."""
