@@ -1,16 +1,8 @@
 """Certificates: checkable claims with numbers and assumptions, from what was observed."""
 
+from likewise.certificates.assumptions import Assumption, Claim, Status
 from likewise.certificates.brackets import Bracket, brackets
-from likewise.certificates.certificate import (
-    Assumption,
-    Certificate,
-    Claim,
-    Generalisation,
-    Redraw,
-    Regret,
-    Status,
-    certify,
-)
+from likewise.certificates.certificate import Certificate, Generalisation, Redraw, Regret, certify
 from likewise.certificates.choice import Candidate, Choice, choose
 from likewise.certificates.heldout import (
     FairnessEvaluation,

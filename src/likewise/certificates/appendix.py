@@ -9,16 +9,9 @@ from __future__ import annotations
 import math
 import textwrap
 
+from likewise.certificates.assumptions import ABOUT_NEW_PEOPLE, HORIZON, Claim, Status
 from likewise.certificates.brackets import Bracket
-from likewise.certificates.certificate import (
-    ABOUT_NEW_PEOPLE,
-    HORIZON,
-    Certificate,
-    Claim,
-    Generalisation,
-    Redraw,
-    Status,
-)
+from likewise.certificates.certificate import Certificate, Generalisation, Redraw
 from likewise.certificates.choice import Candidate, Choice
 from likewise.certificates.letter import WIDTH
 from likewise.certificates.people import counted

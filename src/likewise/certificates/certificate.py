@@ -18,12 +18,23 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from likewise import theory
+from likewise.certificates.assumptions import (
+    ABOUT_NEW_PEOPLE,
+    ONCE,
+    UNCLEAR,
+    Assumption,
+    Claim,
+    Status,
+    assumptions_of,
+    drawn_from,
+    fixed_horizon,
+    new_rounds,
+)
 from likewise.certificates.brackets import Bracket, brackets
 from likewise.certificates.people import counted
 from likewise.drawing import COLOURS, LINES, canvas
@@ -40,52 +51,8 @@ if TYPE_CHECKING:
     from likewise.certificates.choice import Choice
     from likewise.certificates.shown import ShownPeople
 
-LEAST_PEOPLE = 100
-"""If fewer people of a file came once, nothing is claimed about new people."""
 EPSILONS = 11
 """Levels of slack ε = 0 … α at which the regret is computed."""
-
-
-class Claim(StrEnum):
-    """What a certificate claims."""
-
-    REGRET = "errors compared with fair policies"
-    FAIRNESS = "fairness to new people"
-    ERRORS = "errors on new people"
-
-
-class Status(StrEnum):
-    """What the transcript shows of an assumption."""
-
-    KEPT = "kept"
-    BROKEN = "broken"
-    UNCHECKED = "not checkable"
-
-    @classmethod
-    def of(cls, holds: bool | None) -> Status:
-        """From True, False, or None for unknown."""
-        return cls.UNCHECKED if holds is None else cls.KEPT if holds else cls.BROKEN
-
-
-class Assumption(NamedTuple):
-    """Something that claims rest on.
-
-    Attributes
-    ----------
-    name
-        What is assumed.
-    needed_for
-        Which claims rest on it.
-    status
-        Kept, broken or not checkable from this transcript.
-    detail
-        How we know, or why we can't.
-    """
-
-    name: str
-    needed_for: tuple[Claim, ...]
-    status: Status
-    detail: str
 
 
 class Regret(NamedTuple):
@@ -366,7 +333,7 @@ def certify(
     # Rounds that nobody reviewed, or with one person, prove nothing: count them as if each held a violation.
     unseen = ~t.reviewed | (t.sizes < 2)
     known = brackets(t)
-    assumptions = _assumptions(t, sum(bracket.contradicts for bracket in known))
+    assumptions = assumptions_of(t, sum(bracket.contradicts for bracket in known))
     broken = _broken(assumptions)
     labelled = np.isfinite(t.y)
     return Certificate(
@@ -387,8 +354,8 @@ def certify(
         hypotheses=t.hypotheses.size,
         regret=_regret(t, alpha),
         behind_constant=_behind_constant(t),
-        fairness=() if Claim.FAIRNESS in broken else _fairness(t, _new_rounds(t), delta),
-        error_on_new_people=None if Claim.ERRORS in broken else _error(t, _new_rounds(t), delta),
+        fairness=() if Claim.FAIRNESS in broken else _fairness(t, new_rounds(t), delta),
+        error_on_new_people=None if Claim.ERRORS in broken else _error(t, new_rounds(t), delta),
         rounds_once=t.rounds_once,
         redraw=_redraw(t, assumptions, delta),
         brackets=known,
@@ -442,29 +409,13 @@ def _lies_unmarked(t: Transcript) -> bool:
     return auditor.truthful is False and not auditor.marks_false and not t.false.any()
 
 
-def _new_rounds(t: Transcript) -> int:
-    """The rounds that speak for new people: all of them, or those of the first pass over a file."""
-    return t.rounds if t.rounds_once is None else t.rounds_once
-
-
-def _fixed_horizon(t: Transcript, rounds: int | None = None) -> bool | None:
-    """Whether the play was as long as its learner was set up for; None if that learner needs no horizon.
-
-    The first pass over a file is as long as the file, whatever the play: known in advance if the play outlived it.
-    """
-    if rounds is not None and rounds < t.rounds:
-        return True
-    horizon = t.facts.learner.T
-    return None if horizon is None else bool(horizon == t.first - 1 + t.rounds)
-
-
 def _broken(assumptions: tuple[Assumption, ...]) -> set[Claim]:
     return {claim for a in assumptions if a.status == Status.BROKEN for claim in a.needed_for}
 
 
 def _fairness(t: Transcript, T: int, delta: float) -> tuple[Generalisation, ...]:
     """All limits of the first T rounds at once: each at a third of delta, so that picking the best is no cheating."""
-    third, level, fixed = delta / 3, t.level, _fixed_horizon(t, T)
+    third, level, fixed = delta / 3, t.level, fixed_horizon(t, T)
     # Rounds that nobody reviewed, or with one person, prove nothing: count them as if each held a violation.
     counted = int(np.count_nonzero((t.reported | ~t.reviewed | (t.sizes < 2))[:T]))
     limits = [("at any time", theory.sum_of_betas_anytime(counted, third), True, True)]
@@ -482,7 +433,7 @@ def _error(t: Transcript, T: int, delta: float) -> float:
     """The mean over T rounds of the batch's error, plus its deviation; at any time unless the horizon was fixed."""
     worst = max(t.costs)
     means = np.minimum(1.0, (t.errors / t.sizes)[:T] / worst)
-    if _fixed_horizon(t, T):
+    if fixed_horizon(t, T):
         return worst * theory.first_pass_error(means, float(t.sizes.max()), delta)
     return worst * theory.accuracy_observed(float(means.mean()), T, delta, anytime=True)
 
@@ -491,7 +442,7 @@ def _redraw(t: Transcript, assumptions: tuple[Assumption, ...], delta: float) ->
     """What is proved of another draw from the rows of a file that a play drew from with replacement."""
     environment = t.facts.environment
     once = any(a.name == ONCE and a.status == Status.KEPT for a in assumptions)
-    if _drawn(t) != "again" or environment.population is None or once:
+    if drawn_from(t) != "again" or environment.population is None or once:
         return None
     broken = _broken(tuple(a for a in assumptions if a.name not in ABOUT_NEW_PEOPLE))
     fairness = () if Claim.FAIRNESS in broken else _fairness(t, t.rounds, delta)
@@ -511,123 +462,3 @@ def _error_on_all_rows(t: Transcript) -> float | None:
         return None
     given, y = t.average_policy.at(np.asarray(t.rows)[firsts]), t.y[firsts]
     return float(np.where(y == 1, t.costs[1] * (1 - given), t.costs[0] * given).mean())
-
-
-HORIZON = "the number of rounds was fixed in advance"
-ONCE = "everybody came once"
-UNCLEAR = "some rows are the same as others, and no ids tell whether they are different people"
-MADE = "the hypotheses were made without these people"
-ENOUGH = f"at least {LEAST_PEOPLE} people came once"
-ABOUT_NEW_PEOPLE = (ONCE, MADE, ENOUGH)
-"""What claims about new people rest on, and those about another draw from the same rows don't."""
-
-
-def _drawn(t: Transcript) -> str | None:
-    """How people may have come again; who draws from rows and says no more is taken to draw them again."""
-    environment = t.facts.environment
-    return "again" if environment.drawn is None and environment.population is not None else environment.drawn
-
-
-def _came(t: Transcript) -> tuple[Status, str]:
-    """Whether everybody came once, in the rounds that claims about new people rest on; and how we know."""
-    drawn, draws = _drawn(t), len(t.y)
-    if drawn == "once":
-        return Status.KEPT, ""
-    if drawn == "passes":
-        if t.facts.environment.people is None:
-            return Status.BROKEN, UNCLEAR
-        if not t.rounds_once:
-            return Status.BROKEN, "the first pass over the people was over before these rounds"
-        if t.rounds_once < t.rounds:
-            if t.first_pass_policy is None:
-                return Status.BROKEN, "the average policy of the first pass was not kept"
-            return Status.KEPT, f"in the first pass over the people, {t.rounds_once:,} rounds; claims are about these"
-        return Status.KEPT, ""
-    distinct = None if t.person is None else len(np.unique(t.person))
-    if distinct is not None and distinct < draws:
-        verb = "came" if drawn is None else "were drawn"
-        return Status.BROKEN, f"the same {distinct:,} people {verb} {draws:,} times"
-    if distinct == draws and t.first == 1:
-        return Status.KEPT, ""
-    if drawn == "again":
-        return Status.BROKEN, f"{draws:,} draws with replacement from {t.facts.environment.population:,} rows"
-    return Status.UNCHECKED, "nothing in the transcript shows whether somebody came again"
-
-
-def _assumptions(t: Transcript, contradictions: int) -> tuple[Assumption, ...]:
-    iid, auditor = t.facts.environment.iid, t.facts.auditor
-    missing, unreviewed = int((~np.isfinite(t.y)).sum()), int((~t.reviewed).sum())
-    exhaustive = auditor.exhaustive
-    once, how = _came(t)
-    if _drawn(t) == "again" and once == Status.KEPT:
-        iid = None  # the draws are from the rows, and nobody knows where those are from
-    return (
-        Assumption("reports are truthful", (Claim.REGRET,), *_truth(t)),
-        Assumption(
-            "every label is known",
-            (Claim.REGRET, Claim.ERRORS),
-            Status.of(missing == 0),
-            f"{missing} of {len(t.y)} are missing; errors are over the others" if missing else "",
-        ),
-        Assumption(
-            "people are independent draws from one population",
-            (Claim.FAIRNESS, Claim.ERRORS),
-            Status.of(iid),
-            "nothing in the transcript shows where they come from" if iid is None else "",
-        ),
-        Assumption(
-            "the reviewer reports whenever they can",
-            (Claim.FAIRNESS,),
-            Status.of(exhaustive),
-            "a person may overlook a pair" if exhaustive is None else "",
-        ),
-        Assumption(
-            "the reviewer's sense of similarity stays the same",
-            (Claim.FAIRNESS,),
-            Status.BROKEN if contradictions else Status.of(auditor.fixed),
-            f"answers contradict each other on {contradictions} pairs" if contradictions else "",
-        ),
-        Assumption(
-            "rounds that nobody reviewed count as violations" if unreviewed else "every round was reviewed",
-            (Claim.FAIRNESS,),
-            Status.KEPT,
-            f"there are {unreviewed} of them" if unreviewed else "",
-        ),
-        Assumption(
-            HORIZON,
-            (),
-            Status.of(_fixed_horizon(t)),
-            "" if _fixed_horizon(t) else "so limits on new people that hold at any time are given as well, or alone",
-        ),
-        Assumption(ONCE, (Claim.FAIRNESS, Claim.ERRORS), once, how),
-        Assumption(
-            MADE,
-            (Claim.FAIRNESS, Claim.ERRORS),
-            Status.UNCHECKED,
-            "cut-offs and models that were fitted to them have seen them before",
-        ),
-        *_few(t, once),
-    )
-
-
-def _few(t: Transcript, once: Status) -> tuple[Assumption, ...]:
-    """That enough people of a file came once; said only where they didn't."""
-    if t.facts.environment.population is None or once != Status.KEPT:
-        return ()
-    came = int(t.starts[_new_rounds(t)])
-    claims = (Claim.FAIRNESS, Claim.ERRORS)
-    return (Assumption(ENOUGH, claims, Status.BROKEN, f"only {came}"),) if came < LEAST_PEOPLE else ()
-
-
-def _truth(t: Transcript) -> tuple[Status, str]:
-    """Whether reports are true, and how we know."""
-    lies, auditor = int(t.false.sum()), t.facts.auditor
-    if lies:
-        return Status.BROKEN, f"{lies} reports are known to be false; their rows are left out and their penalties added"
-    if auditor.truthful:
-        return Status.KEPT, "the auditor has a written distance"
-    if auditor.truthful is None:
-        return Status.UNCHECKED, "only the reviewer knows"
-    if auditor.marks_false:
-        return Status.KEPT, "the auditor marks its false reports, and there are none"
-    return Status.BROKEN, "the auditor is known to report what is not true, and does not say where"

@@ -12,7 +12,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from likewise.certificates.certificate import HORIZON, Certificate, Claim, Generalisation, Status
+from likewise.certificates.assumptions import HORIZON, Claim, Status
+from likewise.certificates.certificate import Certificate, Generalisation
 from likewise.wording import at_least, at_most, plural
 
 if TYPE_CHECKING:

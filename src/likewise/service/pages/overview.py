@@ -76,7 +76,7 @@ class Board(NamedTuple):
     reported
         The share of reviewed rounds with a report; None before the first review.
     by_lot
-        The mean of 2π(1 − π) over everybody decided about: what a lottery decides.
+        The mean of 2π(1 − π) over everybody who got a decision: what a lottery decides.
     """
 
     people: int

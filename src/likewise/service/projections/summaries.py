@@ -153,7 +153,7 @@ def _opened(event: RoundOpened) -> dict[str, Any]:
 class Bin(NamedTuple):
     """Neighbouring rounds, added up: ``last`` is the number of the last of them.
 
-    ``by_lot`` is Σ 2π(1 − π) over everybody decided about: how many would get another answer by another lot.
+    ``by_lot`` is Σ 2π(1 − π) over everybody who got a decision: how many would get another answer by another lot.
     """
 
     last: int
