@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,3 +78,10 @@ def test_what_a_round_is_needs_no_clock_disk_network_or_threads():
     assert {name: file for name, file in tops.items() if name not in PURE | PLAIN} == {}
     ours = [name for name in imported if name.startswith("likewise.service.")]
     assert all(name.split(".")[2] in ("stream", "canonical", "refusals") for name in ours)
+
+
+def test_importing_the_library_loads_nothing_that_takes_longer_than_itself():
+    slow = ("matplotlib", "pandas", "scipy.interpolate", "scipy.optimize", "scipy.special", "sklearn")
+    code = f"import sys, likewise; print([name for name in {slow} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

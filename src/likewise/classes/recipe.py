@@ -19,7 +19,6 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from likewise.classes.anchors import Anchors, Lipschitz
 from likewise.classes.reads import Reads
@@ -204,6 +203,8 @@ def gentle_policies(
 
     ``eta`` is each person's probability of the label 1. A policy gains where it is above the level.
     """
+    from scipy.spatial.distance import cdist
+
     place, apart = anchors.nearest(sample.V), cdist(anchors.points, anchors.points, "cityblock")
     wanted = [pair for pair in SLOPES_AND_LEVELS if pair[0] == 1.0 or not small]
     costs = [np.bincount(place, level - eta, len(anchors)) for _, level in wanted]

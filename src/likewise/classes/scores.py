@@ -16,8 +16,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import BSpline
-from scipy.spatial.distance import cdist
 
 from likewise.classes.reads import Reads
 from likewise.hypotheses.thresholds import score
@@ -90,6 +88,8 @@ def scored(scores: Sequence[Score], X: Any) -> Floats:
 
 def distances(V: Floats, points: Floats) -> Iterator[tuple[slice, Floats]]:
     """The cityblock distances of people to some points, some people at a time."""
+    from scipy.spatial.distance import cdist  # SciPy takes longer to load than the rest of the library
+
     rows = max(1, DISTANCES // len(points))
     for start in range(0, len(V), rows):
         block = slice(start, start + rows)
@@ -207,6 +207,8 @@ class Additive:
 
 def _splines(v: Floats, knots: Floats, degree: int = 3) -> Floats:
     """(people, knots + degree − 1): the B-splines of a column, constant beyond the outer knots."""
+    from scipy.interpolate import BSpline
+
     padded = np.concatenate([[knots[0]] * degree, knots, [knots[-1]] * degree])
     inside = np.clip(v, knots[0], knots[-1])
     return np.asarray(BSpline.design_matrix(inside, padded, degree).toarray())
