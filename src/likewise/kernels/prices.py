@@ -187,7 +187,7 @@ def cell_prices(losses, offset, eta, rows, terms, fresh, sweeps, tolerance):
 
 @njit(error_model="numpy")
 def _net_gains(masses, first, net):
-    """In every column, the mass gained by who passes each cut, less the mass lost; from the lowest cut on."""
+    """In every column, the mass that a person gains by passing each cut, less the mass lost; lowest cut first."""
     M = first[-1]
     for j in range(len(first) - 1):
         at, total = first[j] + j, 0.0

@@ -40,7 +40,7 @@ class Settings:
     label, positive, compare_by, sensitive, drop, categories, units
         As ``likewise.datasets.from_frame`` takes them. Built-in data sets have their own.
     id, today
-        The columns that say who each row is, and what is decided about them today.
+        The column that says who each row is, and the one with the answer that people get today.
     split
         Shares of the people, in percent: to fit models, cut-offs and scales on, to play with, and to hold out.
     hypotheses, cuts, bins, features

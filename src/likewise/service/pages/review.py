@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from datetime import UTC, datetime
+from typing import cast
 
 from fastapi import HTTPException, Request
 from fastapi.responses import JSONResponse
@@ -160,7 +161,7 @@ def _round(visit: Visit) -> int:
     t = visit.sent.get("t")
     whole = isinstance(t, int) and not isinstance(t, bool) and 1 <= t < 2**53
     require(whole, "t", "be the number of a round", str(t)[:20])
-    return int(t)  # type: ignore[arg-type]
+    return cast(int, t)
 
 
 def _key(visit: Visit, request: Request) -> Idempotency:
