@@ -183,6 +183,9 @@ class Round(NamedTuple):
         depend on decisions.
     estimate
         How the learner estimates unseen labels, as fixed before the lot; None if it doesn't.
+    by_decisions
+        Whether the auditor saw decisions only. A pair that wasn't reported then wasn't found fine: it may have been
+        decided alike.
 
     Examples
     --------
@@ -198,6 +201,7 @@ class Round(NamedTuple):
     decisions: NDArray[np.bool_] | None = None
     unseen: NDArray[np.bool_] | None = None
     estimate: Estimate | None = None
+    by_decisions: bool = False
 
     @property
     def own(self) -> Floats:

@@ -99,6 +99,7 @@ class World:
     def _by_decisions(self, drawn: Round, y: Floats, fresh: NDArray[np.bool_], key: Key) -> Played:
         """The round with the first acceptable report of an auditor who is shown decisions."""
         auditor: Any = self.auditor
+        drawn = drawn._replace(by_decisions=True)
         p, yes = drawn.probabilities, np.asarray(drawn.decisions)
         screened = getattr(auditor, "screened", True)
         different = (yes & fresh)[:, None] & (~yes & fresh)

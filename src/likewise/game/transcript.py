@@ -275,7 +275,8 @@ class Transcript:
         batch = Batch(self.rows[people], y, self.view_of(i), of(self.person, people), of(self.weight, people))
         estimate = None if self.estimates is None else Estimate(*self.estimates[i].tolist())
         reviewed = bool(self.reviewed[i])
-        return Round(batch, self.shown[people], self.reports_in(i), reviewed, decisions, unseen, estimate)
+        blind = self.facts.auditor.sees == "decisions"
+        return Round(batch, self.shown[people], self.reports_in(i), reviewed, decisions, unseen, estimate, blind)
 
     def view_of(self, i: int) -> Any:
         """What the auditor saw of the people of round i."""

@@ -86,6 +86,7 @@ from likewise.theory.one_sided import (
     one_sided_scheduled,
     one_sided_tilted,
     report_charge,
+    safe_deviation,
     safe_regret,
 )
 from likewise.theory.planning import (
@@ -213,6 +214,7 @@ __all__ = [
     "reduction_lemma",
     "report_charge",
     "report_probability",
+    "safe_deviation",
     "safe_regret",
     "sampling_error",
     "scheduled",

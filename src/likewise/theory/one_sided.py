@@ -202,6 +202,35 @@ def safe_regret(
     return learned + comparator + bias + b * k * math.sqrt(T * certain / 2) + explored
 
 
+def safe_deviation(
+    T: int,
+    k: int,
+    rho: float,
+    ix: float,
+    delta: float,
+    *,
+    sum_of_ix: float | None = None,
+    costs: Costs = EQUAL,
+    lot: str = "round",
+) -> float:
+    """Theorem 7's deviations alone: true error regret − estimated error regret, **w.p. 1 − δ** for every π* at once.
+
+    (bk/2γ')(ρ + ln(2/δ)) + bk Σγ'_t + bk√(½T ln(2/δ)): the comparator's side and the learner's, δ/2 each; β = 1, no
+    floor, T fixed. Added to a limit of the *estimated* regret that was observed, it gives one of the true regret.
+
+    Examples
+    --------
+    >>> round(safe_deviation(10**6, 6, rho=5.0, ix=0.001, delta=0.05))
+    81039
+    """
+    within(T=T, rho=rho, delta=delta)
+    require_round(k, 0.0, costs, lot)
+    require_number(ix, "ix", 0, open_at="low")
+    b, shared, certain = sum(costs), k if lot == "round" else 1, math.log(2 / delta)
+    bias = b * k * (T * ix if sum_of_ix is None else sum_of_ix)
+    return b * shared / (2 * ix) * (rho + certain) + bias + b * k * math.sqrt(T * certain / 2)
+
+
 def both_at_once(T: int, k: int, rho: float, tolerance: float, delta: float, costs: Costs = EQUAL) -> Decisions:
     """Theorem 8: decisions only *and* labels of the accepted only: one lot, tilted, β = 1, no floor, c = τ/2, Δ_0 = k.
 
