@@ -20,6 +20,7 @@ from likewise.theory.estimates import (
     ix_rate,
     label_estimate,
     label_floor,
+    late_estimate,
     parted_gap,
     sum_of_floors,
 )
@@ -197,6 +198,7 @@ __all__ = [
     "label_estimate",
     "label_floor",
     "lagrangian_theorem",
+    "late_estimate",
     "limit_of_any_policy",
     "log_size",
     "naive_sum",

@@ -118,6 +118,30 @@ def changing_estimate(k: int, floor: float, costs: Costs = EQUAL, lot: str = "ro
     return surest._replace(largest=k * max(sum(costs), costs[1] / floor))
 
 
+def late_estimate(k: int, least: float, costs: Costs = EQUAL, doubt: float | None = None) -> Estimate:
+    """The same where labels may come late: u is booked at closing, and (s − u)/π̃ of its own round when the label comes.
+
+    The policy is another one by then, so only the sure facts are left, and they are weaker: m_t adds up to at most
+    M = k(βc⁻ + max(c⁺ + βc⁻, (1 − β)c⁻)/γ) a round, and p·ℓ̂ ≥ −k(βc⁻ + (1 − β)c⁻/γ), which is −c⁻k at β = 1. So V has
+    Theorem 6's sure bound with these numbers; nothing is said of the error regret. ``least`` is the smallest divisor,
+    the floor γ plus the IX γ'; without ``doubt`` it may change from round to round.
+
+    Examples
+    --------
+    >>> late_estimate(6, least=0.05, doubt=1.0)
+    Estimate(largest=246.0, mean=inf, variance=inf, lowest=6.0)
+    """
+    require_round(k, least, costs, "round")
+    require(least > 0, "least", "be positive where labels may come late", least)
+    bad, good = costs
+    if doubt is None:
+        return Estimate(k * (good + (bad + good) / least), math.inf, math.inf, k * good / least)
+    within(beta=doubt)
+    missing = (1 - doubt) * good
+    largest = k * (doubt * good + max(bad + doubt * good, missing) / least)
+    return Estimate(largest, math.inf, math.inf, k * (doubt * good + missing / least))
+
+
 def label_floor(T: int, rho: float) -> float:
     """γ = min(¼, ¼√(ρ/T)), the least probability that our default gives to anybody; t for T where T is unknown.
 

@@ -62,7 +62,7 @@ def one_sided_scheduled(
     absorbed = 2 * more * wide * first / c
     paid = (labels.lowest * T + 2 * more * T * labels.largest + absorbed) / (alpha - more * c)
     violations = min(float(T), math.log1p(math.expm1(growth) * paid / first) / growth)
-    quiet = delta_by_variance(T * labels.variance, labels.largest, rho)
+    quiet = _quiet(T, labels, rho)
     epsilon = _slack(epsilon, more * c, alpha)
     reports = max(0.0, 2 * more * report_charge(labels, sees, alpha) - (epsilon - more * c) * first) * violations
     return Bound(math.inf, violations, 2 * more * quiet + absorbed + explored + reports, epsilon, theorem)
@@ -106,7 +106,7 @@ def one_sided_tilted(
     surely = start + T * labels.largest + extra / 2
     paid = (labels.lowest * T + 2 * more * surely - start) / (alpha - more * c)
     violations = min(float(T), (2 * rho / c**2 + 0.5) * math.log((surely + c / 2 * paid) / start))
-    quiet = 2 * delta_by_variance(T * labels.variance, labels.largest, rho, start) + extra
+    quiet = 2 * _quiet(T, labels, rho, start) + extra
     epsilon = _slack(epsilon, more * c, alpha)
     per_report = 2 * more * report_charge(labels, sees, alpha) - (epsilon - more * c) * c * start / rho
     error_regret = more * quiet - start + explored + max(0.0, per_report) * violations
@@ -132,7 +132,7 @@ def one_sided_fixed(
     half = math.sqrt(stretched(rho)) / alpha
     most = (labels.lowest * T + 2 * T * labels.largest) / (C * alpha)
     violations = min(float(T), (half + math.sqrt(half**2 + most)) ** 2)
-    quiet = delta_by_variance(T * labels.variance, labels.largest, rho)
+    quiet = _quiet(T, labels, rho)
     reports = 2 * report_charge(labels, sees, alpha) * violations + 2 * C * math.sqrt(stretched(rho) * violations)
     theorem = f"AdaHedge with a fixed penalty, Theorem 6; {EXPECTED}; {ANY_AUDITOR}; {TRUTHFUL}"
     return Bound(math.inf, violations, 2 * quiet + reports + explored, 0.0, theorem)
@@ -249,6 +249,14 @@ def both_at_once(T: int, k: int, rho: float, tolerance: float, delta: float, cos
     bound = one_sided_tilted(T, label_estimate(k, 1.0, 0.0, costs), tolerance / 2, float(k), rho, tolerance)
     both = decisions_only(bound, tolerance, delta)
     return both._replace(theorem=both.theorem.replace("Theorem 5", "Theorems 5 and 8"))
+
+
+def _quiet(T: int, labels: Estimate, rho: float, start: float = 0.0) -> float:
+    """A: Δ_0 and the mix gaps of the rounds without a report, in expectation; infinite where labels may come late."""
+    require(math.isfinite(labels.largest), "labels", "have a finite range: a floor, or a doubt of 1", labels)
+    if labels.variance == math.inf:
+        return math.inf
+    return delta_by_variance(T * labels.variance, labels.largest, rho, start)
 
 
 def _slack(epsilon: float | None, least: float, alpha: float) -> float:
