@@ -14,7 +14,7 @@ from likewise.theory.cuts import (
 )
 from likewise.theory.decomposition import fair_decomposition, limit_of_any_policy
 from likewise.theory.estimates import (
-    Estimate,
+    LabelLimits,
     changing_estimate,
     delta_by_variance,
     ix_rate,
@@ -130,8 +130,8 @@ __all__ = [
     "Bound",
     "Corollary",
     "Decisions",
-    "Estimate",
     "Fairness",
+    "LabelLimits",
     "Plan",
     "accuracy_generalisation",
     "accuracy_observed",

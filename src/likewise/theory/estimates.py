@@ -57,7 +57,7 @@ def parted_gap(largest: float, C: float, eta: float) -> float:
 # The estimate of a round -----------------------------------------------------------------------------------
 
 
-class Estimate(NamedTuple):
+class LabelLimits(NamedTuple):
     """What the estimated losses of a round can be, whatever the policy.
 
     Attributes
@@ -78,7 +78,7 @@ class Estimate(NamedTuple):
     lowest: float
 
 
-def label_estimate(k: int, doubt: float, floor: float = 0.0, costs: Costs = EQUAL, lot: str = "round") -> Estimate:
+def label_estimate(k: int, doubt: float, floor: float = 0.0, costs: Costs = EQUAL, lot: str = "round") -> LabelLimits:
     """Facts (a) to (d): ŝ is unbiased, and its losses are within these limits, for a fixed doubt β.
 
     m_t ≤ M = k max(c⁺ + βc⁻, βc⁻ + (1 − β)c⁻/γ), which is bk at β = 1 **whatever π**; E m_t ≤ k max(c⁺, c⁻);
@@ -88,7 +88,7 @@ def label_estimate(k: int, doubt: float, floor: float = 0.0, costs: Costs = EQUA
     Examples
     --------
     >>> label_estimate(6, doubt=1.0)
-    Estimate(largest=12.0, mean=6.0, variance=144.0, lowest=6.0)
+    LabelLimits(largest=12.0, mean=6.0, variance=144.0, lowest=6.0)
     >>> label_estimate(6, doubt=0.5, floor=0.0625).largest
     51.0
     """
@@ -98,10 +98,10 @@ def label_estimate(k: int, doubt: float, floor: float = 0.0, costs: Costs = EQUA
     kappa = max(bad + doubt * good, good)
     unlikely = (1 - doubt) * good / floor if floor > 0 else (0.0 if doubt == 1 else math.inf)
     variance = (kappa * k) ** 2 if lot == "round" else (max(costs) * k) ** 2 / 4 + kappa**2 * k
-    return Estimate(k * max(bad + doubt * good, doubt * good + unlikely), k * max(costs), variance, k * good)
+    return LabelLimits(k * max(bad + doubt * good, doubt * good + unlikely), k * max(costs), variance, k * good)
 
 
-def changing_estimate(k: int, floor: float, costs: Costs = EQUAL, lot: str = "round") -> Estimate:
+def changing_estimate(k: int, floor: float, costs: Costs = EQUAL, lot: str = "round") -> LabelLimits:
     """Proposition D: the same for a doubt that may change from round to round, u_t ∈ [−c⁻, 0] known before the lot.
 
     M = k max(b, c⁻/γ) and κ = b. The running doubt is one: unseen people count as the average person seen so far.
@@ -110,7 +110,7 @@ def changing_estimate(k: int, floor: float, costs: Costs = EQUAL, lot: str = "ro
     Examples
     --------
     >>> changing_estimate(6, floor=0.0625)
-    Estimate(largest=96.0, mean=6.0, variance=144.0, lowest=6.0)
+    LabelLimits(largest=96.0, mean=6.0, variance=144.0, lowest=6.0)
     """
     require_round(k, floor, costs, lot)
     require(floor > 0, "floor", "be positive where the doubt may change", floor)
@@ -118,7 +118,7 @@ def changing_estimate(k: int, floor: float, costs: Costs = EQUAL, lot: str = "ro
     return surest._replace(largest=k * max(sum(costs), costs[1] / floor))
 
 
-def late_estimate(k: int, least: float, costs: Costs = EQUAL, doubt: float | None = None) -> Estimate:
+def late_estimate(k: int, least: float, costs: Costs = EQUAL, doubt: float | None = None) -> LabelLimits:
     """The same where labels may come late: u is booked at closing, and (s − u)/π̃ of its own round when the label comes.
 
     The policy is another one by then, so only the sure facts are left, and they are weaker: m_t adds up to at most
@@ -129,28 +129,30 @@ def late_estimate(k: int, least: float, costs: Costs = EQUAL, doubt: float | Non
     Examples
     --------
     >>> late_estimate(6, least=0.05, doubt=1.0)
-    Estimate(largest=246.0, mean=inf, variance=inf, lowest=6.0)
+    LabelLimits(largest=246.0, mean=inf, variance=inf, lowest=6.0)
     """
     require_round(k, least, costs, "round")
     require(least > 0, "least", "be positive where labels may come late", least)
     bad, good = costs
     if doubt is None:
-        return Estimate(k * (good + (bad + good) / least), math.inf, math.inf, k * good / least)
+        return LabelLimits(k * (good + (bad + good) / least), math.inf, math.inf, k * good / least)
     within(beta=doubt)
     missing = (1 - doubt) * good
     largest = k * (doubt * good + max(bad + doubt * good, missing) / least)
-    return Estimate(largest, math.inf, math.inf, k * (doubt * good + missing / least))
+    return LabelLimits(largest, math.inf, math.inf, k * (doubt * good + missing / least))
 
 
-def label_floor(T: int, rho: float) -> float:
+def label_floor(T: int, rho: float, scale: float = 0.25) -> float:
     """γ = min(¼, ¼√(ρ/T)), the least probability that our default gives to anybody; t for T where T is unknown.
+
+    ``scale`` is the second ¼.
 
     Examples
     --------
     >>> label_floor(2000, rho=5.0), label_floor(3, rho=5.0)
     (0.0125, 0.25)
     """
-    return _falling(T, rho, 0.25)
+    return _falling(T, rho, scale)
 
 
 def ix_rate(T: int, rho: float) -> float:

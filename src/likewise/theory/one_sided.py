@@ -11,7 +11,7 @@ import math
 
 from likewise.errors import require, require_number
 from likewise.theory.cuts import stretched
-from likewise.theory.estimates import EQUAL, Costs, Estimate, delta_by_variance, label_estimate, require_round
+from likewise.theory.estimates import EQUAL, Costs, LabelLimits, delta_by_variance, label_estimate, require_round
 from likewise.theory.lots import Decisions, decisions_only
 from likewise.theory.ranges import within
 from likewise.theory.regret import ANY_AUDITOR, TRUTHFUL, Bound
@@ -26,7 +26,7 @@ EXPECTED = "labels of the accepted only: the error regret in expectation, agains
 
 def one_sided_scheduled(
     T: int,
-    labels: Estimate,
+    labels: LabelLimits,
     first: float,
     growth: float,
     rho: float,
@@ -70,7 +70,7 @@ def one_sided_scheduled(
 
 def one_sided_tilted(
     T: int,
-    labels: Estimate,
+    labels: LabelLimits,
     c: float,
     start: float,
     rho: float,
@@ -114,7 +114,7 @@ def one_sided_tilted(
 
 
 def one_sided_fixed(
-    T: int, labels: Estimate, C: float, rho: float, alpha: float, *, explored: float = 0.0, sees: str = "anything"
+    T: int, labels: LabelLimits, C: float, rho: float, alpha: float, *, explored: float = 0.0, sees: str = "anything"
 ) -> Bound:
     """Theorem 6 with a fixed C, against Q_α itself: C = T^⅓ gives T^⅔ for both regrets at β = 1.
 
@@ -138,7 +138,7 @@ def one_sided_fixed(
     return Bound(math.inf, violations, 2 * quiet + reports + explored, 0.0, theorem)
 
 
-def report_charge(labels: Estimate, sees: str, tolerance: float) -> float:
+def report_charge(labels: LabelLimits, sees: str, tolerance: float) -> float:
     """What a report adds to Δ for the labels of its round: M surely, E m if settled before the lot, E m/τ if not.
 
     The last is for a persistent auditor of decisions: E Y ≤ E m · E W, as only violating rounds have reports, and
@@ -221,7 +221,7 @@ def safe_deviation(
     Examples
     --------
     >>> round(safe_deviation(10**6, 6, rho=5.0, ix=0.001, delta=0.05))
-    81039
+    80430
     """
     within(T=T, rho=rho, delta=delta)
     require_round(k, 0.0, costs, lot)
@@ -251,7 +251,7 @@ def both_at_once(T: int, k: int, rho: float, tolerance: float, delta: float, cos
     return both._replace(theorem=both.theorem.replace("Theorem 5", "Theorems 5 and 8"))
 
 
-def _quiet(T: int, labels: Estimate, rho: float, start: float = 0.0) -> float:
+def _quiet(T: int, labels: LabelLimits, rho: float, start: float = 0.0) -> float:
     """A: Δ_0 and the mix gaps of the rounds without a report, in expectation; infinite where labels may come late."""
     require(math.isfinite(labels.largest), "labels", "have a finite range: a floor, or a doubt of 1", labels)
     if labels.variance == math.inf:
