@@ -206,7 +206,7 @@ def _plain(value: Any) -> str:
         if "commitment" in value:
             return "kept beside the log"
         if "format" in value:  # the scores of a class
-            return f"{len(value['scores'])} scores"
+            return f"{len(value['scores'])}, fitted to a sample of {value['people']} people"
         text = dumps(value)
         return text if len(text) <= 160 else text[:160] + " …"
     if isinstance(value, str):

@@ -29,6 +29,9 @@ FEWEST, EACH = 50, 5
 MOST_COLUMNS = 1000
 """Numbers, and levels of categories; a fit takes time with the square of them."""
 
+KNOTS = "quantiles of single columns, of which the smallest and the largest are somebody's own value."
+"""What curves hold of the people to whom they are fitted."""
+
 
 class Sample(NamedTuple):
     """People with labels, checked: by each feature that isn't sensitive, in the order of the features."""
@@ -95,8 +98,11 @@ def fitted_scores(
     suggestion = suggest_scores(
         X, people.labels, _view(people, encoder, compare_by), anchors="centres", names=names, jobs=jobs
     )
-    plain: dict[str, Any] = loads(dumps(written(suggestion, _columns(encoder), compare_by)))
-    return plain
+    plain = written(suggestion, _columns(encoder), compare_by)
+    if any(feature.kind == "number" for feature in people.varied if feature.compare):
+        plain["holds"].append(KNOTS)
+    kept: dict[str, Any] = loads(dumps(plain))
+    return kept
 
 
 def with_scores(choices: Choices, scores: Mapping[str, Any]) -> Settings:

@@ -210,7 +210,7 @@ class Choices(Declared):
     hypotheses: Literal["thresholds", "cells"] = Field(
         default="thresholds",
         title="Class of hypotheses",
-        description="What policies are mixed from: thresholds on single features, or the cells of a grid.",
+        description="What policies are mixed from: thresholds on single features or scores, or the cells of a grid.",
     )
     learner: Literal["adahedge", "hedge"] = Field(
         default="adahedge",
