@@ -187,6 +187,14 @@ class TestTheClass:
         assert data["compare_by"] == []
         assert any("Nobody said what reviewers compare by" in note for note in data["notes"])
 
+    def test_features_in_which_nobody_differs_are_left_out(self):
+        people = [person | {"income": 40_000, "home": "own"} for person in sample(60)]
+        data = fitted_scores(FEATURES, people, "repaid", jobs=1)
+        assert ScoreProgram(data).features == ["debt"]
+        assert any("Everybody looks the same in what reviewers compare by" in note for note in data["notes"])
+        shown = ScoreProgram(data).scores([people[0], people[0] | {"income": 1.0, "home": "squat"}])
+        assert shown[0].tolist() == shown[1].tolist()
+
     def test_the_status_says_what_the_class_is_made_of(self, engine):
         answer = engine.create(settings(), "root", scores=scores())
         made = engine.stream("loans")["made_of"]

@@ -28,7 +28,6 @@ FEWEST, EACH = 50, 5
 """People that scores can be fitted to, in all and with each label: fewer could not be held out from each other."""
 MOST_COLUMNS = 1000
 """Numbers, and levels of categories; a fit takes time with the square of them."""
-
 KNOTS = "quantiles of single columns, of which the smallest and the largest are somebody's own value."
 """What curves hold of the people to whom they are fitted."""
 
@@ -94,10 +93,8 @@ def fitted_scores(
     encoder = _encoder(people)
     X = np.column_stack([_encoded(part, people.values[part.name]) for part in encoder.parts])
     compare_by = [feature.name for feature in people.features if feature.compare and feature.visible]
-    names = encoder.names
-    suggestion = suggest_scores(
-        X, people.labels, _view(people, encoder, compare_by), anchors="centres", names=names, jobs=jobs
-    )
+    view = _view(people, encoder, compare_by)
+    suggestion = suggest_scores(X, people.labels, view, anchors="centres", names=encoder.names, jobs=jobs)
     plain = written(suggestion, _columns(encoder), compare_by)
     if any(feature.kind == "number" for feature in people.varied if feature.compare):
         plain["holds"].append(KNOTS)
