@@ -218,7 +218,7 @@ def remembers(batch, policy):
 
 
 BROKEN = {
-    "a batch holds 1 to k people": {"batch": lambda b, _: lw.Batch(*(np.concatenate([part, part]) for part in b))},
+    "a batch holds 1 to k people": {"batch": lambda b, _: lw.Batch(*(np.concatenate([part, part]) for part in b[:4]))},
     "a row, a label and a view for each person": {"batch": lambda b, _: b._replace(view=b.view[1:])},
     "labels are 0, 1 or missing": {"batch": lambda b, _: b._replace(y=b.y + 0.5)},
     "the same keys give the same people": {"batch": remembers},
