@@ -247,8 +247,9 @@ class Client:
         content = None
         if body is not None:
             headers["Content-Type"], content = "application/json", _written(body)
-        longer = {} if timeout is None else {"timeout": timeout}
-        request = self._http.build_request(method, path, content=content, params=params, headers=headers, **longer)
+        request = self._http.build_request(
+            method, path, content=content, params=params, headers=headers, timeout=timeout or self._http.timeout
+        )
         for tried in range(self._retries + 1):
             last = tried == self._retries
             try:
