@@ -339,7 +339,7 @@ def test_a_penalty_that_grows_beyond_its_theorem_is_promised_nothing(service):
     regret = service.viewer.get("/v1/streams/growing").json()["regret"]
     assert regret["promised"]["error_regret"] is None
     assert regret["promised"]["violations"] > 0
-    assert service.viewer.get("/v1/streams/growing/certificate").json()["lagrangian_regret"] == regret
+    assert service.viewer.get("/v1/streams/growing/certificate").json()["regret_limits"] == regret
 
 
 def test_a_long_body_is_refused_whether_it_says_so_or_not(strict):
