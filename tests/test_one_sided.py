@@ -453,7 +453,7 @@ def test_violations_stay_below_the_sure_bound_of_theorem_6_whatever_is_reported_
     t = lw.play(learner, people(), AfterTheLot(alpha, WHENS[when]), T, seed=3)
     V = int(t.reported.sum())
     if variant.get("safe") or variant.get("doubt") == 1.0:
-        assert V <= (8 * L / alpha**2 + 0.5) * math.log(4.5 * T + 1.5)
+        assert (8 * L / alpha**2 + 0.5) * math.log(4.5 * T + 1.5) >= V
         most = 2 * k
     else:
         most = k * max(2.0, 1 / t.estimates[-1, 0])
@@ -461,7 +461,7 @@ def test_violations_stay_below_the_sure_bound_of_theorem_6_whatever_is_reported_
     bound = (2 * L / c**2 + 0.5) * math.log(largest / k)
     assert 0 < V <= bound
     if when == "always":
-        assert V > bound / 6  # an adversary that does try
+        assert bound / 6 < V  # an adversary that does try
     assert learner.bound(alpha, T).violations <= min(T, math.ceil(bound) + 1)
 
 
