@@ -88,7 +88,8 @@ class OneSided:
         if self.floor is not None:
             require_number(self.floor, "floor", 0)
         given = [name for name in ("doubt", "floor") if getattr(self, name) is not None]
-        require(not (self.safe and given), "safe", f"be False where {' and '.join(given)} is given", self.safe)
+        verb = "is" if len(given) == 1 else "are"
+        require(not (self.safe and given), "safe", f"be False where {' and '.join(given)} {verb} given", self.safe)
         bare = self.floor == 0 and self.doubt != 1
         require(not bare, "floor", "be above 0 unless doubt is 1: an estimate divides by it", self.floor)
         if isinstance(self.learner, AdaHedge) and self.learner.prior is None and isinstance(self.learner.rule, Cuts):
@@ -154,9 +155,10 @@ class OneSided:
     def estimate(self, state: Any) -> Estimate:
         """Floor, doubt and slack of the coming round."""
         T, cost = state.rounds + 1 if self.T is None else self.T, float(self.costs[1])
+        alone = self.rho == 0.0  # one hypothesis has nothing to explore
         if self.safe:
-            return Estimate(0.0, -cost, theory.ix_rate(T, self.rho))
-        floor = theory.label_floor(T, self.rho, self._scale)
+            return Estimate(0.0, -cost, 0.0 if alone else theory.ix_rate(T, self.rho))
+        floor = 0.0 if alone else theory.label_floor(T, self.rho, self._scale)
         return Estimate(floor, self._running(state) if self.doubt is None else -self.doubt * cost)
 
     @property
