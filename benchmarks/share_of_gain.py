@@ -2,21 +2,24 @@
 
     python benchmarks/share_of_gain.py [--data adult,compas] [--seeds 5] [--rounds 10000] [--cuts 24,48]
 
-As in ``likewise play``, a quarter of the people are fitted on (the suggested class), a quarter play, and half are held
-out. The gain is that over the best constant, per person:
+As in ``likewise play``, a quarter of the people are fitted on (the suggested class), a quarter play, and half are not
+used. Everything is measured on the same 2,000 people of the play (or all, if they are fewer), as a gain over the best
+constant:
 
-    limit     the best fair policy of any kind, on up to 2,000 people held out, under a model of the label
-    in class  the exact best fair policy of the class, on the people of the play, in hindsight
-    default   what the learner made of it; "no T" without the horizon
+    of any kind   the best fair policy of any kind under a model of the label that didn't see the person
+    in class      the exact best fair policy of the class in hindsight
+    default       the average policy of the play; "no T" without the horizon
 
-A share divides by the limit. It can exceed 1, as a play only compares people of one round, and the limit any two.
+A share divides by the first one's gain. The model of the label is an estimate, so the last column takes labels instead:
+those of the 2,000 people in the first row, and those of the whole play in the others. In the play people are only
+compared within a round, so a share can exceed 1.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,14 +29,16 @@ from likewise.experiments.runs import classes
 from likewise.experiments.runs.setup import parted
 
 K, ALPHA, LIMIT_ON = 6, 0.1, 2000
+ANY, IN_CLASS = "of any kind", "in class"
 
 
-def possible_gain(data: lw.datasets.Dataset, held_out: Any, seed: int) -> float:
-    """What the best fair policy of any kind gains over a constant on people held out."""
-    likely = lw.hindsight.cross_fitted(data.features[held_out], data.y[held_out], seed=seed)
-    some = np.random.default_rng(seed).permutation(len(held_out))[:LIMIT_ON]
-    best = lw.hindsight.best_of_any(data.view[held_out][some], likely[some], data.metric, ALPHA)
-    return best.constant - best.error
+class Row(NamedTuple):
+    """What a policy gains over the best constant per person, by the model of the label and by labels; violations."""
+
+    gain: float
+    by_label: float
+    violations: float = 0.0
+    late: float = 0.0
 
 
 def learners(F: Any, T: int) -> dict[str, lw.AdaHedge]:
@@ -46,33 +51,49 @@ def learners(F: Any, T: int) -> dict[str, lw.AdaHedge]:
     }
 
 
-def measured(name: str, seed: int, T: int, cuts: int | None) -> dict[str, tuple[float, ...]]:
-    """Share of the possible gain, error, violations and those of the last quarter, for everybody in the table."""
+def gain(probabilities: Any, likely: Any) -> float:
+    """Of a policy over the better constant, where labels have these probabilities."""
+    error = np.mean(probabilities * (1 - likely) + (1 - probabilities) * likely)
+    return float(min(likely.mean(), 1 - likely.mean()) - error)
+
+
+def measured(name: str, seed: int, T: int, cuts: int | None) -> tuple[int, dict[str, Row]]:
+    """The size of the class, and everybody's row."""
     data, split = parted(lw.datasets.load(name), SHARES, seed, K)
     built = classes.build("suggested", data, split.fit, cuts=cuts, bins=1, features=(), seed=seed)
     F, who = built.hypotheses, split.play
-    people = lw.IID(built.X[who], data.y[who], k=K, view=data.view[who], order="passes").encoded(F.encode)
-    limit, results = possible_gain(data, split.held_out, seed), {}
+    X, y, view = built.X[who], data.y[who], data.view[who]
+    people = lw.IID(X, y, k=K, view=view, order="passes").encoded(F.encode)
+    some = np.random.default_rng(seed).permutation(len(who))[:LIMIT_ON]
+    likely = lw.hindsight.cross_fitted(data.features[who], y, seed=seed)[some]
+
+    best = lw.hindsight.best_of_any(view[some], likely, data.metric, ALPHA)
+    rows = {ANY: Row(gain(best.probabilities, likely), gain(best.probabilities, y[some]))}
     for learner_name, learner in learners(F, T).items():
         t = lw.play(learner, people, lw.MetricAuditor(data.metric, ALPHA), T, seed=seed)
-        constant, late = t.constant_errors[-1], float(t.violations[3 * T // 4 :].sum())
-        if not results:
-            best = lw.best_in_hindsight(t, data.metric, ALPHA).error
-            results["in class"] = ((constant - best) / len(t.y) / limit, best / len(t.y), 0.0, 0.0)
-        share = (constant - t.errors.sum()) / len(t.y) / limit
-        results[learner_name] = (float(share), t.error_per_person, float(t.violations.sum()), late)
-    return results | {"limit": (1.0, limit, 0.0, 0.0), "size": (0.0, float(F.size), 0.0, 0.0)}
+        constant, count = t.constant_errors[-1], len(t.y)
+        if IN_CLASS not in rows:  # the same people come, whoever plays
+            fair = lw.best_in_hindsight(t, data.metric, ALPHA)
+            rows[IN_CLASS] = Row(gain(fair.policy.probability(X[some]), likely), (constant - fair.error) / count)
+        by_label, late = (constant - t.errors.sum()) / count, float(t.violations[3 * T // 4 :].sum())
+        expected = gain(t.average_policy.probability(X[some]), likely)
+        rows[learner_name] = Row(expected, by_label, float(t.violations.sum()), late)
+    return int(F.size), rows
 
 
-def report(title: str, plays: list[dict[str, tuple[float, ...]]]) -> None:
+def report(title: str, plays: list[tuple[int, dict[str, Row]]]) -> None:
     """Means over seeds, and every seed's share."""
-    limit, size = (np.mean([play[part][1] for play in plays]) for part in ("limit", "size"))
-    say(f"{title}: N = {size:,.0f}, possible gain {limit:.4f}")
-    for who in ("in class", *learners(lw.Thresholds([[0.5]]), 1)):
-        table = np.array([play[who] for play in plays])
-        share, error, violations, late = table.mean(axis=0)
-        each = " ".join(f"{value:.2f}" for value in table[:, 0])
-        say(f"  {who:14} share {share:.3f} ({each})  error {error:.4f}  violations {violations:6.1f}, late {late:5.1f}")
+    say(f"{title}: N = {np.mean([size for size, _ in plays]):,.0f}")
+    possible = np.array([rows[ANY].gain for _, rows in plays])
+    for who in plays[0][1]:
+        table = np.array([rows[who] for _, rows in plays])
+        shares, by_label = table[:, 0] / possible, table[:, 1] / possible
+        each = " ".join(f"{share:.2f}" for share in shares)
+        violations, late = table[:, 2:].mean(axis=0)
+        say(
+            f"  {who:14} share {shares.mean():.3f} ({each})  gain {table[:, 0].mean():.4f}  "
+            f"violations {violations:6.1f}, late {late:5.1f}  share by labels {by_label.mean():.3f}"
+        )
 
 
 def say(line: str) -> None:
