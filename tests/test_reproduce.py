@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import json
 import re
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -222,6 +224,48 @@ def test_what_was_given_up_comes_back_only_if_a_little_is_forgotten(crowd):
     assert after is not None
     assert later is None or after < later
     assert never.recovered_at_most is None
+
+
+# Other worlds, a script of its own --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def other_worlds():
+    """``benchmarks/other_worlds.py`` as a module."""
+    path = Path(__file__).parent.parent / "benchmarks" / "other_worlds.py"
+    spec = importlib.util.spec_from_file_location("other_worlds", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_four_of_six_distances_of_other_worlds_are_no_metrics(other_worlds):
+    view = np.random.default_rng(0).random((30, 3))
+    broken = {}
+    for distance in other_worlds.DISTANCES:
+        d = distance(view)
+        np.testing.assert_array_equal(d, d.T)
+        assert d.min() >= 0
+        broken[distance.__name__] = bool((d > (d[:, :, None] + d[None]).min(axis=1) + 1e-9).any())
+    assert [name for name, is_broken in broken.items() if not is_broken] == ["own", "strict"]
+
+
+def test_worlds_are_drawn_before_anything_is_played_and_none_is_rare(other_worlds):
+    worlds = other_worlds.worlds(160)
+    assert worlds == other_worlds.worlds(160)
+    for part, count in (("data", 7), ("distance", 6), ("T", 4), ("alpha", 5), ("k", 4), ("hypotheses", 2)):
+        values = [getattr(world, part) for world in worlds]
+        assert len(set(values)) == count
+        assert min(values.count(value) for value in set(values)) >= 160 / count / 2
+
+
+def test_in_a_world_the_best_fair_policy_and_the_best_constant_are_where_they_must_be(other_worlds):
+    world = other_worlds.World("breast", "own", 0.2, 4, 120, "columns", 0)
+    for play in other_worlds.played(world):
+        assert play.gain >= -1e-9  # a constant is fair
+        assert play.excess == pytest.approx(play.error - play.best)
+        assert play.behind == pytest.approx(play.excess - play.gain)
+        assert 0 <= play.violations <= 1
 
 
 def test_every_baseline_there_is_has_a_row_beside_its_neighbours():
