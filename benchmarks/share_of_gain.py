@@ -1,17 +1,18 @@
 """How much of what any fair policy could gain the default learner gains, and whether its class or its learning binds.
 
-    python benchmarks/share_of_gain.py [--data adult,compas] [--seeds 5] [--rounds 10000] [--cuts 24,48]
+    python benchmarks/share_of_gain.py [--data adult,compas] [--seeds 5] [--rounds 10000] [--cuts 24,48] [--people 2000]
 
 As in ``likewise play``, a quarter of the people are fitted on (the suggested class), a quarter play, and half are not
-used. Everything is measured on the same 2,000 people of the play (or all, if they are fewer), as a gain over the best
-constant:
+used. Everything is measured on the same people of the play, 2,000 of them or as many as asked for, as a gain over the
+best constant:
 
     of any kind   the best fair policy of any kind under a model of the label that didn't see the person
     in class      the exact best fair policy of the class in hindsight
     default       the average policy of the play; "no T" without the horizon
 
-A share divides by the first one's gain. The model of the label is an estimate, so the last column takes labels instead:
-those of the 2,000 people in the first row, and those of the whole play in the others. In the play people are only
+A share divides by the first one's gain. Few people overstate that gain: the fewer they are, the fewer are near each
+other, so fewer pairs bind. The model of the label is an estimate, so the last column takes labels instead: those of the
+same people in the first row, and those of the whole play in the others. In the play people are only
 compared within a round, so a share can exceed 1.
 """
 
@@ -28,7 +29,7 @@ from likewise.datasets import SHARES
 from likewise.experiments.runs import classes
 from likewise.experiments.runs.setup import parted
 
-K, ALPHA, LIMIT_ON = 6, 0.1, 2000
+K, ALPHA = 6, 0.1
 ANY, IN_CLASS = "of any kind", "in class"
 
 
@@ -57,25 +58,25 @@ def gain(probabilities: Any, likely: Any) -> float:
     return float(min(likely.mean(), 1 - likely.mean()) - error)
 
 
-def measured(name: str, seed: int, T: int, cuts: int | None) -> tuple[int, dict[str, Row]]:
+def measured(name: str, seed: int, T: int, cuts: int, count: int) -> tuple[int, dict[str, Row]]:
     """The size of the class, and everybody's row."""
     data, split = parted(lw.datasets.load(name), SHARES, seed, K)
     built = classes.build("suggested", data, split.fit, cuts=cuts, bins=1, features=(), seed=seed)
     F, who = built.hypotheses, split.play
     X, y, view = built.X[who], data.y[who], data.view[who]
     people = lw.IID(X, y, k=K, view=view, order="passes").encoded(F.encode)
-    some = np.random.default_rng(seed).permutation(len(who))[:LIMIT_ON]
+    some = np.random.default_rng(seed).permutation(len(who))[:count]
     likely = lw.hindsight.cross_fitted(data.features[who], y, seed=seed)[some]
 
     best = lw.hindsight.best_of_any(view[some], likely, data.metric, ALPHA)
     rows = {ANY: Row(gain(best.probabilities, likely), gain(best.probabilities, y[some]))}
     for learner_name, learner in learners(F, T).items():
         t = lw.play(learner, people, lw.MetricAuditor(data.metric, ALPHA), T, seed=seed)
-        constant, count = t.constant_errors[-1], len(t.y)
+        constant, decided = t.constant_errors[-1], len(t.y)
         if IN_CLASS not in rows:  # the same people come, whoever plays
             fair = lw.best_in_hindsight(t, data.metric, ALPHA)
-            rows[IN_CLASS] = Row(gain(fair.policy.probability(X[some]), likely), (constant - fair.error) / count)
-        by_label, late = (constant - t.errors.sum()) / count, float(t.violations[3 * T // 4 :].sum())
+            rows[IN_CLASS] = Row(gain(fair.policy.probability(X[some]), likely), (constant - fair.error) / decided)
+        by_label, late = (constant - t.errors.sum()) / decided, float(t.violations[3 * T // 4 :].sum())
         expected = gain(t.average_policy.probability(X[some]), likely)
         rows[learner_name] = Row(expected, by_label, float(t.violations.sum()), late)
     return int(F.size), rows
@@ -108,12 +109,14 @@ def main() -> None:
     options.add_argument("--data", default="adult,compas")
     options.add_argument("--seeds", type=int, default=5)
     options.add_argument("--rounds", type=int, default=10_000)
+    options.add_argument("--people", type=int, default=2000, help="at most so many people of the play are measured on")
     options.add_argument("--cuts", default="24", help="cut-offs on each score, one table each")
     asked = options.parse_args()
     for name in asked.data.split(","):
         for cuts in map(int, asked.cuts.split(",")):
-            plays = [measured(name, seed, asked.rounds, cuts) for seed in range(asked.seeds)]
-            report(f"{name}, {asked.seeds} seeds, {asked.rounds:,} rounds, {cuts} cuts", plays)
+            plays = [measured(name, seed, asked.rounds, cuts, asked.people) for seed in range(asked.seeds)]
+            words = f"{asked.seeds} seeds, {asked.rounds:,} rounds, {cuts} cuts, at most {asked.people:,} people"
+            report(f"{name}, {words}", plays)
 
 
 if __name__ == "__main__":
