@@ -12,8 +12,19 @@ import numpy as np
 from numba import njit
 
 from likewise.kernels import elementary
+from likewise.kernels import lots as lots_of_a_round
 from likewise.kernels.caching import cached
 from likewise.kernels.elementary import exp, expm1, log, log1p
+from likewise.kernels.lots import (
+    ALL,
+    LABELS,
+    accumulate_floored,
+    draw,
+    estimate_at,
+    label_part,
+    penalised,
+    with_floor,
+)
 from likewise.kernels.metrics import CHEBYSHEV, CITYBLOCK, EUCLIDEAN, MAHALANOBIS
 from likewise.theory import LOG_CEILING, ROUNDING
 
@@ -156,20 +167,6 @@ def prior_leaders(losses, prior, weights):
 
 
 # Thresholds -------------------------------------------------------------------------------------------------
-
-
-@njit(cache=True)
-def signed_weights(y, favoured, disfavoured, C, false_positive, false_negative):
-    """s_i = c_fp (1 − y_i) − c_fn y_i + C (1[i = favoured] − 1[i = disfavoured]); a missing label adds nothing."""
-    s = np.empty(len(y))
-    for i in range(len(y)):
-        s[i] = false_positive - (false_positive + false_negative) * y[i]
-        if s[i] != s[i]:
-            s[i] = 0.0
-    if favoured >= 0:
-        s[favoured] += C
-        s[disfavoured] -= C
-    return s
 
 
 @njit(cache=True)
@@ -575,44 +572,50 @@ def raised(kind, knobs, delta, log_size):
 
 
 @njit
-def _ones(y):
-    """How many labels are 1."""
+def _ones(y, decisions, side):
+    """How many of the labels that are seen are 1."""
     count = 0.0
     for i in range(len(y)):
-        if y[i] == 1.0:
+        if y[i] == 1.0 and (side[LABELS] == ALL or decisions[i]):
             count += 1.0
     return count
 
 
-@cached(elementary)
+@cached(elementary, lots_of_a_round)
 def play_rounds(
-    kind, knobs, costs, log_size, first, k, rows, y, view, metric, metric_weights, inverse, alpha, level, choose,
-    losses, weights, delta, reports, done, average, shown, pairs, violates, penalties,
+    kind, knobs, costs, side, log_size, first, k, rows, y, view, weight, metric, metric_weights, inverse, alpha, level,
+    choose, losses, weights, delta, reports, done, sums, average, lots, shown, pairs, violates, penalties, decisions,
+    estimates,
 ):  # fmt: skip
     """Play rounds of a threshold class on people who come k by k, into the arrays that are given.
 
     ``losses`` are the learner's numbers (log-weights for exponential weights), ``knobs`` its parameters: (γ/B, C),
     (η, C), (C), (first, growth) or (c, floor, k). ``losses`` and ``weights`` are changed in place; returns Δ, the
-    number of reports and that of rounds after the last round.
+    number of reports and that of rounds after the last round. ``side`` says whose labels are seen
+    (``likewise.kernels.lots``), ``sums`` belong to its running doubt and are changed in place.
     """
-    columns, p, keys = len(first) - 1, np.empty(k), np.empty(k, np.int64)
+    columns, own, keys, part = len(first) - 1, np.empty(k), np.empty(k, np.int64), np.empty(k)
     over, under = np.empty(places(first)), np.empty(places(first))
     mass, lost = np.empty(2 + 2 * columns * (k + 1)), np.empty(2 + 2 * columns * (k + 1))
     for r in range(len(y) // k):
         batch, labels, seen = rows[r * k : (r + 1) * k], y[r * k : (r + 1) * k], view[r * k : (r + 1) * k]
+        estimate, p = estimates[r], shown[r]
+        estimate_at(side, done + 1, costs[1], sums, estimate)
         all_before(weights, first, over, under)
-        probability_from(weights, over, under, batch, first, p)
+        probability_from(weights, over, under, batch, first, own)
+        with_floor(own, estimate[0], p)
+        draw(lots[r], p, decisions[r])
         high, low, excess = audit(seen, p, metric, metric_weights, inverse, level, choose)
         C = penalty(kind, knobs, reports, done + 1, delta, log_size)
-        for i in range(k):
-            shown[r, i] = p[i]
         pairs[r, 0], pairs[r, 1] = high, low
         violates[r] = -1 if high < 0 else (1 if excess > alpha else 0)
         penalties[r] = C
-        accumulate(average, weights)
-        s = signed_weights(labels, high, low, C, costs[0], costs[1])
+        accumulate_floored(average, weights, estimate[0])
+        label_part(labels, weight[r * k : (r + 1) * k], costs[0], costs[1], side, estimate, p, decisions[r], sums, part)
+        s = penalised(part, high, low, C)
         if kind == EXPONENTIAL_WEIGHTS:
-            threshold_shrunk(losses, batch, s, costs[1] * _ones(labels) + C, knobs[0], first, losses)
+            base = costs[1] * _ones(labels, decisions[r], side) + C
+            threshold_shrunk(losses, batch, s, base, knobs[0], first, losses)
             gibbs(losses, -1.0, weights)
         elif kind == HEDGE:
             threshold_added(losses, batch, s, first, losses)
@@ -620,7 +623,7 @@ def play_rounds(
         else:
             eta = log_size / delta if delta > 0 else math.inf
             least = raised(kind, knobs, delta, log_size) if high >= 0 else 0.0
-            gap = mix_gap_from(over, under, weights, losses, batch, s, p, eta, first, UNIFORM, keys, mass, lost)
+            gap = mix_gap_from(over, under, weights, losses, batch, s, own, eta, first, UNIFORM, keys, mass, lost)
             delta = max(delta + gap, least)
             threshold_added(losses, batch, s, first, losses)
             if delta > 0:
