@@ -50,6 +50,7 @@ FILES = {
         "shared",
         "signed_weights",
         "spread",
+        "threshold_add",
         "threshold_added",
         "threshold_mix_gap",
         "threshold_probability",

@@ -21,7 +21,7 @@ from likewise.kernels.play import (
     probability_from,
     shared,
     signed_weights,
-    threshold_added,
+    threshold_add,
 )
 from likewise.kernels.prices import CAP, PRICE, SLOPE, START, STEEP, seen_fine, settle_thresholds, threshold_tilted
 from likewise.theory import LOG_CEILING
@@ -151,7 +151,7 @@ def play_kept(
     rounds with a report that was kept, rounds, what forgetting has cost, and the number of rows.
     """
     size, p, keys = places(first), np.empty(k), np.empty(k, np.int64)
-    work = (np.empty(size), np.empty(size), np.empty(size), np.zeros(size))
+    work = (np.empty(size), np.empty(size), np.zeros(size))
     over, under, different = np.empty(size), np.empty(size), 2 + 2 * (len(first) - 1) * (k + 1)
     mass, lost = np.empty(different), np.empty(different)
     for r in range(len(y) // k):
@@ -177,7 +177,7 @@ def play_kept(
         delta = max(delta + charge, least)
         if kept:
             s = signed_weights(labels, -1, -1, 0.0, costs[0], costs[1])
-        threshold_added(losses, batch, s, first, losses)
+        threshold_add(losses, batch, s, first)
         if high < 0:
             seen_fine(count, who, p, people, gaps, terms, passed)
         if kept:
