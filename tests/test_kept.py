@@ -535,7 +535,10 @@ def test_where_there_is_no_fair_start_all_hypotheses_weigh_the_same(case):
         ({"alpha": 0.1, "penalty": lw.Cuts(0.1)}, r"`epsilon` must be below alpha = 0.1, got 0.1\."),
         ({"penalty": lw.Cuts(0.1)}, r"`alpha` must be given to a learner that keeps reports, got None\."),
         ({"alpha": 0.1, "penalty": "cuts"}, r'`penalty` must be a number, a rule or "growing", got .cuts.\.'),
-        ({"alpha": 0.1, "prior": "flat"}, r'`prior` must be "fair", "uniform" or a weight for each, got .flat.\.'),
+        (
+            {"alpha": 0.1, "prior": "flat"},
+            r'`prior` must be "fair", "uniform", "even" or a weight for each, got .flat.\.',
+        ),
         ({"alpha": 0.1, "prior": [1.0]}, r"`prior` must have 14 entries, got \(1,\)\."),
         ({"alpha": 0.1, "forget": 1.0}, r"`forget` must be in \[0, 1\), got 1.0\."),
         ({"alpha": 0.1, "penalty": 3.0, "forget": 0.1}, r"`forget` must be 0 unless reports are kept"),

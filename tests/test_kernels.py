@@ -23,6 +23,7 @@ from scipy.special import logsumexp
 import likewise as lw
 from likewise import kernels
 from likewise.game import compiled
+from likewise.game.rounds import World
 from likewise.hypotheses import EnumerableClass
 from likewise.hypotheses.thresholds import BUSY, FEW
 from likewise.learners.ftpl import sum_of_laplaces_cdf
@@ -525,7 +526,7 @@ def test_the_readable_loop_plays_whatever_has_no_compiled_form(what, monkeypatch
 
 def test_the_largest_batch_with_a_compiled_play_has_the_identical_transcript():
     learner, people = lw.AdaHedge(F, T=40, k=FEW, alpha=0.1), lw.IID(X, PARTLY, k=FEW)
-    assert compiled.CompiledPlay.of(learner, people.encoded(F.encode), AUDITOR) is not None
+    assert compiled.CompiledPlay.of(learner, people.encoded(F.encode), World(AUDITOR, 0)) is not None
     same(lw.play(learner, people, AUDITOR), lw.play(learner, people, AUDITOR, compiled=False))
 
 

@@ -25,6 +25,7 @@ from likewise import (
 )
 from likewise.auditors import (
     AskAuditor,
+    DecisionAuditor,
     DriftingAuditor,
     MetricAuditor,
     NoisyAuditor,
@@ -45,6 +46,7 @@ from likewise.learners import (
     ExponentialWeights,
     FollowTheLeader,
     Hedge,
+    OneSided,
     Scheduled,
     SmoothedFTPL,
     Tilted,
@@ -69,6 +71,7 @@ __all__ = [
     "Certificate",
     "ContextFTPL",
     "Cuts",
+    "DecisionAuditor",
     "DriftingAuditor",
     "EnumerableClass",
     "EnvironmentFacts",
@@ -82,6 +85,7 @@ __all__ = [
     "Mixture",
     "Moment",
     "NoisyAuditor",
+    "OneSided",
     "Panel",
     "Report",
     "Role",

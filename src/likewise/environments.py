@@ -7,6 +7,7 @@ that declares ``sees_policy`` is asked after the learner has acted and is shown 
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
@@ -39,10 +40,20 @@ def as_labels(y: Any, people: int) -> Floats:
     return labels
 
 
+def as_weights(weight: Any, people: int) -> Floats:
+    """Weights as numbers, at least 0, one per person; or a refusal."""
+    weights = np.asarray(weight, dtype=float)
+    fine = weights.shape == (people,) and bool(np.isfinite(weights).all() and (weights >= 0).all())
+    require(fine, "weight", f"be a number of at least 0 for each of {people} people", f"shape {weights.shape}")
+    return weights
+
+
 def _batch(people: Any, encode: Encode, k: int | None) -> Batch:
     """A Batch from what a user's source gives: (X, y), (X, y, view) or a Batch."""
     if isinstance(people, Batch):
         batch = people._replace(y=as_labels(people.y, len(people.rows)))
+        if people.weight is not None:
+            batch = batch._replace(weight=as_weights(people.weight, len(batch.y)))
     else:
         X, y, *view = people
         X = X if hasattr(X, "columns") else np.asarray(X)
@@ -110,6 +121,8 @@ class IID:
     order
         ``"draws"``: independent draws of rows, with replacement. ``"passes"``: distinct people in random order, and
         when fewer than k are left, all in a new random order. Of a person with several rows, each pass shows one.
+    weight
+        How much the errors of each row count; by default everybody counts once.
 
     Examples
     --------
@@ -123,7 +136,15 @@ class IID:
     sees_policy = False
 
     def __init__(
-        self, X: Any, y: Any, k: int, view: Any | None = None, *, ids: Any | None = None, order: str = "draws"
+        self,
+        X: Any,
+        y: Any,
+        k: int,
+        view: Any | None = None,
+        *,
+        ids: Any | None = None,
+        order: str = "draws",
+        weight: Any | None = None,
     ) -> None:
         require_whole(k, "k")
         self.X = X if hasattr(X, "columns") else np.asarray(X)
@@ -139,6 +160,7 @@ class IID:
             f"have a row for each of {len(self.X)} people",
             len(self.view),
         )
+        self.weight = None if weight is None else as_weights(weight, len(self.y))
         require(order in ORDERS, "order", f"be one of {ORDERS}", order)
         self.order = order
         self._named = ids is not None
@@ -211,11 +233,12 @@ class IID:
         chosen = self._draw(key)
         view = chosen if self._framed else self.view.take(chosen, axis=0)
         rows = np.asarray(self._rows).take(chosen, axis=0)
-        return list(map(Batch, rows, self.y[chosen], view, self.person[chosen]))
+        weights = itertools.repeat(None) if self.weight is None else self.weight[chosen]
+        return list(map(Batch, rows, self.y[chosen], view, self.person[chosen], weights))
 
     def compiled(self) -> tuple[Rows, Floats, Floats] | None:
         """Rows, labels and view as plain arrays of numbers for a compiled play; None where they are not."""
-        if self._framed or self.view.dtype.kind not in "fiub":
+        if self._framed or self.weight is not None or self.view.dtype.kind not in "fiub":
             return None
         view = np.ascontiguousarray(self.view.reshape(len(self.y), -1), dtype=float)
         return None if np.isnan(view).any() else (self._rows, self.y, view)

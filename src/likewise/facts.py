@@ -96,6 +96,8 @@ class AuditorFacts:
         It judges by one distance, which stays the same.
     marks_false
         Reports of its that are not true are marked (``Report.false``).
+    sees
+        ``"probabilities"``, or ``"decisions"``: only who got a yes and who a no.
     details
         What else it says of itself, as plain JSON values.
 
@@ -112,6 +114,7 @@ class AuditorFacts:
     fixed: bool | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
     marks_false: bool = False
+    sees: str = "probabilities"
 
     def then(self, later: AuditorFacts) -> AuditorFacts:
         """What is known of this auditor followed by another; the two need not agree on who is alike."""
@@ -122,7 +125,8 @@ class AuditorFacts:
         )
         # Who marks nothing may still have nothing to mark.
         marks = all(facts.marks_false or facts.truthful is True for facts in (self, later))
-        return AuditorFacts(_both(self.name, later.name), truthful, exhaustive, marks_false=marks)
+        sees = "decisions" if "decisions" in (self.sees, later.sees) else self.sees
+        return AuditorFacts(_both(self.name, later.name), truthful, exhaustive, marks_false=marks, sees=sees)
 
 
 def _both(first: str, second: str) -> str:
@@ -143,6 +147,12 @@ class PlayFacts:
         Determines every random number of the play.
     first
         The number of its first round: 1, or more for the later part of a play.
+    lot
+        How decisions were drawn: ``"round"`` or ``"person"``; None if nobody drew.
+    labels
+        Whose labels were seen: ``"all"`` or ``"accepted"``.
+    returning
+        Whether every visit was a new person, or people were served from a ``"record"``.
     """
 
     learner: LearnerFacts
@@ -152,10 +162,13 @@ class PlayFacts:
     margin: float = 0.0
     seed: int = 0
     first: int = 1
+    lot: str | None = None
+    labels: str = "all"
+    returning: str = "new"
 
     def then(self, later: PlayFacts) -> PlayFacts:
         """What is known of this play together with its continuation."""
-        names = ("learner", "alpha", "margin", "seed")
+        names = ("learner", "alpha", "margin", "seed", "lot", "labels", "returning")
         changed = [name for name in names if getattr(self, name) != getattr(later, name)]
         require(not changed, "later", "continue the same play", changed)
         return replace(

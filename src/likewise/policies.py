@@ -223,6 +223,38 @@ class Mixture(DeployablePolicy):
         return cls.from_dict(json.loads(Path(path).read_text()), models, hypotheses=hypotheses)
 
 
+class Floored(DeployablePolicy):
+    """A policy with a floor: everybody's probability is γ + (1 − γ)π, so that nobody's label stays unseen for ever.
+
+    Examples
+    --------
+    >>> from likewise.hypotheses import Thresholds
+    >>> never = Mixture(Thresholds([[0.5]]), np.array([1.0, 0.0, 0.0, 0.0]))
+    >>> Floored(never, 0.1).probability([[0.7]]).tolist()
+    [0.1]
+    """
+
+    def __init__(self, policy: Any, floor: float) -> None:
+        require(0 <= floor < 1, "floor", "be in [0, 1)", floor)
+        self.policy, self.floor = policy, floor
+        self.hypotheses = policy.hypotheses
+
+    def at(self, rows: Rows) -> Floats:
+        """π at encoded people."""
+        return np.asarray(self.floor + (1.0 - self.floor) * self.policy.at(rows))
+
+    def mixture(self) -> Mixture:
+        """The same policy as one ``Mixture``, where the class holds "always yes"."""
+        F = self.hypotheses
+        if not isinstance(self.policy, Mixture) or 1 not in F.constants:
+            raise NotSupported("A policy with a floor is a mixture of its class only if the class holds “always yes”.")
+        return Mixture(F, (1.0 - self.floor) * self.policy.weights + self.floor * F.constant(1))
+
+    def reading(self) -> Reading:
+        """The policy as one mixture, with the units of its columns."""
+        return self.mixture().reading()
+
+
 class Committee(DeployablePolicy):
     """The uniform mixture of some fitted hypotheses of a ``likewise.EstimatorClass``."""
 
@@ -255,23 +287,31 @@ class AveragePolicy(DeployablePolicy):
         self.rounds = 0
         self.lost = 0
         """Rounds whose policies were not saved, or have no average, so that the average is not known."""
+        self.floors = 0.0
+        """Σ_t of the floors: ``total`` holds (1 − γ_t) of each round's weights."""
         self._sum: Floats | None = None
         self._members: list[Policy] = []
 
     def include(self, policy: Policy) -> None:
         """Count one more round's policy."""
         if isinstance(policy, Mixture):
-            if self._sum is None:
-                self._sum = np.zeros(len(policy.weights))
-                self.hypotheses = policy.hypotheses
-            if len(policy.weights) != len(self._sum):
-                raise InvalidParameter(f"`policy` must have {len(self._sum)} weights, got {len(policy.weights)}.")
-            self.hypotheses.geometry.accumulate(self._sum, policy.weights)
+            self._accumulate(policy.hypotheses, policy.weights)
+        elif isinstance(policy, Floored) and isinstance(policy.policy, Mixture):
+            self._accumulate(policy.hypotheses, (1.0 - policy.floor) * policy.policy.weights)
+            self.floors += policy.floor
         elif getattr(policy, "compares_a_batch", False):
             self.lost += 1
         else:
             self._members.append(policy)
         self.rounds += 1
+
+    def _accumulate(self, hypotheses: EnumerableClass, weights: Floats) -> None:
+        if self._sum is None:
+            self._sum = np.zeros(len(weights))
+            self.hypotheses = hypotheses
+        if len(weights) != len(self._sum):
+            raise InvalidParameter(f"`policy` must have {len(self._sum)} weights, got {len(weights)}.")
+        self.hypotheses.geometry.accumulate(self._sum, weights)
 
     @property
     def total(self) -> Floats | None:
@@ -279,10 +319,10 @@ class AveragePolicy(DeployablePolicy):
         return None if self._members or self.lost else self._sum
 
     @classmethod
-    def of(cls, hypotheses: Any, total: Floats | None, rounds: int) -> AveragePolicy:
+    def of(cls, hypotheses: Any, total: Floats | None, rounds: int, floors: float = 0.0) -> AveragePolicy:
         """Rebuild the average policy from Σ_t of its weights; without them, its rounds are lost."""
         average = cls()
-        average.hypotheses, average.rounds = hypotheses, rounds
+        average.hypotheses, average.rounds, average.floors = hypotheses, rounds, floors
         if total is None:
             average.lost = rounds
         else:
@@ -295,6 +335,7 @@ class AveragePolicy(DeployablePolicy):
         for half in (self, other):
             average.rounds += half.rounds
             average.lost += half.lost
+            average.floors += half.floors
             average._members += half._members
             if half._sum is not None:
                 average.hypotheses = half.hypotheses
@@ -308,7 +349,10 @@ class AveragePolicy(DeployablePolicy):
                 "This average policy is not one weight vector: it holds no rounds, or policies that can't be added or "
                 "compare the people of a batch, or was loaded from a play of fitted estimators, which are not saved."
             )
-        return Mixture(self.hypotheses, self.total / self.rounds)
+        if self.floors == 0.0:
+            return Mixture(self.hypotheses, self.total / self.rounds)
+        floor = self.floors / self.rounds
+        return Floored(Mixture(self.hypotheses, self.total / (self.rounds - self.floors)), floor).mixture()
 
     def reading(self) -> Reading:
         """The average as one mixture, with the units of its columns."""
@@ -323,10 +367,11 @@ class AveragePolicy(DeployablePolicy):
         return self._mean([member.probability(X) for member in self._members], "probability", X)
 
     def _mean(self, members: list[Floats], method: str, people: Any) -> Floats:
-        if not members or self.lost:
+        if self.lost or not (members or self.floors):
             return np.asarray(getattr(self.mixture(), method)(people))
-        total = np.sum(members, axis=0)
+        total = np.sum(members, axis=0) if members else 0.0
         if self._sum is not None:
-            mixed = self.rounds - len(members)
-            total = total + mixed * getattr(Mixture(self.hypotheses, self._sum / mixed), method)(people)
+            mixed = self.rounds - len(members) - self.floors
+            mean = getattr(Mixture(self.hypotheses, self._sum / mixed), method)(people)
+            total = total + self.floors + mixed * mean
         return np.asarray(total / self.rounds)

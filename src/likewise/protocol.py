@@ -1,7 +1,8 @@
 """The words of the game: Batch, Report, Round, and the roles that exchange them. Types only.
 
-Round t: the learner deploys a policy π^t, a batch of people arrives, the auditor sees the people with their
-probabilities and answers, the learner learns. Nothing here computes; every other module speaks in these types.
+Round t: the learner deploys a policy π^t, a batch of people arrives, lots turn probabilities into decisions, the
+auditor sees the people with their probabilities (or only the decisions) and answers, the learner learns. Nothing here
+computes; every other module speaks in these types.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class Role(IntEnum):
     ENVIRONMENT = 0
     LEARNER = 1
     AUDITOR = 2
+    LOT = 3
 
 
 class Key(NamedTuple):
@@ -70,12 +72,16 @@ class Batch(NamedTuple):
         What the auditor compares people by: an array or a dataframe with one row per person.
     person
         A number for each of them: the same number is the same person, in all rounds; None if nobody keeps count.
+    weight
+        How much each one's errors count, at least 0; None if everybody counts once. Bounds hold where the weights of a
+        round add up to at most k.
     """
 
     rows: Rows
     y: Floats
     view: Any
     person: NDArray[np.intp] | None = None
+    weight: Floats | None = None
 
 
 class Report(NamedTuple):
@@ -89,12 +95,15 @@ class Report(NamedTuple):
         Whether the pair is an α-violation; None when a person reports and nobody can know.
     false
         The report is known to be untrue (only simulated noise knows that of itself).
+    stated
+        How far apart their probabilities may be, by an auditor who says it with each report; None by all others.
     """
 
     favoured: int
     disfavoured: int
     violates: bool | None = None
     false: bool = False
+    stated: float | None = None
 
 
 class Skip(Enum):
@@ -136,6 +145,24 @@ def numbered(probabilities: Floats) -> NDArray[np.intp]:
     return numbers
 
 
+class Estimate(NamedTuple):
+    """How the labels of a round are estimated where only those of accepted people are seen; fixed before its lot.
+
+    Attributes
+    ----------
+    floor
+        γ: everybody has at least this probability, π̃ = γ + (1 − γ)π.
+    doubt
+        u: what an unseen person counts as, between −(cost of a false negative), "good", and 0.
+    slack
+        γ′, added to the probability that an estimate divides by; 0 unless high probability is wanted.
+    """
+
+    floor: float = 0.0
+    doubt: float = 0.0
+    slack: float = 0.0
+
+
 class Round(NamedTuple):
     """What was seen in one round: all that a learner may learn from.
 
@@ -149,6 +176,16 @@ class Round(NamedTuple):
         The pairs that the auditor pointed at: none, one, or several, which share the round's penalty evenly.
     reviewed
         Whether anybody looked.
+    decisions
+        Yes or no, drawn from the probabilities; None if nobody drew.
+    unseen
+        Whose label is unseen because they were refused: not the same as a label that is missing. None if labels don't
+        depend on decisions.
+    estimate
+        How the learner estimates unseen labels, as fixed before the lot; None if it doesn't.
+    compared
+        Whose probabilities the auditor compared: where nothing was reported, their gaps were found fine. None for
+        everybody's. One who sees only decisions compares nobody's, and people who return are left out.
 
     Examples
     --------
@@ -161,6 +198,17 @@ class Round(NamedTuple):
     probabilities: Floats
     reports: tuple[Report, ...] = ()
     reviewed: bool = True
+    decisions: NDArray[np.bool_] | None = None
+    unseen: NDArray[np.bool_] | None = None
+    estimate: Estimate | None = None
+    compared: NDArray[np.bool_] | None = None
+
+    @property
+    def own(self) -> Floats:
+        """π of each person as the learner's weights give it, without the floor that was deployed."""
+        if self.estimate is None or self.estimate.floor == 0.0:
+            return self.probabilities
+        return np.asarray((self.probabilities - self.estimate.floor) / (1.0 - self.estimate.floor))
 
     @property
     def gap(self) -> float:
@@ -299,7 +347,12 @@ class Auditor(Protocol):
         ...
 
     def audit(self, batch: Batch, probabilities: Floats, key: Key) -> Answer:
-        """One look at the people of a round and their probabilities."""
+        """One look at the people of a round and their probabilities.
+
+        An auditor with ``sees = "decisions"`` gets 1.0 and 0.0 in their place and, as a fourth argument, the (m, 2)
+        pairs decided differently that they may name, favoured first. They may answer with several reports in order:
+        the first that can be accepted is.
+        """
         ...
 
     def facts(self) -> AuditorFacts:

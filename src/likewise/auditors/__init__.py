@@ -1,5 +1,6 @@
 """Auditors: simulated ones with a distance, noisy and scripted ones, panels, and a person at the terminal."""
 
+from likewise.auditors.decisions import DecisionAuditor
 from likewise.auditors.pairwise import (
     DriftingAuditor,
     MetricAuditor,
@@ -16,6 +17,7 @@ from likewise.auditors.people import AskAuditor, NoisyAuditor, ScriptedAuditor
 
 __all__ = [
     "AskAuditor",
+    "DecisionAuditor",
     "DriftingAuditor",
     "MetricAuditor",
     "NamedMetric",

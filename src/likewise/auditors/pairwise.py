@@ -190,7 +190,7 @@ class MetricAuditor(PairwiseAuditor):
     >>> auditor = MetricAuditor("cityblock", alpha=0.1)
     >>> batch = Batch(np.empty((3, 0)), np.zeros(3), view=np.array([[0.0], [0.2], [5.0]]))
     >>> auditor.audit(batch, np.array([0.9, 0.3, 0.0]), Key(0, Role.AUDITOR, 1))
-    Report(favoured=0, disfavoured=1, violates=True, false=False)
+    Report(favoured=0, disfavoured=1, violates=True, false=False, stated=None)
     """
 
     def __init__(

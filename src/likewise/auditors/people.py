@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from likewise.auditors.pairwise import checked_level
-from likewise.errors import require_number
+from likewise.errors import require, require_number
 from likewise.facts import AuditorFacts
 from likewise.protocol import SKIPPED, Answer, Auditor, Batch, Floats, Key, Report, reports_of
 
@@ -42,6 +42,8 @@ class NoisyAuditor:
     def __init__(self, auditor: Auditor, misses: float = 0.0, false_reports: float = 0.0) -> None:
         require_number(misses, "misses", 0, 1)
         require_number(false_reports, "false_reports", 0, 1)
+        sees = getattr(auditor, "sees", "probabilities")
+        require(sees == "probabilities", "auditor", "see probabilities to have noise around", sees)
         self.auditor = auditor
         self.misses = misses
         self.false_reports = false_reports
@@ -143,7 +145,7 @@ class AskAuditor:
     >>> auditor = AskAuditor(alpha=0.1, ask=lambda prompt: next(answers), console=Silent())
     >>> batch = Batch(np.empty((3, 0)), np.zeros(3), view=np.array([[30.0], [31.0], [32.0]]))
     >>> auditor.audit(batch, np.array([0.9, 0.5, 0.2]), Key(0, Role.AUDITOR, 1))
-    Report(favoured=0, disfavoured=2, violates=None, false=False)
+    Report(favoured=0, disfavoured=2, violates=None, false=False, stated=None)
     """
 
     def __init__(

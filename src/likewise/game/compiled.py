@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from likewise import kernels
 from likewise.game.averages import Averages
 from likewise.game.recorder import Recorder
+from likewise.game.rounds import World
 from likewise.game.transcript import Transcript
 from likewise.hypotheses.thresholds import FEW
 from likewise.policies import AveragePolicy
-from likewise.protocol import Auditor, Batch, Environment, Floats, Key, Learner, Role, Rows
+from likewise.protocol import Batch, Environment, Floats, Key, Learner, Role, Rows
 
 CHUNK = 4096
 """Rounds played between two looks at the progress bar."""
@@ -38,16 +39,18 @@ class CompiledPlay:
     audit: tuple[Any, ...]
 
     @classmethod
-    def of(cls, learner: Learner, people: Environment, auditor: Auditor) -> CompiledPlay | None:
+    def of(cls, learner: Learner, people: Environment, world: World) -> CompiledPlay | None:
         """The compiled play of these parts; None unless each of them has a compiled form and keeps to it."""
+        if not world.plain:
+            return None
         first = _form(
             learner.hypotheses, "losses", "probability", "added", "mix_gap", "shrunk", "contrast", "tilted", "prices"
         )
-        rule = _form(learner, "init", "act", "update", "penalty_at")
+        rule = _form(learner, "init", "act", "update", "learn", "penalty_at")
         population = _form(people, "batch", "draws")
         if first is None or rule is None or population is None or people.k is None or people.k > FEW:
             return None
-        metric = _form(auditor, "audit", "excess", width=population[2].shape[1])
+        metric = _form(world.auditor, "audit", "excess", width=population[2].shape[1])
         return None if metric is None else cls(learner, people, first, rule, population, metric)
 
     def play(

@@ -14,15 +14,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from likewise.errors import InvalidParameter, NotSupported, ReportRefused, require
+from likewise.errors import InvalidParameter, NotSupported, require
 from likewise.game.averages import Averages
 from likewise.game.compiled import CHUNK, CompiledPlay
 from likewise.game.recorder import Recorder, play_facts
+from likewise.game.rounds import World, world_of
 from likewise.game.transcript import Transcript
-from likewise.protocol import SKIPPED, Answer, Auditor, Batch, Environment, Floats, Key, Learner, Report, Role, Round
+from likewise.protocol import Auditor, Environment, Key, Learner, Role
 
 log = logging.getLogger(__name__)
-ENVIRONMENT, LEARNER, AUDITOR = Role  # three names, as Python 3.11 is slow to look a member up
+ENVIRONMENT, LEARNER = Role.ENVIRONMENT, Role.LEARNER  # Python 3.11 is slow to look a member up
 Item = TypeVar("Item")
 
 
@@ -36,6 +37,9 @@ def play(
     state: Any = None,
     progress: bool | str = False,
     compiled: bool = True,
+    lot: str | None = None,
+    labels: str | None = None,
+    returning: str = "new",
 ) -> Transcript:
     """Play T rounds.
 
@@ -55,6 +59,16 @@ def play(
     compiled
         Where every part is plain arrays, play in one compiled loop: the same transcript, faster. False always takes
         the loop below.
+    lot
+        Draw decisions: ``"round"`` with one number for the whole batch, so that equal people get the same answer and
+        two people get different ones with probability exactly their gap; ``"person"`` with a number for each. By
+        default nothing is drawn, unless labels or auditor need it; then it is one lot a round.
+    labels
+        ``"all"``, or ``"accepted"``: the labels of refused people stay hidden from the learner. By default what the
+        learner is made for.
+    returning
+        ``"new"``: every visit is a new person. ``"record"``: people are known by ``batch.person``, and one who returns
+        is served from the record, with the first decision, and left out of learning and audits.
 
     Examples
     --------
@@ -71,24 +85,27 @@ def play(
         ("auditor", auditor, "audit"),
     ):
         require(callable(getattr(role, verb, None)), name, f"have a method `{verb}`", type(role).__name__)
-    previous = state.round(state.rounds - 1) if isinstance(state, Transcript) else None
-    state = _starting_state(learner, state.state if isinstance(state, Transcript) else state)
+    earlier = state if isinstance(state, Transcript) else None
+    previous = None if earlier is None else earlier.round(earlier.rounds - 1)
+    state = _starting_state(learner, state if earlier is None else earlier.state)
     T = _horizon(learner, environment, T, state.rounds)
+    seed = _seed(seed)
+    world = world_of(auditor, seed, lot, labels, returning, learner)
+    _remember(world, earlier, state.rounds)
     tuned, level = getattr(learner, "alpha", None), auditor.alpha - auditor.margin
     if tuned is not None and not (math.isclose(tuned, level) or math.isclose(tuned, auditor.alpha)):
         log.warning("The learner is tuned for alpha = %g, but the auditor reports at %g.", tuned, level)
     if getattr(learner, "least_gap", 0.0) > level * (1 + 1e-9):
         log.warning("The learner keeps only reports of a gap above %g, but the auditor reports at %g.", tuned, level)
-    require(isinstance(seed, Integral) and 0 <= seed < 2**64, "seed", "be a whole number in [0, 2^64)", seed)
-    seed = int(seed)
     people = environment.encoded(learner.hypotheses.encode)
-    record = Recorder(learner.hypotheses, play_facts(learner, environment, auditor, seed, first=state.rounds + 1))
-    fused = CompiledPlay.of(learner, people, auditor) if compiled else None
+    record = Recorder(learner.hypotheses, play_facts(learner, environment, world, first=state.rounds + 1))
+    fused = CompiledPlay.of(learner, people, world) if compiled else None
     half = (learner.T or state.rounds + T) // 2
     averages = Averages(state.rounds, getattr(people, "first_pass", None), half)
     if fused is not None:
         chunks = _chunks(T, [cut - state.rounds for cut in averages.cuts])
         return fused.play(record, averages, state, T, seed, _shown(chunks, progress))
+    estimate = getattr(learner, "estimate", None)
     for t in _shown(range(state.rounds + 1, state.rounds + T + 1), progress):
         policy = learner.act(state, Key(seed, LEARNER, t)) if people.sees_policy else None
         batch = people.batch(Key(seed, ENVIRONMENT, t), previous, policy)
@@ -101,13 +118,26 @@ def play(
             raise InvalidParameter(
                 f"`k` must be at most the learner's {learner.k} people, got a batch of {len(batch.y)}."
             )
-        probabilities = policy.on(batch)
-        answer = auditor.audit(batch, probabilities, Key(seed, AUDITOR, t))
-        previous = _round(batch, probabilities, answer, auditor)
-        record.add(previous, learner.penalty_at(state))
+        played = world.played(t, batch, policy.on(batch), estimate(state) if estimate else None)
+        record.add(played.seen, learner.penalty_at(state), *played[1:])
         averages.include(policy)
+        previous = played.seen
         state = learner.update(state, previous)
     return record.transcript(state, averages.all_rounds, averages.first_pass, averages.late)
+
+
+def _seed(seed: Any) -> int:
+    require(isinstance(seed, Integral) and 0 <= int(seed) < 2**64, "seed", "be a whole number in [0, 2^64)", seed)
+    return int(seed)
+
+
+def _remember(world: World, earlier: Transcript | None, played: int) -> None:
+    """Fill the record of a play that continues with the people of the earlier rounds."""
+    if world.record is None or played == 0:
+        return
+    known = earlier is not None and earlier.first == 1 and earlier.person is not None and earlier.decisions is not None
+    require(known, "state", "be the whole transcript of a play with lots, for people to be known again", played)
+    world.record.keep(earlier.person, earlier.shown, earlier.decisions)  # type: ignore[union-attr,arg-type]
 
 
 def _starting_state(learner: Learner, state: Any) -> Any:
@@ -128,12 +158,12 @@ def _same_shape(fresh: Any, stored: Any) -> bool:
     return expected == actual or (len(expected) == len(actual) > 0 and expected[0] == 0 and expected[1:] == actual[1:])
 
 
-def _horizon(learner: Learner, environment: Environment, T: int | None, played: int) -> int:
+def _horizon(learner: Learner, environment: Environment, T: Any, played: int) -> int:
     """The number of rounds to play; an error, before the first round, where the parts don't fit."""
     if T is None:
         require(learner.T is not None, "T", "be given, as the learner has no horizon", T)
         T = (learner.T or 0) - played
-    require(isinstance(T, Integral) and T >= 1, "T", "be a whole number of rounds, at least 1", T)
+    require(isinstance(T, Integral) and int(T) >= 1, "T", "be a whole number of rounds, at least 1", T)
     if learner.T is not None and played + T > learner.T:
         raise InvalidParameter(f"`T` must be at most the learner's {learner.T} rounds, got {played} + {T}.")
     if learner.k is not None and environment.k is not None and environment.k > learner.k:
@@ -143,42 +173,7 @@ def _horizon(learner: Learner, environment: Environment, T: int | None, played: 
             f"{type(learner).__name__} must not face an environment that sees its policy: its theorem needs the "
             "batch to be chosen without this round's draws. Use AdaHedge, or a blind environment."
         )
-    return T
-
-
-def _round(batch: Batch, probabilities: Floats, answer: Answer, auditor: Auditor) -> Round:
-    """The round as it was seen; reports that can't be true are refused."""
-    if answer is SKIPPED:
-        return Round(batch, probabilities, reviewed=False)
-    if answer is None:
-        return Round(batch, probabilities)
-    reports = (answer,) if isinstance(answer, Report) else _distinct(answer)
-    for report in reports:
-        _require_possible(report, probabilities, auditor)
-    return Round(batch, probabilities, reports)
-
-
-def _distinct(answer: Any) -> tuple[Report, ...]:
-    """The reports of an answer with several."""
-    several = isinstance(answer, tuple) and len(answer) > 0 and all(isinstance(report, Report) for report in answer)
-    if not several:
-        raise ReportRefused(f"An answer must be a report, a tuple of reports, None or SKIPPED, got {answer!r}.")
-    if len({frozenset(report[:2]) for report in answer}) < len(answer):
-        raise ReportRefused(f"The reports of a round must name different pairs, got {[r[:2] for r in answer]}.")
-    return tuple(answer)
-
-
-def _require_possible(report: Report, probabilities: Floats, auditor: Auditor) -> None:
-    k, level = len(probabilities), auditor.alpha - auditor.margin
-    favoured, disfavoured = report.favoured, report.disfavoured
-    if not (0 <= favoured < k and 0 <= disfavoured < k):
-        raise ReportRefused(f"A report must name two of {k} people, got {favoured} and {disfavoured}.")
-    gap = probabilities[favoured] - probabilities[disfavoured]
-    if gap <= level and not (report.false and getattr(auditor, "marks_false", False)):
-        raise ReportRefused(
-            f"A reported gap must exceed α − margin = {level:g} to be a violation, got {gap:g} "
-            f"for people {favoured} and {disfavoured} (favoured first)."
-        )
+    return int(T)
 
 
 def _chunks(T: int, cuts: Sequence[int] = ()) -> list[range]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -10,9 +11,10 @@ from numpy.typing import NDArray
 
 from likewise.errors import require
 from likewise.facts import AuditorFacts, EnvironmentFacts, LearnerFacts, PlayFacts
+from likewise.game.rounds import World
 from likewise.game.transcript import Transcript, stacked
 from likewise.policies import AveragePolicy
-from likewise.protocol import Auditor, Batch, Environment, Floats, Learner, Report, Round, Rows
+from likewise.protocol import Batch, Environment, Estimate, Floats, Learner, Report, Round, Rows
 
 
 def learner_facts(learner: Learner) -> LearnerFacts:
@@ -24,15 +26,18 @@ def learner_facts(learner: Learner) -> LearnerFacts:
     return LearnerFacts(parameters.get("name", type(learner).__name__), T, costs, parameters)
 
 
-def play_facts(learner: Learner, environment: Environment, auditor: Auditor, seed: int, first: int) -> PlayFacts:
+def play_facts(learner: Learner, environment: Environment, world: World, first: int) -> PlayFacts:
     """What is known of a play before its first round."""
+    auditor = world.auditor
     people, reviewer = environment.facts(), auditor.facts()
     require(isinstance(people, EnvironmentFacts), "environment", "give EnvironmentFacts as its facts", people)
     require(isinstance(reviewer, AuditorFacts), "auditor", "give AuditorFacts as its facts", reviewer)
     if getattr(auditor, "marks_false", False):
         reviewer = replace(reviewer, marks_false=True)
     alpha, margin = float(auditor.alpha), float(auditor.margin)
-    return PlayFacts(learner_facts(learner), people, reviewer, alpha, margin, seed, first)
+    lot, returning = None if world.lots is None else world.lots.kind, "new" if world.record is None else "record"
+    roles = learner_facts(learner), people, reviewer
+    return PlayFacts(*roles, alpha, margin, world.seed, first, lot, world.labels, returning)
 
 
 class _Block(NamedTuple):
@@ -42,6 +47,16 @@ class _Block(NamedTuple):
     reviewed: NDArray[np.bool_]
     penalties: Floats
     reports: NDArray[np.intp]
+
+
+class Drawn(NamedTuple):
+    """What lots brought about in some rounds in a row: people one after another, then an entry for each round."""
+
+    decisions: NDArray[np.bool_]
+    unseen: NDArray[np.bool_]
+    estimates: Floats
+    refused: NDArray[np.intp]
+    violating: Floats
 
 
 class Recorder:
@@ -55,7 +70,7 @@ class Recorder:
     >>> record.add(Round(people, np.array([0.9, 0.2]), (Report(0, 1),)), penalty=5.0)
     >>> t = record.transcript(None, AveragePolicy())
     >>> t.errors.round(6).tolist(), t.gaps.round(6).tolist(), t.reports
-    ([0.3], [0.7], [(Report(favoured=0, disfavoured=1, violates=None, false=False),)])
+    ([0.3], [0.7], [(Report(favoured=0, disfavoured=1, violates=None, false=False, stated=None),)])
     """
 
     def __init__(self, hypotheses: Any, facts: PlayFacts) -> None:
@@ -63,10 +78,14 @@ class Recorder:
         # Lists of arrays, not of rounds: the garbage collector would walk through those again and again.
         self._people: tuple[list[Rows], list[Floats], list[Any], list[Floats]] = ([], [], [], [])
         self._person: list[NDArray[np.intp] | None] = []
+        self._weights: list[tuple[int, Floats | None]] = []
+        self._compared: list[tuple[int, NDArray[np.bool_] | None]] = []
+        self._drawn: list[Drawn] = []
         self._blocks: list[_Block] = []
         self._before = 0
         """Rounds in the blocks; those added one by one since then are in the lists below."""
         self._reports: list[tuple[int, Report]] = []
+        self._stated: list[float] = []
         self._sizes: list[int] = []
         self._reviewed: list[bool] = []
         self._penalties: list[float] = []
@@ -76,27 +95,52 @@ class Recorder:
         """How many rounds were recorded."""
         return self._before + len(self._penalties)
 
-    def add(self, round_: Round, penalty: float) -> None:
-        """One more round, with what its reports weighed, or would have weighed."""
-        (people, probabilities, reports, reviewed), (rows, y, views, shown) = round_, self._people
+    def add(
+        self,
+        round_: Round,
+        penalty: float,
+        y: Floats | None = None,
+        refused: int = 0,
+        violating: float | None = None,
+    ) -> None:
+        """One more round, with what its reports weighed, or would have weighed.
+
+        ``y`` are all labels, where a simulation knows more than the learner saw.
+        """
+        (people, probabilities, reports, reviewed, *_), (rows, labels, views, shown) = round_, self._people
         rows.append(people.rows)
-        y.append(people.y)
+        labels.append(people.y if y is None else y)
         views.append(people.view)
         shown.append(probabilities)
         self._person.append(people.person)
+        self._weights.append((len(probabilities), people.weight))
+        self._compared.append((len(probabilities), round_.compared))
+        if round_.decisions is not None:
+            self._drawn.append(_drawn(round_, refused, violating))
         for report in reports:
             self._reports.append((self.rounds, report))
+            self._stated.append(np.nan if report.stated is None else report.stated)
         self._sizes.append(len(probabilities))
         self._reviewed.append(reviewed)
         self._penalties.append(penalty)
 
     def add_many(
-        self, people: Batch, shown: Floats, pairs: NDArray[np.intp], violates: NDArray[np.int8], penalties: Floats
+        self,
+        people: Batch,
+        shown: Floats,
+        pairs: NDArray[np.intp],
+        violates: NDArray[np.int8],
+        penalties: Floats,
+        drawn: Drawn | None = None,
     ) -> None:
         """Rounds of equal size, as the compiled loop leaves them: a pair for each round, −1 without a report.
 
         ``shown`` is (rounds, k); ``people`` holds the people of all rounds one after another.
         """
+        self._weights.append((len(people.y), people.weight))
+        self._compared.append((len(people.y), None))
+        if drawn is not None:
+            self._drawn.append(drawn)
         self._close_block()
         rounds, k = shown.shape
         for parts, part in zip(self._people, (*people[:3], shown.ravel()), strict=True):
@@ -151,7 +195,27 @@ class Recorder:
             person=None if any(part is None for part in self._person) else self._whole(self._person),
             first_pass=first_pass,
             late=late,
+            weight=_filled(self._weights, 1.0),
+            compared=_filled(self._compared, True),
+            stated=None if np.isnan(self._stated).all() else np.array(self._stated),
+            **self._lots(len(shown)),
         )
+
+    def _lots(self, parts: int) -> dict[str, Any]:
+        """What lots brought about; a transcript without lots has none of it."""
+        if not self._drawn:
+            return {}
+        require(len(self._drawn) == parts, "lot", "be drawn in every round or in none", len(self._drawn))
+        whole = Drawn(*(np.concatenate(column) for column in zip(*self._drawn, strict=True)))
+        estimated = not np.isnan(whole.estimates).any()
+        known = not np.isnan(whole.violating).all()
+        return {
+            "decisions": whole.decisions,
+            "unseen": whole.unseen if self._facts.labels == "accepted" else None,
+            "estimates": whole.estimates if estimated else None,
+            "refused": whole.refused,
+            "violating": whole.violating if known else None,
+        }
 
     def _whole(self, parts: list[Any]) -> Any:
         # Arrays of many rounds were made for the transcript; those of one round belong to its batch, and are copied.
@@ -160,5 +224,24 @@ class Recorder:
 
 def _table(reports: list[tuple[int, Report]]) -> NDArray[np.intp]:
     """One row per report: its round, the two people, whether it violates (−1 for unknown), whether it is false."""
-    rows = [(i, high, low, -1 if violates is None else violates, false) for i, (high, low, violates, false) in reports]
+    rows = [(i, r.favoured, r.disfavoured, -1 if r.violates is None else r.violates, r.false) for i, r in reports]
     return np.array(rows, dtype=np.intp).reshape(-1, 5)
+
+
+UNKNOWN = Estimate(np.nan, np.nan, np.nan)
+
+
+def _drawn(round_: Round, refused: int, violating: float | None) -> Drawn:
+    """What the lot of one round brought about."""
+    decisions = np.asarray(round_.decisions)
+    unseen = np.zeros(len(decisions), dtype=bool) if round_.unseen is None else round_.unseen
+    estimate = np.array([UNKNOWN if round_.estimate is None else round_.estimate])
+    gap = np.nan if violating is None else violating
+    return Drawn(decisions, unseen, estimate, np.array([refused]), np.array([gap]))
+
+
+def _filled(parts: Sequence[tuple[int, NDArray[Any] | None]], usual: Any) -> NDArray[Any] | None:
+    """One entry for everybody, the usual one where nothing else was said; None if it is everybody's."""
+    if all(part is None for _, part in parts):
+        return None
+    return np.concatenate([np.full(people, usual) if part is None else part for people, part in parts])

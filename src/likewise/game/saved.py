@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 from likewise import hypotheses as classes
 from likewise.errors import InvalidParameter
 from likewise.facts import PlayFacts
-from likewise.game.transcript import Transcript
+from likewise.game.transcript import LOTS, Transcript
 from likewise.policies import AveragePolicy
 
 FORMAT = 2
 ARRAYS = (
     "rows", "y", "shown", "starts", "report_rounds", "pairs", "violates", "false", "reviewed", "penalties",
 )  # fmt: skip
+SOMETIMES = ("person", "weight", "compared", "stated", *LOTS)
+"""Arrays that not every transcript has."""
 PARTIAL = ("first_pass", "late")
 """Averages over some of the rounds, where a transcript has them."""
 
@@ -40,14 +42,13 @@ def write(transcript: Transcript, path: str | Path) -> None:
     arrays = {name: getattr(t, name) for name in ARRAYS}
     arrays |= {f"state/{name}": np.asarray(value) for name, value in state.items()}
     arrays |= _view_arrays(t.view)
-    if t.person is not None:
-        arrays["person"] = t.person
+    arrays |= {name: part for name in SOMETIMES if (part := getattr(t, name)) is not None}
     for name in PARTIAL:
         part = getattr(t, name)
         if part is not None and part.total is not None:
-            arrays[name], meta[name] = part.total, part.rounds
+            arrays[name], meta[name], meta[f"{name} floors"] = part.total, part.rounds, part.floors
     if average is not None:
-        arrays["average"] = average
+        arrays["average"], meta["floors"] = average, t.average_policy.floors
     with open(path, "wb") as file:
         np.savez_compressed(file, meta=np.array(json.dumps(meta)), **arrays)
 
@@ -61,15 +62,19 @@ def read(path: str | Path, *, models: Any = None, hypotheses: Any = None) -> Tra
             raise InvalidParameter(f"`path` must hold a transcript of format {FORMAT}, got one of format {number}.")
         F = classes.from_dict(meta["hypotheses"], models) if hypotheses is None else hypotheses
         arrays: Any = {name: file[name] for name in ARRAYS}
-        arrays |= {name: AveragePolicy.of(F, file[name], meta[name]) for name in PARTIAL if name in meta}
+        arrays |= {
+            name: AveragePolicy.of(F, file[name], meta[name], meta.get(f"{name} floors", 0.0))
+            for name in PARTIAL
+            if name in meta
+        }
+        arrays |= {name: file.get(name) for name in SOMETIMES}
         return Transcript(
             **arrays,
             view=_view(file, meta["columns"]),
-            average_policy=AveragePolicy.of(F, file.get("average"), len(file["penalties"])),
+            average_policy=AveragePolicy.of(F, file.get("average"), len(file["penalties"]), meta.get("floors", 0.0)),
             hypotheses=F,
             state=_state(file, meta["state"]),
             facts=PlayFacts.from_dict(meta["facts"]),
-            person=file.get("person"),
         )
 
 

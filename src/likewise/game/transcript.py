@@ -20,11 +20,15 @@ from likewise import theory
 from likewise.errors import NotSupported, require
 from likewise.facts import PlayFacts
 from likewise.policies import AveragePolicy
-from likewise.protocol import Batch, Floats, Report, Round, Rows, numbered
+from likewise.protocol import Batch, Estimate, Floats, Report, Round, Rows, numbered
 from likewise.reduction import label_weights
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+LOTS = ("decisions", "unseen", "estimates", "refused", "violating")
+"""What a transcript holds only where decisions were drawn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +67,24 @@ class Transcript:
     """The average over the rounds of a first pass over the people, where the play went on after it."""
     late: AveragePolicy | None = None
     """The average over the rounds after the half, where the play began before it."""
+    weight: Floats | None = None
+    """How much everybody's errors count; None if everybody counts once."""
+    decisions: NDArray[np.bool_] | None = None
+    """Yes or no for everybody, drawn from ``shown``; None if nobody drew."""
+    unseen: NDArray[np.bool_] | None = None
+    """Whose label the learner did not see because they were refused; ``y`` keeps it where a simulation knows it."""
+    estimates: Floats | None = None
+    """(T, 3): floor, doubt and slack by which the learner estimated unseen labels; None if it didn't."""
+    refused: NDArray[np.intp] | None = None
+    """Reports by decisions that were named and not accepted, in each round."""
+    stated: Floats | None = None
+    """How far apart the two people of each report may be, by the auditor's own word: NaN where they didn't say, None
+    if they never did."""
+    violating: Floats | None = None
+    """The largest gap, in each round, of a pair that the auditor would have reported had it been decided differently:
+    0 if there is none. Known only in simulations of an auditor who sees decisions."""
+    compared: NDArray[np.bool_] | None = None
+    """Whose probabilities the auditor compared; None if everybody's."""
 
     @property
     def rounds(self) -> int:
@@ -114,8 +136,8 @@ class Transcript:
 
     @cached_property
     def errors(self) -> Floats:
-        """Err(π^t, z^t): the expected cost of errors in each round."""
-        return self._round_sums(self._bases + label_weights(self.y, self.costs) * self.shown)
+        """Err(π^t, z^t): the expected cost of errors in each round, by all labels that are known."""
+        return self._round_sums(self._bases + label_weights(self.y, self.costs, self.weight) * self.shown)
 
     # Reports ----------------------------------------------------------------------------------------------------
 
@@ -154,7 +176,8 @@ class Transcript:
     def _report(self, j: int) -> Report:
         favoured, disfavoured = (int(person) for person in self.pairs[j])
         violates = None if self.violates[j] < 0 else bool(self.violates[j])
-        return Report(favoured, disfavoured, violates, bool(self.false[j]))
+        stated = None if self.stated is None or np.isnan(self.stated[j]) else float(self.stated[j])
+        return Report(favoured, disfavoured, violates, bool(self.false[j]), stated)
 
     def numbers_of(self, j: int) -> tuple[int, int]:
         """The numbers of the two people of report j in their round, favoured first, as people read them."""
@@ -199,7 +222,7 @@ class Transcript:
     @property
     def signed_weights(self) -> Floats:
         """s of every person of every round: L_{C_t}(f) = constant + Σ s f."""
-        s = label_weights(self.y, self.costs)
+        s = label_weights(self.y, self.costs, self.weight)
         favoured, disfavoured = self.pair_people.T
         np.add.at(s, favoured, self.pair_penalties)
         np.subtract.at(s, disfavoured, self.pair_penalties)
@@ -220,7 +243,8 @@ class Transcript:
     @cached_property
     def constant_errors(self) -> Floats | None:
         """The total error of the best constant hypothesis, after each round; None if the class holds no constant."""
-        zeros, ones = (np.cumsum(self._round_sums((self.y == label).astype(float))) for label in (0, 1))
+        each = 1.0 if self.weight is None else self.weight
+        zeros, ones = (np.cumsum(self._round_sums((self.y == label) * each)) for label in (0, 1))
         constants = self.hypotheses.constants
         return theory.constant_error(zeros, ones, self.costs, constants) if constants else None
 
@@ -228,13 +252,15 @@ class Transcript:
     def unconstrained_error(self) -> float:
         """min_f Σ_t Err(f): the total error of the single best hypothesis, fair or not."""
         F = self._enumerable("The best hypothesis")
-        losses = F.losses(self.rows, label_weights(self.y, self.costs))
+        losses = F.losses(self.rows, label_weights(self.y, self.costs, self.weight))
         return self.base_error + F.geometry.minimum(losses)
 
     @property
     def error_per_person(self) -> float:
         """The expected cost of errors per labelled person."""
-        return float(self.errors.sum() / max(1, np.isfinite(self.y).sum()))
+        known = np.isfinite(self.y)
+        count = known.sum() if self.weight is None else self.weight[known].sum()
+        return float(self.errors.sum() / count) if count else 0.0
 
     # Rounds -----------------------------------------------------------------------------------------------------
 
@@ -244,12 +270,17 @@ class Transcript:
     def __iter__(self) -> Iterator[Round]:
         return (self.round(i) for i in range(self.rounds))
 
-    def round(self, i: int) -> Round:
-        """Round i of this transcript, counted from 0, as the learner saw it."""
+    def round(self, i: int, *, view: bool = True) -> Round:
+        """Round i of this transcript, counted from 0, as the learner saw it; with the auditor's view or without."""
         people = slice(int(self.starts[i]), int(self.starts[i + 1]))
-        person = None if self.person is None else self.person[people]
-        batch = Batch(self.rows[people], self.y[people], self.view_of(i), person)
-        return Round(batch, self.shown[people], self.reports_in(i), bool(self.reviewed[i]))
+        decisions, unseen = of(self.decisions, people), of(self.unseen, people)
+        y = self.y[people] if unseen is None else np.where(unseen, np.nan, self.y[people])
+        seen = self.view_of(i) if view else None
+        batch = Batch(self.rows[people], y, seen, of(self.person, people), of(self.weight, people))
+        estimate = None if self.estimates is None else Estimate(*self.estimates[i].tolist())
+        reviewed = bool(self.reviewed[i])
+        compared = of(self.compared, people)
+        return Round(batch, self.shown[people], self.reports_in(i), reviewed, decisions, unseen, estimate, compared)
 
     def view_of(self, i: int) -> Any:
         """What the auditor saw of the people of round i."""
@@ -262,6 +293,7 @@ class Transcript:
         require(later.first == expected, "later", f"start at round {expected}", later.first)
         names = ("rows", "y", "shown", "pairs", "violates", "false", "reviewed", "penalties")
         arrays: Any = {name: np.concatenate([getattr(self, name), getattr(later, name)]) for name in names}
+        arrays |= {name: _both(getattr(self, name), getattr(later, name)) for name in LOTS}
         return Transcript(
             **arrays,
             view=stacked([self.view, later.view]),
@@ -274,6 +306,19 @@ class Transcript:
             person=_both(self.person, later.person),
             first_pass=self._joined_pass(later),
             late=self._joined_late(later),
+            weight=self._filled(later, "weight", "y", 1.0),
+            compared=self._filled(later, "compared", "y", True),
+            stated=self._filled(later, "stated", "pairs", np.nan),
+        )
+
+    def _filled(self, later: Transcript, name: str, like: str, usual: Any) -> NDArray[Any] | None:
+        """An array of both that None stands for where it is the usual one everywhere."""
+        parts = [getattr(t, name) for t in (self, later)]
+        if parts[0] is None and parts[1] is None:
+            return None
+        sizes = [len(getattr(t, like)) for t in (self, later)]
+        return np.concatenate(
+            [np.full(n, usual) if part is None else part for n, part in zip(sizes, parts, strict=True)]
         )
 
     @property
@@ -379,7 +424,8 @@ class Transcript:
     @property
     def _bases(self) -> Floats:
         """What always saying 0 costs on each person."""
-        return np.asarray(self.costs[1] * np.nan_to_num(self.y, nan=0.0))
+        bases = np.asarray(self.costs[1] * np.nan_to_num(self.y, nan=0.0))
+        return bases if self.weight is None else bases * self.weight
 
     def _round_sums(self, values: Floats) -> Floats:
         return np.add.reduceat(values, self.starts[:-1]) if self.rounds else np.empty(0)
@@ -392,7 +438,12 @@ class Transcript:
         return self.hypotheses
 
 
-def _both(first: NDArray[np.intp] | None, second: NDArray[np.intp] | None) -> NDArray[np.intp] | None:
+def of(part: Any, places: Any) -> Any:
+    """Some entries of an array; None where there is no array."""
+    return None if part is None else part[places]
+
+
+def _both(first: NDArray[Any] | None, second: NDArray[Any] | None) -> NDArray[Any] | None:
     return None if first is None or second is None else np.concatenate([first, second])
 
 

@@ -52,7 +52,7 @@ class Prior(NamedTuple):
         return len(self.offset) == 0
 
 
-def uniform_prior(F: EnumerableClass) -> Prior:
+def uniform_prior(F: EnumerableClass, alpha: float = 0.0) -> Prior:
     """Equal weight on every hypothesis; on cells, ½ everywhere, which treats everybody alike in the first round."""
     weights = np.full(F.geometry.dim, 0.5 if isinstance(F.geometry, Cube) else 1.0 / F.geometry.dim)
     rho = float(F.log_size)
@@ -71,14 +71,42 @@ def fair_prior(F: EnumerableClass, alpha: float) -> Prior:
     >>> fair_prior(Thresholds([[0.2, 0.8]]), alpha=0.1).weights.round(4).tolist()
     [0.4737, 0.4737, 0.0132, 0.0132, 0.0132, 0.0132]
     """
-    both = len(F.constants) == 2 and not isinstance(F.geometry, Cube)
-    if not both or F.size < 3 or alpha > 2 / 3:
+    if not _holds_both_constants(F) or F.size < 3 or alpha > 2 / 3:
         return uniform_prior(F)
-    constant, other = theory.fair_start(alpha, F.size)
+    return _constants(F, *theory.fair_start(alpha, F.size))
+
+
+def _holds_both_constants(F: EnumerableClass) -> bool:
+    """Whether the two constants are listed; over cells they are no product."""
+    return len(F.constants) == 2 and not isinstance(F.geometry, Cube)
+
+
+def _constants(F: EnumerableClass, constant: float, other: float) -> Prior:
+    """One weight for each constant, another for each other hypothesis."""
     weights = np.full(F.size, other)
     for value in F.constants:
         weights[F.constant(value) == 1.0] = constant
     return _listed(F, weights)
+
+
+def even_prior(F: EnumerableClass, alpha: float = 0.0) -> Prior:
+    """Half of the weight on the two constants, half on all others: for labels that are seen of accepted people only.
+
+    A fair start accepts or refuses whole batches at first, so that labels come in clumps. For a listed class of at
+    least four hypotheses, both constants among them, and α ≤ ⅔; Theorem F's prior for three of them, uniform for any
+    other.
+
+    Examples
+    --------
+    >>> from likewise.hypotheses import Thresholds
+    >>> even_prior(Thresholds([[0.2, 0.8]])).weights.tolist()
+    [0.25, 0.25, 0.125, 0.125, 0.125, 0.125]
+    """
+    if not _holds_both_constants(F) or alpha > 2 / 3:
+        return uniform_prior(F)
+    if F.size < 4:
+        return fair_prior(F, alpha) if alpha > 0 else uniform_prior(F)
+    return _constants(F, 0.25, 0.5 / (F.size - 2))
 
 
 def given_prior(F: EnumerableClass, weights: Sequence[float]) -> Prior:
@@ -113,6 +141,10 @@ def _logs(values: Floats) -> Floats:
     """ln of each, of the few different ones once, and the same on every machine."""
     different, places = np.unique(values, return_inverse=True)
     return np.array([log(float(value)) for value in different])[places]
+
+
+PRIORS = {"fair": fair_prior, "uniform": uniform_prior, "even": even_prior}
+"""Priors by name; each is made from the class and the level α."""
 
 
 def prior_weights(F: EnumerableClass, prior: Prior, losses: Floats, eta: float) -> Floats:

@@ -3,6 +3,7 @@
 from likewise.learners.adahedge import AdaHedge, Unconstrained
 from likewise.learners.ftpl import ContextFTPL
 from likewise.learners.leader import FollowTheLeader
+from likewise.learners.one_sided import OneSided
 from likewise.learners.penalties import Cuts, Scheduled, Tilted
 from likewise.learners.smoothed import SmoothedFTPL
 from likewise.learners.weights import AnytimeHedge, ExponentialWeights, Hedge
@@ -15,6 +16,7 @@ __all__ = [
     "ExponentialWeights",
     "FollowTheLeader",
     "Hedge",
+    "OneSided",
     "Scheduled",
     "SmoothedFTPL",
     "Tilted",

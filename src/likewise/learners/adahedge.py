@@ -22,13 +22,13 @@ from likewise import kernels, theory
 from likewise.errors import InvalidParameter, require, require_number, require_whole
 from likewise.hypotheses import Cube, enumerable
 from likewise.hypotheses.kept import SWEEPS, settled
-from likewise.hypotheses.priors import Prior, fair_prior, given_prior, prior_weights, uniform_prior
+from likewise.hypotheses.priors import PRIORS, Prior, fair_prior, given_prior, prior_weights
 from likewise.learners.base import BaseLearner, fixed_penalty
 from likewise.learners.kept import KeptReports, KeptState, in_order, regret_limit, who
 from likewise.learners.penalties import Cuts, Scheduled, Tilted
 from likewise.policies import Mixture
 from likewise.protocol import Floats, Key, Report, Round
-from likewise.reduction import signed_weights
+from likewise.reduction import penalised
 from likewise.theory.elementary import log1p
 
 FORGET = 0.01
@@ -63,8 +63,9 @@ class AdaHedge(BaseLearner):
         uniform prior and no forgetting. Or a rule of one's own: a number (fixed C, Theorem A), ``Scheduled``
         (Theorem 1), ``Tilted`` (Theorem 2) or ``Cuts``.
     prior
-        "fair" (Theorem F, the default with ``Cuts``), "uniform" (the default with other rules), or a weight for each
-        hypothesis; for cells, each one's probability of saying 1. Cells start with ½ for everybody, which is fair.
+        "fair" (Theorem F, the default with ``Cuts``), "uniform" (the default with other rules), "even" (half of the
+        weight on the two constants: for one-sided labels), or a weight for each hypothesis; for cells, each one's
+        probability of saying 1. Cells start with ½ for everybody, which is fair.
     forget
         With ``Cuts``: the share of the prior that is mixed into the weights over a whole play, ``forget``/T in each
         round, or ``forget``/t without T. A rule that was given up can come back. 0 forgets nothing.
@@ -131,12 +132,10 @@ class AdaHedge(BaseLearner):
             prior = "fair" if isinstance(self.rule, Cuts) else "uniform"
         if not isinstance(prior, str):
             return given_prior(F, prior)
-        require(prior in ("fair", "uniform"), "prior", 'be "fair", "uniform" or a weight for each', prior)
-        if prior == "uniform":
-            return uniform_prior(F)
-        if self.alpha is None:
+        require(prior in PRIORS, "prior", 'be "fair", "uniform", "even" or a weight for each', prior)
+        if self.alpha is None and prior == "fair":
             raise InvalidParameter("`alpha` must be given to AdaHedge for a fair start, got None.")
-        return fair_prior(F, self.alpha)
+        return PRIORS[prior](F, self.alpha or 0.0)
 
     @cached_property
     def rule(self) -> float | Scheduled | Tilted | Cuts:
@@ -169,7 +168,7 @@ class AdaHedge(BaseLearner):
         """The prior, where the rule is not known yet."""
         if isinstance(self.prior, tuple):
             return given_prior(self.hypotheses, self.prior)
-        return uniform_prior(self.hypotheses) if self.prior == "uniform" else fair_prior(self.hypotheses, alpha)
+        return PRIORS.get(str(self.prior), fair_prior)(self.hypotheses, alpha)
 
     @property
     def least_gap(self) -> float:
@@ -209,11 +208,15 @@ class AdaHedge(BaseLearner):
 
     def update(self, state: Any, round: Round) -> Any:
         """Add the round's losses, and its mix gap to Δ; set the prices of kept reports; then the next weights."""
+        return self.learn(state, round, self._labels(round))
+
+    def learn(self, state: Any, round: Round, labels: Floats) -> Any:
+        """As ``update``, with the label part of the signed weights given: that of the labels, or an estimate of it."""
         rule = self.rule
         if isinstance(rule, Cuts):
-            return self._updated(rule, state, round)
+            return self._updated(rule, state, round, labels)
         reported = bool(round.reports)
-        s = self._signed(round, self.penalty_at(state) if reported else 0.0)
+        s = penalised(labels, round.reports, self.penalty_at(state) if reported else 0.0)
         losses = self.hypotheses.added(state.losses, round.batch.rows, s)
         delta = self._charged(state, round, s, losses)
         if reported and isinstance(rule, Tilted) and self._rho > 0:
@@ -224,23 +227,23 @@ class AdaHedge(BaseLearner):
         """Δ with the mix gap of a round whose people weigh s."""
         if self._rho == 0:
             return float(state.delta)
-        F, rows, p = self.hypotheses, round.batch.rows, round.probabilities
+        F, rows, p = self.hypotheses, round.batch.rows, round.own
         prior = () if self.start.uniform else (self.start.offset,)
         return float(
             state.delta + F.mix_gap(state.weights, state.losses, after, rows, s, p, self._rate(state.delta), *prior)
         )
 
-    def _updated(self, rule: Cuts, state: KeptState, round: Round) -> KeptState:
+    def _updated(self, rule: Cuts, state: KeptState, round: Round, labels: Floats) -> KeptState:
         """Charge Δ for errors and penalties, keep the reports, set the prices, forget a little: in this order."""
         F, t, rows = self.hypotheses, state.rounds + 1, round.batch.rows
         reports = self._accepted(round)
         C = self.penalty_at(state) if reports else 0.0
-        s = signed_weights(round.batch.y, reports, C, self.costs)
+        s = penalised(labels, reports, C)
         losses = F.added(state.losses, rows, s)
         delta = self._charged(state, round, s, losses)
         if reports:
             delta = max(delta, rule.raised(state.delta, self._rho))
-            losses = F.added(state.losses, rows, signed_weights(round.batch.y, (), 0.0, self.costs))
+            losses = F.added(state.losses, rows, labels)
         kept = self._kept(rule, state, round, reports, C)
         kept, frozen = kept.shortened(rule.rows, len(reports)) if reports else (kept, 0.0)
         losses, terms = self._faded(kept, losses, t)

@@ -16,7 +16,7 @@ import numpy as np
 
 from likewise.errors import InvalidParameter, require, require_number, require_whole
 from likewise.protocol import Floats, Round
-from likewise.reduction import EQUAL_COSTS, signed_weights
+from likewise.reduction import EQUAL_COSTS, label_weights, penalised
 from likewise.theory import Bound, one_hypothesis
 
 
@@ -126,8 +126,12 @@ class BaseLearner:
         """The bound of a class with one hypothesis, which must be a constant; None for any other class."""
         return one_hypothesis() if self.alone and self.kappa >= 0 else None
 
+    def _labels(self, round: Round) -> Floats:
+        """The label part of a round's signed weights."""
+        return label_weights(round.batch.y, self.costs, round.batch.weight)
+
     def _signed(self, round: Round, C: float) -> Floats:
-        return signed_weights(round.batch.y, round.reports, C, self.costs)
+        return penalised(self._labels(round), round.reports, C)
 
 
 def _plain(value: Any) -> Any:

@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from likewise import theory
-from likewise.errors import NotSupported
+from likewise.errors import NotSupported, require
 from likewise.hypotheses import Simplex, enumerable
 from likewise.learners.base import BaseLearner, fixed_penalty
 from likewise.policies import Mixture
 from likewise.protocol import Floats, Key, Round
-from likewise.reduction import base_error
+from likewise.reduction import base_error, penalised
 
 
 class LogWeights(NamedTuple):
@@ -90,7 +90,10 @@ class ExponentialWeights(BaseLearner):
 
     def update(self, state: LogWeights, round: Round) -> LogWeights:
         """p_f ← p_f (1 − γ m_f / B), in log space, where nothing overflows or becomes 0/0."""
-        s, base = self._signed(round, self.C), base_error(round.batch.y, self.costs) + self.C
+        weight = round.batch.weight
+        if weight is not None:
+            require(float(weight.sum()) <= self.people, "weight", f"add up to at most k = {self.k}", weight.tolist())
+        s, base = self._signed(round, self.C), base_error(round.batch.y, self.costs, weight) + self.C
         log_weights = self.hypotheses.shrunk(state.log_weights, round.batch.rows, s, base, self.gamma / self.B)
         return LogWeights(state.rounds + 1, state.reports + bool(round.reports), log_weights)
 
@@ -151,7 +154,11 @@ class _FixedPenaltyHedge(BaseLearner, ABC):
 
     def update(self, state: Losses, round: Round) -> Losses:
         """Add the round's Lagrangian losses."""
-        losses = self.hypotheses.added(state.losses, round.batch.rows, self._signed(round, self.C))
+        return self.learn(state, round, self._labels(round))
+
+    def learn(self, state: Losses, round: Round, labels: Floats) -> Losses:
+        """As ``update``, with the label part of the signed weights given: that of the labels, or an estimate of it."""
+        losses = self.hypotheses.added(state.losses, round.batch.rows, penalised(labels, round.reports, self.C))
         return Losses(state.rounds + 1, state.reports + bool(round.reports), losses)
 
     def penalty_at(self, state: Losses) -> float:
