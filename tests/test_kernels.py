@@ -262,7 +262,7 @@ def test_added_losses_are_the_predictions_times_the_signed_weights():
         after = filled(kernels.threshold_added, F.size, start, rows, s, F.first)
         assert np.allclose(after, twin, rtol=1e-12, atol=1e-10)
         in_place = start.copy()
-        kernels.threshold_added(in_place, rows, s, F.first, in_place)
+        kernels.threshold_add(in_place, rows, s, F.first)
         assert np.array_equal(in_place, after)
 
 

@@ -50,6 +50,7 @@ FILES = {
         "raised",
         "shared",
         "spread",
+        "threshold_add",
         "threshold_added",
         "threshold_mix_gap",
         "threshold_probability",

@@ -21,7 +21,7 @@ from likewise.kernels.play import (
     prior_masses,
     probability_from,
     shared,
-    threshold_added,
+    threshold_add,
 )
 from likewise.kernels.prices import CAP, PRICE, SLOPE, START, STEEP, seen_fine, settle_thresholds, threshold_tilted
 from likewise.theory import LOG_CEILING
@@ -152,7 +152,7 @@ def play_kept(
     labels are seen (``likewise.kernels.lots``), ``sums`` belong to its running doubt and are changed in place.
     """
     size, own, keys, part = places(first), np.empty(k), np.empty(k, np.int64), np.empty(k)
-    work = (np.empty(size), np.empty(size), np.empty(size), np.zeros(size))
+    work = (np.empty(size), np.empty(size), np.zeros(size))
     over, under, different = np.empty(size), np.empty(size), 2 + 2 * (len(first) - 1) * (k + 1)
     mass, lost = np.empty(different), np.empty(different)
     for r in range(len(y) // k):
@@ -179,7 +179,7 @@ def play_kept(
         least, before = _raised(rule, delta) if kept else 0.0, delta
         charge = mix_gap_from(over, under, weights, losses, batch, s, own, eta, first, offset, keys, mass, lost)
         delta = max(delta + charge, least)
-        threshold_added(losses, batch, part, first, losses)
+        threshold_add(losses, batch, part, first)
         if high < 0:
             seen_fine(count, who, p, people, gaps, terms, passed)
         if kept:

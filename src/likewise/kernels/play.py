@@ -218,9 +218,21 @@ def _missed(c, place, weight):
 
 
 @njit
-def _add_four(losses, up, down, cuts, people, at):
-    """Along one column, Σ s f of four people who stand at places ``at``: no chain of sums, so that it vectorises."""
-    (a, b, c, d), (first, second, third, fourth) = people, at
+def _add_four(losses, up, down, cuts, four, out):
+    """Along one column, Σ s f of four people, given by their weights and places: no chain of sums, so it vectorises."""
+    (a, b, c, d), (first, second, third, fourth) = four
+    total = (a + b) + (c + d)
+    for i in range(cuts):
+        missed = (_missed(i, first, a) + _missed(i, second, b)) + (_missed(i, third, c) + _missed(i, fourth, d))
+        over, under = up + np.uint64(i), down + np.uint64(i)
+        out[over] = losses[over] + (total - missed)
+        out[under] = losses[under] + missed
+
+
+@njit
+def _add_four_to(losses, up, down, cuts, four):
+    """The same in place: LLVM vectorises what changes one array, and not what may change another."""
+    (a, b, c, d), (first, second, third, fourth) = four
     total = (a + b) + (c + d)
     for i in range(cuts):
         missed = (_missed(i, first, a) + _missed(i, second, b)) + (_missed(i, third, c) + _missed(i, fourth, d))
@@ -229,30 +241,37 @@ def _add_four(losses, up, down, cuts, people, at):
 
 
 @njit
-def _copy_column(losses, up, down, cuts, out):
-    """The losses of a column, to be added to: one array at a time is what LLVM needs to vectorise."""
-    for i in range(cuts):
-        out[up + np.uint64(i)] = losses[up + np.uint64(i)]
-    for i in range(cuts):
-        out[down + np.uint64(i)] = losses[down + np.uint64(i)]
+def _four(rows, s, j, i):
+    """Weights and places of four people in column j, from person i on; who isn't there weighs nothing."""
+    k = len(s)
+    b, second = (s[i + 1], rows[i + 1, j]) if i + 1 < k else (0.0, rows[i, j])
+    c, third = (s[i + 2], rows[i + 2, j]) if i + 2 < k else (0.0, rows[i, j])
+    d, fourth = (s[i + 3], rows[i + 3, j]) if i + 3 < k else (0.0, rows[i, j])
+    return (s[i], b, c, d), (rows[i, j], second, third, fourth)
 
 
 @njit(cache=True)
 def threshold_added(losses, rows, s, first, out):
-    """losses + Σ_i s_i f(x_i) for every f, four people at a time; ``out`` may be ``losses``."""
-    M, k = first[-1], len(s)
+    """losses + Σ_i s_i f(x_i) for every f, four people at a time."""
+    M = first[-1]
     out[0] = losses[0]
     out[1] = losses[1] + _total(s)
     for j in range(len(first) - 1):
         up, down, cuts = np.uint64(2 + first[j]), np.uint64(2 + M + first[j]), first[j + 1] - first[j]
-        _copy_column(losses, up, down, cuts, out)
-        for four in range((k + 3) // 4):
-            i = 4 * four
-            # Who isn't there weighs nothing, wherever they stand.
-            b, second = (s[i + 1], rows[i + 1, j]) if i + 1 < k else (0.0, rows[i, j])
-            c, third = (s[i + 2], rows[i + 2, j]) if i + 2 < k else (0.0, rows[i, j])
-            d, fourth = (s[i + 3], rows[i + 3, j]) if i + 3 < k else (0.0, rows[i, j])
-            _add_four(out, up, down, cuts, (s[i], b, c, d), (rows[i, j], second, third, fourth))
+        _add_four(losses, up, down, cuts, _four(rows, s, j, 0), out)
+        for four in range(1, (len(s) + 3) // 4):
+            _add_four_to(out, up, down, cuts, _four(rows, s, j, 4 * four))
+
+
+@njit(cache=True)
+def threshold_add(losses, rows, s, first):
+    """The same in place."""
+    M = first[-1]
+    losses[1] += _total(s)
+    for j in range(len(first) - 1):
+        up, down, cuts = np.uint64(2 + first[j]), np.uint64(2 + M + first[j]), first[j + 1] - first[j]
+        for four in range((len(s) + 3) // 4):
+            _add_four_to(losses, up, down, cuts, _four(rows, s, j, 4 * four))
 
 
 @cached(elementary)
@@ -618,14 +637,14 @@ def play_rounds(
             threshold_shrunk(losses, batch, s, base, knobs[0], first, losses)
             gibbs(losses, -1.0, weights)
         elif kind == HEDGE:
-            threshold_added(losses, batch, s, first, losses)
+            threshold_add(losses, batch, s, first)
             gibbs(losses, knobs[0], weights)
         else:
             eta = log_size / delta if delta > 0 else math.inf
             least = raised(kind, knobs, delta, log_size) if high >= 0 else 0.0
             gap = mix_gap_from(over, under, weights, losses, batch, s, own, eta, first, UNIFORM, keys, mass, lost)
             delta = max(delta + gap, least)
-            threshold_added(losses, batch, s, first, losses)
+            threshold_add(losses, batch, s, first)
             if delta > 0:
                 gibbs(losses, log_size / delta, weights)
             else:
