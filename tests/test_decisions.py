@@ -37,7 +37,7 @@ def masking(screened, persistence):
 
 
 def test_a_pair_of_small_gap_can_hide_one_of_large_gap_for_ever():
-    """π = (1, ½, 0): the first and the last are always decided differently, and so is a closer pair: it is refused."""
+    """π = (1, ½, 0): the first and the last always differ, and so does a closer pair, which is refused."""
     p = np.array([1.0, 0.5, 0.0])
     accepted = {}
     for screened, persistence in ((False, 0.0), (False, 1.0), (True, 0.0), (True, 1.0)):

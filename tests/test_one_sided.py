@@ -494,6 +494,17 @@ def test_violations_stay_below_the_sure_bound_of_theorem_6_whatever_is_reported_
     assert learner.bound(alpha, T).violations <= min(T, math.ceil(bound) + 1)
 
 
+def test_without_the_constant_that_refuses_everybody_no_bound_is_stated():
+    """One rule and its opposite, and the auditor reports every gap: there is nothing to fall back on."""
+    for constants in ((), (1,)):
+        F = lw.FiniteClass([lambda X: X[:, 0] > 0.5, lambda X: X[:, 0] <= 0.5], constants=constants)
+        learner = lw.OneSided(lw.AdaHedge(F, k=2, alpha=0.5, penalty=lw.Tilted(0.25)), doubt=1.0, floor=0.0)
+        with pytest.raises(
+            InvalidParameter, match="`hypotheses` must hold the constant 0 for any bound with one-sided"
+        ):
+            learner.bound(0.5, 1000)
+
+
 # Small ends --------------------------------------------------------------------------------------------------
 
 

@@ -170,15 +170,18 @@ class OneSided:
         """What the average person seen so far was worth, between −c_fn and 0."""
         return min(0.0, max(-float(self.costs[1]), float(state.worth) / (ALONE + float(state.seen))))
 
+    @cached_property
+    def _kind(self) -> type:
+        """The type of the state of the learner inside."""
+        return type(self.learner.init())
+
     def init(self) -> Any:
         """The state of the learner inside, and nobody seen."""
-        inside = self.learner.init()
-        return STATES[type(inside)](*inside, 0.0, 0.0)
+        return STATES[self._kind](*self.learner.init(), 0.0, 0.0)
 
     def inside(self, state: Any) -> Any:
-        """The state of the learner inside."""
-        kind = next(inner for inner, outer in STATES.items() if outer is type(state))
-        return kind(*state[:-2])
+        """The state of the learner inside; of a state that was loaded from a file, too."""
+        return self._kind(*state[:-2])
 
     def act(self, state: Any, key: Key) -> Mixture | Floored:
         """The policy of the learner inside, with the floor."""
@@ -194,7 +197,7 @@ class OneSided:
         s = estimated_weights(batch.y, decisions, round.probabilities, estimate, self.costs, batch.weight)
         after = self.learner.learn(self.inside(state), round, s)
         seen, worth = self._seen(round)
-        return type(state)(*after, state.seen + seen, state.worth + worth)
+        return STATES[self._kind](*after, state.seen + seen, state.worth + worth)
 
     def _seen(self, round: Round) -> tuple[float, float]:
         """Σ 1/π̃ and Σ s/π̃ of the people of a round whose labels were seen."""
@@ -222,6 +225,8 @@ class OneSided:
         learner = self.learner
         if not isinstance(learner, AdaHedge) or self.rho == 0 or learner.people < 1:
             return None
+        constants = self.hypotheses.constants
+        require(0 in constants, "hypotheses", "hold the constant 0 for any bound with one-sided labels", constants)
         rounds = learner._rounds(T)
         cuts = learner.rule if isinstance(learner.rule, Cuts) else None
         if learner.rows_last is not None or (cuts is not None and (cuts.penalty is None or alpha < (self.alpha or 0))):
