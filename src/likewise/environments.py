@@ -43,8 +43,9 @@ def as_labels(y: Any, people: int) -> Floats:
 def as_weights(weight: Any, people: int) -> Floats:
     """Weights as numbers, at least 0, one per person; or a refusal."""
     weights = np.asarray(weight, dtype=float)
-    fine = weights.shape == (people,) and bool(np.isfinite(weights).all() and (weights >= 0).all())
-    require(fine, "weight", f"be a number of at least 0 for each of {people} people", f"shape {weights.shape}")
+    require(weights.shape == (people,), "weight", f"hold a number for each of {people} people", weights.shape)
+    wrong = weights[~(np.isfinite(weights) & (weights >= 0))]
+    require(len(wrong) == 0, "weight", "hold numbers of at least 0", wrong[:1].tolist())
     return weights
 
 

@@ -233,6 +233,8 @@ class OneSided:
         learner = self.learner
         if not isinstance(learner, AdaHedge) or self.rho == 0 or learner.people < 1:
             return None
+        constants = self.hypotheses.constants
+        require(0 in constants, "hypotheses", "hold the constant 0 for any bound with one-sided labels", constants)
         rounds = learner._rounds(T)
         cuts = learner.rule if isinstance(learner.rule, Cuts) else None
         if learner.rows_last is not None or (cuts is not None and (cuts.penalty is None or alpha < (self.alpha or 0))):
