@@ -3,6 +3,7 @@
     two people   a and b always come, a is positive and b is not, d = 0: one pair, the same in every round
     pairs        sixteen pairs that are alike; the adversary sees p^t and shows the most violating one, rewarded
     town         a finite population with a distance; i.i.d., or an adversary that sees π^t, or a blind one
+    traps        two groups and hypotheses that accept only one of them, for labels seen only of accepted people
 
 Each game gives people, encoded once for its class, and the distance that its auditor knows.
 """
@@ -25,6 +26,11 @@ from likewise.protocol import Batch, Floats
 def alike(view: Any, t: int = 0) -> Floats:
     """d = 0: everybody should be treated the same."""
     return np.zeros((len(view), len(view)))
+
+
+def strangers(view: Any) -> Floats:
+    """d = 1: any two people may be treated differently, so there is never a violation."""
+    return np.ones((len(view), len(view)))
 
 
 # Two people ------------------------------------------------------------------------------------------------
@@ -194,3 +200,78 @@ class Town:
             return Batch(rows[chosen], np.asarray((X[chosen, 0] > 0.5) ^ reported, dtype=float), X[chosen])
 
         return Adversary(choose, k=self.k, sees_policy=False)
+
+
+# Traps for labels that are seen only of accepted people ----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Above:
+    """Accepts people of one group whose score is at least a cut-off, and nobody of the other group.
+
+    The first feature of a person is the group, 0 for A and 1 for B; the others are scores.
+    """
+
+    group: int
+    score: int
+    cut: float
+
+    def __call__(self, X: Any) -> Any:
+        """1 for those whom it accepts."""
+        X = np.asarray(X)
+        return (X[:, 0] == self.group) & (X[:, 1 + self.score] >= self.cut)
+
+
+@dataclass(frozen=True)
+class Trap:
+    """Two groups, and hypotheses that accept only one of them: whoever ignores unseen labels never tries the other.
+
+    120 rules accept A alone and 24 accept B alone. B is better, but a learner that starts with most of its weight on
+    the many rules for A sees nobody of B. Five scores are z with more and more noise; rules for A use all of them,
+    rules for B the first.
+
+    Parameters
+    ----------
+    first
+        The share of A.
+    good
+        The probability that a person of A, and of B, is good, where z is 0.
+    constants
+        Which constant hypotheses the class holds.
+    """
+
+    first: float = 0.5
+    good: tuple[float, float] = (0.7, 0.9)
+    constants: tuple[int, ...] = (0,)
+    k: int = 6
+    people: int = 20_000
+    seed: int = 0
+
+    @cached_property
+    def population(self) -> tuple[Floats, Floats]:
+        """Groups and scores, and who is good."""
+        rng = np.random.default_rng(self.seed)
+        group = (rng.random(self.people) >= self.first).astype(float)
+        z = rng.standard_normal(self.people)
+        noise = 0.35 * np.arange(5) * rng.standard_normal((self.people, 5))
+        good = np.clip(np.where(group == 0, *self.good) + 0.12 * z, 0.02, 0.98)
+        return np.column_stack([group, z[:, None] + noise]), (rng.random(self.people) < good).astype(float)
+
+    @cached_property
+    def hypotheses(self) -> FiniteClass:
+        """120 rules for A, 24 for B, and the constants."""
+        scores = self.population[0][:, 1:]
+        cuts = np.quantile(scores, np.linspace(0, 0.9, 24), axis=0)
+        rules = [Above(0, j, cut) for j in range(5) for cut in cuts[:, j]] + [Above(1, 0, cut) for cut in cuts[:, 0]]
+        return FiniteClass(rules, constants=self.constants)
+
+    def iid(self, all_bad: bool = False) -> IID:
+        """Independent draws of the people; ``all_bad`` makes everybody bad, whoever they are."""
+        X, y = self.population
+        return IID(X, np.zeros(len(y)) if all_bad else y, k=self.k)
+
+
+SECOND_TRAP = Trap(first=0.6, good=(0.3, 0.85), constants=(0, 1))
+"""A trap whose class has both constants, so that a fair start is tested too."""
+LOANS = Trap(good=(0.85, 0.9), constants=(0, 1))
+"""People most of whom pay back, whatever their group: who refuses everybody errs most."""

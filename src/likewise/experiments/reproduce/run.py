@@ -17,6 +17,7 @@ from likewise.experiments.reproduce import (
     identity,
     neighbours,
     no_metric,
+    one_lot,
     penalties,
     perturbed,
     real,
@@ -38,6 +39,7 @@ EXPERIMENTS: dict[int, ModuleType] = {
     7: real,
     8: neighbours,
     9: no_metric,
+    11: one_lot,
 }
 
 
