@@ -183,9 +183,9 @@ class Round(NamedTuple):
         depend on decisions.
     estimate
         How the learner estimates unseen labels, as fixed before the lot; None if it doesn't.
-    by_decisions
-        Whether the auditor saw decisions only. A pair that wasn't reported then wasn't found fine: it may have been
-        decided alike.
+    compared
+        Whose probabilities the auditor compared: where nothing was reported, their gaps were found fine. None for
+        everybody's. One who sees only decisions compares nobody's, and people who return are left out.
 
     Examples
     --------
@@ -201,7 +201,7 @@ class Round(NamedTuple):
     decisions: NDArray[np.bool_] | None = None
     unseen: NDArray[np.bool_] | None = None
     estimate: Estimate | None = None
-    by_decisions: bool = False
+    compared: NDArray[np.bool_] | None = None
 
     @property
     def own(self) -> Floats:

@@ -293,6 +293,9 @@ class OneSided:
 
     def regret_limit(self, state: Any, error: float) -> float:
         """The most by which an *estimated* error exceeds that of any policy of Q_{α−ε}; see ``AdaHedge``."""
+        if not isinstance(self.learner, AdaHedge):
+            name = type(self.learner).__name__
+            raise InvalidParameter(f"`learner` must be AdaHedge for a limit from kept reports, got {name}.")
         return float(self.learner.regret_limit(self.inside(state), error))
 
     def behind_constant(self, state: Any) -> float | None:

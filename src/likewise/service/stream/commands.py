@@ -17,11 +17,15 @@ from likewise.service.stream.settings import Settings
 
 @dataclass(frozen=True)
 class CreateStream:
-    """Begin a stream. ``secret`` is a commitment to the secret behind its decisions."""
+    """Begin a stream.
+
+    ``secret`` is a commitment to the secret behind its decisions, ``scores`` what was fitted to a sample, if anything.
+    """
 
     settings: Settings
     by: str
     secret: str
+    scores: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -105,8 +105,16 @@ def _create(decision: Decision, command: CreateStream) -> None:
     if decision.after.model is not None:
         raise Conflict(f"There is already a stream named {command.settings.name!r}.")
     settings, version = command.settings.to_dict(), LEARNER_VERSION
-    secret, by = command.secret, command.by
-    decision.add(StreamCreated(at=decision.at, settings=settings, learner_version=version, secret=secret, by=by))
+    decision.add(
+        StreamCreated(
+            at=decision.at,
+            settings=settings,
+            learner_version=version,
+            secret=command.secret,
+            by=command.by,
+            scores=command.scores,
+        )
+    )
 
 
 def _change(decision: Decision, command: ChangeWaits) -> None:

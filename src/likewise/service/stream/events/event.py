@@ -117,6 +117,8 @@ class Event(ABC):
     """Its name in the log."""
     alone: ClassVar[bool] = True
     """Whether it may stand alone; otherwise another event must have announced it (``announces``)."""
+    may_lack: ClassVar[tuple[str, ...]] = ()
+    """Fields that stand in the log only where they are not None."""
     why_missing: ClassVar[Mapping[str, str]] = {}
     """What to say of an event in the log that lacks a field, where it is known why."""
     at: str = field(metadata=IN_MEMORY)
@@ -158,7 +160,11 @@ class Event(ABC):
 
     def data(self) -> dict[str, Any]:
         """What stands in the log: plain JSON values."""
-        return {name: _plain(getattr(self, name)) for name in _logged(type(self))}
+        values = {name: _plain(getattr(self, name)) for name in _logged(type(self))}
+        for name in self.may_lack:
+            if values[name] is None:
+                del values[name]
+        return values
 
     @property
     def text(self) -> str:
@@ -210,7 +216,7 @@ def read_event(kind: str, data: Mapping[str, Any], at: str, asides: tuple[Aside,
     if cls is None:
         raise InvalidParameter(f"`kind` must be one of {sorted(KINDS)}, got {kind!r}.")
     readers = _logged(cls)
-    if data.keys() != readers.keys():
+    if data.keys() != readers.keys() and data.keys() | set(cls.may_lack) != readers.keys():
         for name in cls.why_missing.keys() - data.keys():
             raise WrittenBefore(cls.why_missing[name])
         raise InvalidParameter(f"An event of the kind {kind} must hold {sorted(readers)}, got {sorted(data)}.")

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from likewise.service.canonical import digest
 from likewise.service.stream.events.event import TUPLE, Event, kind
 from likewise.service.stream.events.rounds import TOLERANCE
-from likewise.service.stream.learner import Model
+from likewise.service.stream.learner import Model, score_program
 from likewise.service.stream.memory import Memory
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
@@ -29,6 +30,9 @@ class StreamCreated(Event):
         Of the learners when it was created: a stream keeps the one that it began with.
     secret
         A commitment to the secret behind its decisions.
+    scores
+        Plain numbers from which the scores of people follow, if the class was fitted to a sample; the settings hold
+        their hash. Nothing of this can be erased, so it must not hold anybody's row.
     """
 
     kind: ClassVar[str] = "stream_created"
@@ -40,13 +44,21 @@ class StreamCreated(Event):
     learner_version: int
     secret: str
     by: str
+    scores: dict[str, Any] | None = None
+    may_lack: ClassVar[tuple[str, ...]] = ("scores",)
 
     def evolve(self, state: State) -> State:
         """The class and the learner are there, and have learned nothing."""
-        model = Model(Settings.from_dict(self.settings), self.learner_version)
+        settings = Settings.from_dict(self.settings)
+        model = Model(settings, self.learner_version, score_program(settings, self.scores))
         learner = model.learner.init()
         average = np.zeros(model.hypotheses.geometry.dim)
         return replace(state, model=model, learner=learner, policy=model.deploy(learner), average=average)
+
+    def objection(self, state: State, memory: Memory) -> str:
+        """The scores must be those whose hash the settings hold."""
+        held = None if self.scores is None else digest(self.scores)
+        return "" if held == self.settings.get("scores") else "holds scores that don't match the hash in its settings"
 
 
 @kind
@@ -61,7 +73,7 @@ class SettingsChanged(Event):
     def evolve(self, state: State) -> State:
         """The same stream with other waits."""
         model = state.stream
-        return replace(state, model=Model(model.settings.with_waits(self.changes), model.version))
+        return replace(state, model=Model(model.settings.with_waits(self.changes), model.version, model.program))
 
 
 @kind
