@@ -3,7 +3,7 @@
     two people   a and b always come, a is positive and b is not, d = 0: one pair, the same in every round
     pairs        sixteen pairs that are alike; the adversary sees p^t and shows the most violating one, rewarded
     town         a finite population with a distance; i.i.d., or an adversary that sees π^t, or a blind one
-    traps        two groups and hypotheses that accept only one of them, for labels seen only of accepted people
+    trap         two groups and rules that accept only one of them: who refuses a group never learns that it is good
 
 Each game gives people, encoded once for its class, and the distance that its auditor knows.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,6 @@ from likewise.protocol import Batch, Floats
 def alike(view: Any, t: int = 0) -> Floats:
     """d = 0: everybody should be treated the same."""
     return np.zeros((len(view), len(view)))
-
-
-def strangers(view: Any) -> Floats:
-    """d = 1: any two people may be treated differently, so there is never a violation."""
-    return np.ones((len(view), len(view)))
 
 
 # Two people ------------------------------------------------------------------------------------------------
@@ -202,76 +198,94 @@ class Town:
         return Adversary(choose, k=self.k, sees_policy=False)
 
 
-# Traps for labels that are seen only of accepted people ----------------------------------------------------------
+# Traps -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Above:
-    """Accepts people of one group whose score is at least a cut-off, and nobody of the other group.
+class OnlyOf:
+    """A hypothesis that accepts people of one group whose score is above a cut."""
 
-    The first feature of a person is the group, 0 for A and 1 for B; the others are scores.
-    """
-
-    group: int
-    score: int
-    cut: float
+    def __init__(self, group: int, score: int, cut: float) -> None:
+        self.group, self.score, self.cut = group, score, cut
 
     def __call__(self, X: Any) -> Any:
-        """1 for those whom it accepts."""
-        X = np.asarray(X)
-        return (X[:, 0] == self.group) & (X[:, 1 + self.score] >= self.cut)
+        """The answers for people with their group in the first column and their scores in the others."""
+        people = np.asarray(X)
+        return (people[:, 0] == self.group) & (people[:, 1 + self.score] >= self.cut)
 
 
 @dataclass(frozen=True)
 class Trap:
-    """Two groups, and hypotheses that accept only one of them: whoever ignores unseen labels never tries the other.
+    """Labels seen only of accepted people: where the rules accept only one group, the other one's labels stay unseen.
 
-    120 rules accept A alone and 24 accept B alone. B is better, but a learner that starts with most of its weight on
-    the many rules for A sees nobody of B. Five scores are z with more and more noise; rules for A use all of them,
-    rules for B the first.
+    People have a score z ~ N(0, 1), and are good with probability clip(``good`` of their group + 0.12 z, 0.02, 0.98).
+    120 rules accept only group A, above 24 quantiles of five scores z + 0.35 v · noise, v = 0 … 4; 24 accept only group
+    B, above the same quantiles of z. Everybody is unlike everybody else, so there is nothing to report.
 
     Parameters
     ----------
-    first
-        The share of A.
     good
-        The probability that a person of A, and of B, is good, where z is 0.
+        The probability of being good at z = 0, in A and in B.
+    share
+        The share of group A.
     constants
-        Which constant hypotheses the class holds.
+        Which constants the class holds besides the 144 rules.
+    k
+        People in a round.
+    people
+        How many people there are.
     """
 
-    first: float = 0.5
     good: tuple[float, float] = (0.7, 0.9)
+    share: float = 0.5
     constants: tuple[int, ...] = (0,)
     k: int = 6
-    people: int = 20_000
-    seed: int = 0
-
-    @cached_property
-    def population(self) -> tuple[Floats, Floats]:
-        """Groups and scores, and who is good."""
-        rng = np.random.default_rng(self.seed)
-        group = (rng.random(self.people) >= self.first).astype(float)
-        z = rng.standard_normal(self.people)
-        noise = 0.35 * np.arange(5) * rng.standard_normal((self.people, 5))
-        good = np.clip(np.where(group == 0, *self.good) + 0.12 * z, 0.02, 0.98)
-        return np.column_stack([group, z[:, None] + noise]), (rng.random(self.people) < good).astype(float)
+    people: int = 12_000
 
     @cached_property
     def hypotheses(self) -> FiniteClass:
-        """120 rules for A, 24 for B, and the constants."""
-        scores = self.population[0][:, 1:]
-        cuts = np.quantile(scores, np.linspace(0, 0.9, 24), axis=0)
-        rules = [Above(0, j, cut) for j in range(5) for cut in cuts[:, j]] + [Above(1, 0, cut) for cut in cuts[:, 0]]
-        return FiniteClass(rules, constants=self.constants)
+        """The 144 rules and the constants."""
+        levels = np.linspace(0, 0.9, 24).tolist()
+        only_a = [OnlyOf(0, v, _quantile(level, v)) for v in range(5) for level in levels]
+        return FiniteClass(
+            [*only_a, *(OnlyOf(1, 0, _quantile(level, 0)) for level in levels)], constants=self.constants
+        )
 
-    def iid(self, all_bad: bool = False) -> IID:
-        """Independent draws of the people; ``all_bad`` makes everybody bad, whoever they are."""
-        X, y = self.population
-        return IID(X, np.zeros(len(y)) if all_bad else y, k=self.k)
+    def population(self, seed: int) -> tuple[Floats, Floats]:
+        """Group and scores of the people, and whether they are good."""
+        rng = np.random.default_rng([15, seed])
+        group = (rng.random(self.people) >= self.share).astype(float)
+        z, noise = rng.standard_normal(self.people), rng.standard_normal((self.people, 4))
+        probability = np.clip(np.asarray(self.good)[group.astype(int)] + 0.12 * z, 0.02, 0.98)
+        scores = z[:, None] + 0.35 * np.arange(1, 5) * noise
+        return np.column_stack([group, z, scores]), (rng.random(self.people) < probability).astype(float)
+
+    def iid(self, seed: int) -> IID:
+        """Independent draws from the population of this seed."""
+        X, y = self.population(seed)
+        return IID(X, y, k=self.k, view=np.arange(float(self.people))[:, None])
+
+    def bad_at_first(self, seed: int, rounds: int) -> Adversary:
+        """Everybody is bad in so many rounds, then people are as they are."""
+        X, y = self.population(seed)
+        rows, view = self.hypotheses.encode(X), np.arange(float(self.people))[:, None]
+
+        def choose(moment: Moment) -> Batch:
+            chosen = moment.key.generator().integers(self.people, size=self.k)
+            return Batch(rows[chosen], y[chosen] * (moment.t > rounds), view[chosen])
+
+        return Adversary(choose, k=self.k, sees_policy=False)
 
 
-SECOND_TRAP = Trap(first=0.6, good=(0.3, 0.85), constants=(0, 1))
-"""A trap whose class has both constants, so that a fair start is tested too."""
-LOANS = Trap(good=(0.85, 0.9), constants=(0, 1))
-"""People most of whom pay back, whatever their group: who refuses everybody errs most."""
+def _quantile(level: float, v: int) -> float:
+    """A quantile of z + 0.35 v · noise."""
+    return NormalDist(0, float(np.hypot(1, 0.35 * v))).inv_cdf(level) if level > 0 else -np.inf
+
+
+TRAP = Trap()
+"""No rule accepts everybody, and B is better."""
+SECOND_TRAP = Trap((0.3, 0.85), share=0.6, constants=(0, 1))
+"""Both constants are there, and both are bad; most people are A, and most of A are bad."""
+RARE = Trap((0.05, 0.95), share=0.9, constants=(0, 1))
+"""Hardly anybody is good, and nearly all who are, are B."""
+MOSTLY_GOOD = Trap((0.8, 0.95), share=0.5, constants=(0, 1))
+"""Accepting everybody is right; to be played with a bad start."""

@@ -87,6 +87,9 @@ def _regret(t: Transcript, after: NDArray[np.intp]) -> Floats | None:
 
 
 def _observed(t: Transcript, learner: Learner, after: NDArray[np.intp]) -> Floats | None:
+    """The learner's own limit; None where it is one of estimated errors, which is no limit of the true ones drawn."""
+    if t.estimates is not None:
+        return None
     limits = []
     for state in states(t, learner, after):
         limit = learner.observed_bound(state)

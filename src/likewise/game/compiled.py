@@ -7,7 +7,7 @@ loop plays instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,15 +63,16 @@ class CompiledPlay:
         fold = (_Kept if self.rule[0] == "KEPT" else _Weights)(self, state)
         average = np.zeros(len(fold.weights))
         summed, ends = state.rounds, {*averages.cuts, state.rounds + T}
+        (rows, y, view), chosen = self.population, draws.ravel()
+        people = rows[chosen], y[chosen], view[chosen], self.environment.person[chosen]
         for part in chunks:
-            span = slice(part.start, part.stop)
-            fold.play(draws[span], average, *(array[span] for array in seen))
+            span, those = slice(part.start, part.stop), slice(part.start * k, part.stop * k)
+            fold.play([array[those] for array in people], average, *(array[span] for array in seen))
             if fold.rounds in ends:
                 averages.add(AveragePolicy.of(self.learner.hypotheses, average, fold.rounds - summed))
                 average[:], summed = 0.0, fold.rounds
-        (rows, y, _), people = self.population, draws.ravel()
-        everybody = Batch(rows[people], y[people], self.environment.view[people], self.environment.person[people])
-        record.add_many(everybody, *seen)
+        rows, y, _, person = people
+        record.add_many(Batch(rows, y, self.environment.view[chosen], person), *seen)
         return record.transcript(fold.state(), averages.all_rounds, averages.first_pass, averages.late)
 
     @property
@@ -90,13 +91,13 @@ class _Weights:
         self.numbers = np.array(state.losses if numbers is None else numbers)
         self.delta, self.reports, self.rounds = getattr(state, "delta", 0.0), state.reports, state.rounds
 
-    def play(self, draws: Any, average: Floats, *seen: Any) -> None:
+    def play(self, people: Sequence[Any], average: Floats, *seen: Any) -> None:
         """Some rounds more."""
         parts, (metric, alpha, level, choose) = self.parts, self.parts.audit
         self.delta, self.reports, self.rounds = kernels.play_rounds(
             getattr(kernels, parts.rule[0]), np.array(parts.rule[1]), parts.costs,
-            float(parts.learner.hypotheses.log_size), parts.first, *parts.population, draws, *metric, alpha, level,
-            choose, self.numbers, self.weights, self.delta, self.reports, self.rounds, average, *seen,
+            float(parts.learner.hypotheses.log_size), parts.first, parts.environment.k, *people[:3], *metric, alpha,
+            level, choose, self.numbers, self.weights, self.delta, self.reports, self.rounds, average, *seen,
         )  # fmt: skip
 
     def state(self) -> Any:
@@ -122,13 +123,13 @@ class _Kept:
         self.delta, self.reports, self.rounds = float(state.delta), state.reports, state.rounds
         self.shared = float(state.shared)
 
-    def play(self, draws: Any, average: Floats, *seen: Any) -> None:
+    def play(self, people: Sequence[Any], average: Floats, *seen: Any) -> None:
         """Some rounds more."""
         parts, (metric, alpha, level, choose) = self.parts, self.parts.audit
-        _, knobs, prior, offset = parts.rule
+        _, knobs, prior = parts.rule
         self.delta, self.reports, self.rounds, self.shared, self.count = kernels.play_kept(
-            np.array(knobs, dtype=float), parts.costs, prior, offset, parts.first, *parts.population,
-            parts.environment.person, draws, *metric, alpha, level, choose, self.losses, self.weights, self.delta,
+            np.array(knobs, dtype=float), parts.costs, prior.weights, prior.inverse, prior.offset, parts.first,
+            parts.environment.k, *people, *metric, alpha, level, choose, self.losses, self.weights, self.delta,
             self.reports, self.rounds, self.shared, self.frozen, self.count, *self.tables, average, *seen,
         )  # fmt: skip
 

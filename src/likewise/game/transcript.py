@@ -270,12 +270,13 @@ class Transcript:
     def __iter__(self) -> Iterator[Round]:
         return (self.round(i) for i in range(self.rounds))
 
-    def round(self, i: int) -> Round:
-        """Round i of this transcript, counted from 0, as the learner saw it."""
+    def round(self, i: int, *, view: bool = True) -> Round:
+        """Round i of this transcript, counted from 0, as the learner saw it; with the auditor's view or without."""
         people = slice(int(self.starts[i]), int(self.starts[i + 1]))
         decisions, unseen = of(self.decisions, people), of(self.unseen, people)
         y = self.y[people] if unseen is None else np.where(unseen, np.nan, self.y[people])
-        batch = Batch(self.rows[people], y, self.view_of(i), of(self.person, people), of(self.weight, people))
+        seen = self.view_of(i) if view else None
+        batch = Batch(self.rows[people], y, seen, of(self.person, people), of(self.weight, people))
         estimate = None if self.estimates is None else Estimate(*self.estimates[i].tolist())
         reviewed = bool(self.reviewed[i])
         compared = of(self.compared, people)

@@ -60,7 +60,7 @@ def settled(
     low = kernels.prior_masses(losses, prior.weights, eta, masses)
     if len(terms):
         low = F.prices(losses, masses, prior.weights, eta, low, contrasts, terms, fresh, sweeps, tolerance)
-    kernels.shared(losses, masses, prior.weights, eta, low, share)
+    kernels.shared(losses, masses, prior.weights, prior.inverse, eta, low, share)
     return Settled(losses, masses, terms, 0.0)
 
 

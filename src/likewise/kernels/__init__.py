@@ -10,7 +10,7 @@ loaded when the first of its names is asked for (PEP 562), and its names are pla
 
 numba's cache on disk notices a change of the file that a loop stands in, but not of a loop that it calls from
 elsewhere. So a loop that calls those of another file is cached only if its key in that cache holds a checksum of that
-file, as in ``likewise.kernels.kept`` and ``likewise.experiments.reproduce.worst_pairs``.
+file: ``likewise.kernels.caching`` sees to it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from likewise.kernels.metrics import CHEBYSHEV, CITYBLOCK, EUCLIDEAN, MAHALANOBI
 
 FILES = {
     "counting": ("count_violations",),
+    "elementary": ("exp", "expm1", "log", "log1p"),
     "kept": ("CUTS_ALONE", "CUTS_SCHEDULED", "CUTS_TILTED", "play_kept"),
     "noise": ("LANES", "laplace_noise", "padding_noise", "philox_key", "threshold_perturbed_leaders"),
     "play": (
@@ -37,12 +38,9 @@ FILES = {
         "chosen_pair",
         "distance",
         "distances",
-        "exp",
-        "expm1",
         "free_energy",
         "gibbs",
         "leaders",
-        "log",
         "minimum",
         "penalty",
         "play_rounds",

@@ -29,6 +29,7 @@ from likewise.learners.penalties import Cuts, Scheduled, Tilted
 from likewise.policies import Mixture
 from likewise.protocol import Floats, Key, Report, Round
 from likewise.reduction import penalised
+from likewise.theory.elementary import log1p
 
 FORGET = 0.01
 """The share of the prior that the default learner mixes in over a whole play."""
@@ -250,7 +251,7 @@ class AdaHedge(BaseLearner):
         share = self.share(t) if delta > 0 else 0.0
         tolerance = TOLERANCE * rule.epsilon
         after = settled(F, self.start, losses, eta, kept.contrasts, terms, len(reports), tolerance, share)
-        shared = state.shared - math.log1p(-share) * self._copies / eta if share > 0 else state.shared
+        shared = state.shared - log1p(-share) * self._copies / eta if share > 0 else state.shared
         return KeptState(
             t, state.reports + bool(reports), after.losses, delta, after.weights, state.ground + after.ground, shared,
             state.frozen + frozen, *kept._replace(terms=after.terms),
@@ -305,7 +306,7 @@ class AdaHedge(BaseLearner):
         """Which compiled loop plays this learner, and its parameters; None where only the readable loop does."""
         rule = self.rule
         if isinstance(rule, Cuts):
-            return None if self.rows_last is not None else ("KEPT", self._knobs(rule), *self.start[:2])
+            return None if self.rows_last is not None else ("KEPT", self._knobs(rule), self.start)
         if not self.start.uniform:
             return None
         if isinstance(rule, Scheduled):

@@ -88,7 +88,8 @@ class OneSided:
         if self.floor is not None:
             require_number(self.floor, "floor", 0)
         given = [name for name in ("doubt", "floor") if getattr(self, name) is not None]
-        require(not (self.safe and given), "safe", f"be False where {' and '.join(given)} is given", self.safe)
+        verb = "is" if len(given) == 1 else "are"
+        require(not (self.safe and given), "safe", f"be False where {' and '.join(given)} {verb} given", self.safe)
         bare = self.floor == 0 and self.doubt != 1
         require(not bare, "floor", "be above 0 unless doubt is 1: an estimate divides by it", self.floor)
         if isinstance(self.learner, AdaHedge) and self.learner.prior is None and isinstance(self.learner.rule, Cuts):
@@ -154,9 +155,10 @@ class OneSided:
     def estimate(self, state: Any) -> Estimate:
         """Floor, doubt and slack of the coming round."""
         T, cost = state.rounds + 1 if self.T is None else self.T, float(self.costs[1])
+        alone = self.rho == 0.0  # one hypothesis has nothing to explore
         if self.safe:
-            return Estimate(0.0, -cost, theory.ix_rate(T, self.rho))
-        floor = theory.label_floor(T, self.rho, self._scale)
+            return Estimate(0.0, -cost, 0.0 if alone else theory.ix_rate(T, self.rho))
+        floor = 0.0 if alone else theory.label_floor(T, self.rho, self._scale)
         return Estimate(floor, self._running(state) if self.doubt is None else -self.doubt * cost)
 
     @property
@@ -168,15 +170,18 @@ class OneSided:
         """What the average person seen so far was worth, between −c_fn and 0."""
         return min(0.0, max(-float(self.costs[1]), float(state.worth) / (ALONE + float(state.seen))))
 
+    @cached_property
+    def _kind(self) -> type:
+        """The type of the state of the learner inside."""
+        return type(self.learner.init())
+
     def init(self) -> Any:
         """The state of the learner inside, and nobody seen."""
-        inside = self.learner.init()
-        return STATES[type(inside)](*inside, 0.0, 0.0)
+        return STATES[self._kind](*self.learner.init(), 0.0, 0.0)
 
     def inside(self, state: Any) -> Any:
-        """The state of the learner inside."""
-        kind = next(inner for inner, outer in STATES.items() if outer is type(state))
-        return kind(*state[:-2])
+        """The state of the learner inside; of a state that was loaded from a file, too."""
+        return self._kind(*state[:-2])
 
     def act(self, state: Any, key: Key) -> Mixture | Floored:
         """The policy of the learner inside, with the floor."""
@@ -192,7 +197,7 @@ class OneSided:
         s = estimated_weights(batch.y, decisions, round.probabilities, estimate, self.costs, batch.weight)
         after = self.learner.learn(self.inside(state), round, s)
         seen, worth = self._seen(round)
-        return type(state)(*after, state.seen + seen, state.worth + worth)
+        return STATES[self._kind](*after, state.seen + seen, state.worth + worth)
 
     def _seen(self, round: Round) -> tuple[float, float]:
         """Σ 1/π̃ and Σ s/π̃ of the people of a round whose labels were seen."""

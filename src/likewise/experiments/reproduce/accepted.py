@@ -11,7 +11,7 @@ from likewise import theory
 from likewise.auditors import DecisionAuditor, MetricAuditor
 from likewise.certificates.accounts import Accounts, hidden
 from likewise.experiments import demo
-from likewise.experiments.games import LOANS, SECOND_TRAP, Trap, alike, strangers, two_people, two_people_class
+from likewise.experiments.games import MOSTLY_GOOD, SECOND_TRAP, TRAP, alike, two_people, two_people_class
 from likewise.experiments.reproduce.work import per_log
 from likewise.game import Transcript, play
 from likewise.hindsight import best_in_hindsight
@@ -26,7 +26,7 @@ KINDS = (FULL, NAIVE, IPS, HALF, RUNNING, SAFE)
 DOUBTS: dict[str, dict[str, Any]] = {IPS: {"doubt": 0.0}, HALF: {"doubt": 0.5}, RUNNING: {}, SAFE: {"safe": True}}
 UNFORGETTING = " · nothing forgotten"
 """After the name of a kind: the learner never mixes its prior in again."""
-TRAPS = {"first trap": Trap(), "second trap": SECOND_TRAP}
+TRAPS = {"first trap": TRAP, "second trap": SECOND_TRAP}
 BAD_UNTIL = 0.4
 """For this part of the play everybody is bad."""
 SURELY = 1e-6
@@ -74,19 +74,18 @@ class Trapped(NamedTuple):
 
 
 def trapped(game: str, kind: str, T: int, seed: int) -> Trapped:
-    """A trap, without an auditor: nobody is alike."""
+    """A trap, without anything to report: everybody is unlike everybody else."""
     trap = TRAPS[game]
     learner = learner_of(kind, trap.hypotheses, T)
-    t = play(learner, trap.iid(), MetricAuditor(strangers, ALPHA), T, seed=seed, labels=labels_of(kind))
+    t = play(learner, trap.iid(seed), MetricAuditor("cityblock", ALPHA), T, seed=seed, labels=labels_of(kind))
     return _trapped(game, kind, learner, t, seed)
 
 
 def bad_first(game: str, kind: str, T: int, seed: int) -> Trapped:
     """Everybody is bad in the first part of the play; then most people are good."""
-    learner, auditor = learner_of(kind, LOANS.hypotheses, T), MetricAuditor(strangers, ALPHA)
-    first = play(learner, LOANS.iid(all_bad=True), auditor, int(BAD_UNTIL * T), seed=seed, labels=labels_of(kind))
-    then = play(learner, LOANS.iid(), auditor, seed=seed, labels=labels_of(kind), state=first)
-    return _trapped(game, kind, learner, first + then, seed)
+    learner, people = learner_of(kind, MOSTLY_GOOD.hypotheses, T), MOSTLY_GOOD.bad_at_first(seed, int(BAD_UNTIL * T))
+    t = play(learner, people, MetricAuditor("cityblock", ALPHA), T, seed=seed, labels=labels_of(kind))
+    return _trapped(game, kind, learner, t, seed)
 
 
 def _trapped(game: str, kind: str, learner: Any, t: Transcript, seed: int) -> Trapped:

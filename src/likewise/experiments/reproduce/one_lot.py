@@ -153,7 +153,12 @@ def _bad(plays: list[Trapped]) -> Table:
             above = [p.above for p in same]
             stuck = sum(p.stuck for p in same)
             rows.append((kind, T, len(same), stuck, mean(above), max(above), mean(p.seen for p in same)))
-    return Table("bad-first", f"Everybody is bad in the first {BAD_UNTIL:.0%}; then 87 % are good", columns, rows)
+    return Table(
+        "bad-first",
+        f"Everybody is bad in the first {BAD_UNTIL:.0%} of the rounds; then most people are good",
+        columns,
+        rows,
+    )
 
 
 def _real(plays: list[Real]) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,26 +34,26 @@ from likewise.experiments.reproduce.measure import MARKERS, STYLES, outside_lege
 from likewise.experiments.reproduce.result import Picture
 
 
-def errors_drawn(traps: list[Trapped], bad: list[Trapped]) -> Picture:
-    """The error of each way to learn, round by round."""
+def errors_drawn(traps: list[Trapped], bad: list[Trapped], kinds: Sequence[str] = KINDS) -> Picture:
+    """The error of some ways to learn, round by round."""
     shortest, T = min(p.T for p in bad), traps[0].T
     plays = len(having(bad, kind=FULL, T=shortest))
     with canvas(12, 5.2) as figure:
         axes = figure.subplots(1, 3)
         for ax, game in zip(axes, TRAPS, strict=False):
-            for i, kind in enumerate(KINDS):
-                _band(ax, i, kind, [_so_far(p.errors) for p in having(traps, game=game, kind=kind)])
+            for kind in kinds:
+                _band(ax, KINDS.index(kind), kind, [_so_far(p.errors) for p in having(traps, game=game, kind=kind)])
             ax.set(title=f"{game.capitalize()}: error so far", xlabel="round", xscale="log")
             ax.set_xlim(10, T)
         window = max(1, shortest // 25)
-        for i, kind in enumerate(KINDS):
+        for kind in kinds:
             blocks = [p.errors.reshape(-1, window).mean(axis=1) for p in having(bad, kind=kind, T=shortest)]
-            _band(axes[2], i, kind, blocks, np.arange(len(blocks[0])) * window + window / 2)
+            _band(axes[2], KINDS.index(kind), kind, blocks, np.arange(len(blocks[0])) * window + window / 2)
         axes[2].axvline(BAD_UNTIL * shortest, color="#555555", linewidth=1, linestyle=":")
         axes[2].set(title="Everybody bad at first: error now", xlabel="round", ylim=(0, 1))
         outside_legend(figure, axes[0])
     means = {
-        (game, kind): mean(p.error for p in having(traps, game=game, kind=kind)) for game in TRAPS for kind in KINDS
+        (game, kind): mean(p.error for p in having(traps, game=game, kind=kind)) for game in TRAPS for kind in kinds
     }
     first, second = TRAPS
     stuck = {kind: sum(p.stuck for p in having(bad, kind=kind, T=shortest)) for kind in (NAIVE, RUNNING)}

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from likewise.errors import require
 from likewise.experiments.reproduce import (
     auditors,
+    drift,
     generalisation,
     identity,
     neighbours,
@@ -39,6 +40,7 @@ EXPERIMENTS: dict[int, ModuleType] = {
     7: real,
     8: neighbours,
     9: no_metric,
+    10: drift,
     11: one_lot,
 }
 
