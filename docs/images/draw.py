@@ -82,7 +82,7 @@ def lots(setting: demo.Setting) -> Figure:
 
 def lottery() -> Figure:
     """The same six people with one lot, and with a lot for each: who gets a yes."""
-    people, own = (0.9, 0.75, 0.6, 0.55, 0.3, 0.1), (0.4, 0.83, 0.2, 0.7, 0.15, 0.5)
+    people, own = (0.9, 0.75, 0.65, 0.5, 0.3, 0.1), (0.4, 0.83, 0.2, 0.7, 0.15, 0.5)
     with canvas(11, 3.6) as figure:
         axes = figure.subplots(1, 2, sharey=True)
         for ax, drawn, title in zip(axes, ((0.57,) * 6, own), ("One lot for the round", "A lot for each"), strict=True):
