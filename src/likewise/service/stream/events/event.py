@@ -27,8 +27,6 @@ from likewise.service.stream.state import OpenRound, State
 
 VERSION = 2
 """Of the layout of events; the log carries the one that an event was written in."""
-CLOCK = "clock"
-"""Who acts when only time has passed."""
 Kind = TypeVar("Kind", bound="type[Event]")
 
 
@@ -94,6 +92,8 @@ NUMBER = {"read": float}
 """Marks a field that is a float, also where the log spells it as a whole number."""
 TUPLE = {"read": tuple}
 """Marks a field that is a tuple of plain values."""
+OPTIONAL = {"optional": True}
+"""Marks a field that the log leaves out where it says nothing: where it is None or empty."""
 
 
 def each(part: type) -> dict[str, Any]:
@@ -135,7 +135,7 @@ class Event(ABC):
 
     @property
     def refs(self) -> list[str]:
-        """The references of everything that the event commits to."""
+        """The references of everything that the event commits to, or rests on."""
         return []
 
     @property
@@ -158,7 +158,9 @@ class Event(ABC):
 
     def data(self) -> dict[str, Any]:
         """What stands in the log: plain JSON values."""
-        return {name: _plain(getattr(self, name)) for name in _logged(type(self))}
+        silent = _optional(type(self))
+        values = {name: getattr(self, name) for name in _logged(type(self))}
+        return {name: _plain(value) for name, value in values.items() if value or name not in silent}
 
     @property
     def text(self) -> str:
@@ -210,7 +212,7 @@ def read_event(kind: str, data: Mapping[str, Any], at: str, asides: tuple[Aside,
     if cls is None:
         raise InvalidParameter(f"`kind` must be one of {sorted(KINDS)}, got {kind!r}.")
     readers = _logged(cls)
-    if data.keys() != readers.keys():
+    if not readers.keys() - _optional(cls) <= data.keys() <= readers.keys():
         for name in cls.why_missing.keys() - data.keys():
             raise WrittenBefore(cls.why_missing[name])
         raise InvalidParameter(f"An event of the kind {kind} must hold {sorted(readers)}, got {sorted(data)}.")
@@ -219,6 +221,7 @@ def read_event(kind: str, data: Mapping[str, Any], at: str, asides: tuple[Aside,
 
 
 _FIELDS: dict[type, dict[str, Callable[[Any], Any] | None]] = {}
+_OPTIONAL: dict[type, frozenset[str]] = {}
 
 
 def _logged(cls: type[Event]) -> dict[str, Callable[[Any], Any] | None]:
@@ -229,10 +232,19 @@ def _logged(cls: type[Event]) -> dict[str, Callable[[Any], Any] | None]:
     return _FIELDS[cls]
 
 
+def _optional(cls: type[Event]) -> frozenset[str]:
+    """The fields of a kind that the log may leave out."""
+    if cls not in _OPTIONAL:
+        _OPTIONAL[cls] = frozenset(item.name for item in dataclasses.fields(cls) if item.metadata.get("optional"))
+    return _OPTIONAL[cls]
+
+
 def _plain(value: Any) -> Any:
     cls = type(value)
     if cls is tuple:
         return [_plain(part) for part in value]
+    if isinstance(value, tuple):  # a part with names
+        return value._asdict()  # type: ignore[attr-defined]
     if dataclasses.is_dataclass(cls):  # a part of an event, which is flat
         return {name: getattr(value, name) for name in cls.__dataclass_fields__}
     return value

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from likewise.service.stream.events.event import TUPLE, Event, kind
+from likewise.service.stream.events.event import OPTIONAL, TUPLE, Event, kind
 from likewise.service.stream.events.rounds import TOLERANCE
 from likewise.service.stream.learner import Model
 from likewise.service.stream.memory import Memory
@@ -29,6 +29,8 @@ class StreamCreated(Event):
         Of the learners when it was created: a stream keeps the one that it began with.
     secret
         A commitment to the secret behind its decisions.
+    lot
+        A commitment to the nonce of the first round, where a round has one lot.
     """
 
     kind: ClassVar[str] = "stream_created"
@@ -40,13 +42,15 @@ class StreamCreated(Event):
     learner_version: int
     secret: str
     by: str
+    lot: str | None = field(default=None, metadata=OPTIONAL)
 
     def evolve(self, state: State) -> State:
         """The class and the learner are there, and have learned nothing."""
         model = Model(Settings.from_dict(self.settings), self.learner_version)
         learner = model.learner.init()
         average = np.zeros(model.hypotheses.geometry.dim)
-        return replace(state, model=model, learner=learner, policy=model.deploy(learner), average=average)
+        policy = model.deploy(learner)
+        return replace(state, model=model, learner=learner, policy=policy, average=average, lot=self.lot)
 
 
 @kind
