@@ -5,6 +5,7 @@ Nothing here changes what a test sees; it changes how long they take together.
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import subprocess
@@ -12,15 +13,20 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from itertools import cycle
 
 import pytest
 
 MEMORY = "/dev/shm"
 ROOM = 4 * 2**30
 """Bytes of memory that must be free for the scratch files of all tests, many times what they need."""
-FIRST = ("test_kill.py", "test_examples.py", "test_docs.py", "test_look.py", "test_machine.py", "test_reproduce.py",
-         "test_review.py", "test_adversity.py", "test_serve.py", "test_compare.py", "test_runs.py")  # fmt: skip
-"""Files with the longest tests: begun last, they would leave all but one worker with nothing to do."""
+FIRST = (
+    "test_docs.py", "test_look.py", "test_cli.py", "test_demo.py", "test_runs.py", "test_review.py", "test_compare.py",
+    "test_review_answers.py", "test_reproduce.py", "test_serve.py", "test_paths.py", "test_adversity.py",
+    "test_projections.py", "test_jobs.py", "test_theorems.py", "test_deployed.py", "test_examples.py",
+    "test_classes.py", "test_kill.py", "test_network.py", "test_machine.py",
+)  # fmt: skip
+"""Files with the longest tests, the longest first: begun last, they would leave workers with nothing to do."""
 PEOPLE = """
 import likewise as lw
 
@@ -81,10 +87,36 @@ def pytest_xdist_node_collection_finished(node) -> None:
         process.wait()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest tests first; beyond that, the order stays as it is."""
-    rank = {name: i for i, name in enumerate(FIRST)}
-    items.sort(key=lambda item: rank.get(item.path.name, len(rank)))
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """What is loaded with the tests stays until the end, so nobody looks for garbage in it, now or later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)  # when slow ones are out
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Every worker begins with its share of the longest files; beyond that, the order stays as it is.
+
+    At the start each gets as many tests as the others, in this order; who is done first takes from the end of others.
+    """
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    shares: list[list[pytest.Item]] = [[] for _ in range(workers)]
+    turns = cycle([*shares, *reversed(shares)])
+    for name in FIRST:
+        next(turns).extend(item for item in items if item.path.name == name)
+    others = [item for item in items if item.path.name not in FIRST]
+    wanted = len(items)
+    items.clear()
+    for i, share in enumerate(shares):
+        room = max(0, (wanted - len(items)) // (workers - i) - len(share))
+        items += share + others[:room]
+        del others[:room]
+    items += others
 
 
 def _folder() -> str | None:

@@ -16,9 +16,9 @@ from likewise.reduction import label_weights
 
 b = lw.baselines
 ALPHA, K = 0.1, 4
-RNG = np.random.default_rng(7)
-X = RNG.normal(size=(80, 3))
-Y = (X[:, 0] + 0.5 * RNG.normal(size=80) > 0).astype(float)
+DRAWN = np.random.default_rng(7).normal(size=(80 * 4))
+X = DRAWN[:240].reshape(80, 3)
+Y = (X[:, 0] + 0.5 * DRAWN[240:] > 0).astype(float)
 F = lw.Thresholds.quantiles(X, cuts=3)
 CELLS = lw.Cells.grid(X, bins=2)
 PEOPLE = lw.IID(X, Y, k=K)

@@ -210,18 +210,17 @@ def notices(batch, policy):
     return batch if policy is None else batch._replace(y=1 - batch.y)
 
 
-CALLS = itertools.count()
-
-
-def remembers(batch, policy):
-    return batch._replace(y=np.full(4, float(next(CALLS) // 20 % 2)))
+def remembering():
+    """Labels that change after every twentieth call."""
+    calls = itertools.count()
+    return lambda batch, _: batch._replace(y=np.full(4, float(next(calls) // 20 % 2)))
 
 
 BROKEN = {
     "a batch holds 1 to k people": {"batch": lambda b, _: lw.Batch(*(np.concatenate([part, part]) for part in b[:4]))},
     "a row, a label and a view for each person": {"batch": lambda b, _: b._replace(view=b.view[1:])},
     "labels are 0, 1 or missing": {"batch": lambda b, _: b._replace(y=b.y + 0.5)},
-    "the same keys give the same people": {"batch": remembers},
+    "the same keys give the same people": {"batch": remembering()},
     "this one asked for `at`": {"batch": peeks},
     "a policy that must not matter": {"batch": notices},
     "the same people, encoded": {"order": slice(None, None, -1)},

@@ -82,7 +82,7 @@ PEOPLE = ("people.csv", "--label", "approved", "--compare-by", "income,debt")
 SHORT = (*PEOPLE, "--rounds", "60", "--class", "thresholds", "--cuts", "6", "--no-pictures")
 
 
-@pytest.mark.parametrize("people", [6000, pytest.param(50_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("people", [3000, pytest.param(50_000, marks=pytest.mark.slow)])
 def test_a_strangers_people_are_played_and_everything_is_written(people, run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     strangers(people).to_csv("people.csv", index=False)

@@ -84,10 +84,17 @@ def test_the_table_is_about_the_held_out_people_and_shows_the_constant_and_the_l
     assert board.row("the paper's learner").error == pytest.approx(np.abs(paper - held).mean())
 
 
-def test_the_demo_prints_a_table_and_draws_a_picture(tmp_path):
+@pytest.fixture
+def few(monkeypatch):
+    """Two thousand made-up people instead of twenty thousand."""
+    assert len(datasets.synthetic()) == 20_000
+    monkeypatch.setattr(datasets, "synthetic", partial(datasets.synthetic, 2000))
+
+
+def test_the_demo_prints_a_table_and_draws_a_picture(tmp_path, few):
     done = CliRunner().invoke(cli.app, ["demo", "--synthetic", "--rounds", "100", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
-    for word in ("AdaHedge (default)", "Paper's weights", "Unconstrained", "5,000 to play, 10,000 held out"):
+    for word in ("AdaHedge (default)", "Paper's weights", "Unconstrained", "500 to play, 1,000 held out"):
         assert word in done.output
     said = " ".join(done.output.split())
     for word in ("one answer", "best fair", "Share of the possible gain", "A violation is a round"):
@@ -96,12 +103,11 @@ def test_the_demo_prints_a_table_and_draws_a_picture(tmp_path):
     assert (tmp_path / "learning.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_without_the_data_the_demo_says_so_and_plays_on_made_up_people(tmp_path, monkeypatch):
+def test_without_the_data_the_demo_says_so_and_plays_on_made_up_people(tmp_path, few, monkeypatch):
     def unavailable():
         raise DataUnavailable("adult.data could not be found: no network.")
 
     monkeypatch.setattr(datasets, "adult", unavailable)
-    monkeypatch.setattr(datasets, "synthetic", partial(datasets.synthetic, 2000))
     done = CliRunner().invoke(cli.app, ["demo", "--rounds", "100", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
     assert "no network" in done.output

@@ -43,6 +43,13 @@ def strong(tmp_path_factory):
     return finished(settings(people(1200, 3.0), folder), folder / "run")
 
 
+@pytest.fixture(scope="module")
+def outcome(strong):
+    """What is deployed after it."""
+    run, t = strong
+    return deployed(run.setup, t)
+
+
 def test_the_candidates_are_the_average_the_last_half_and_the_final_policy(strong):
     run, t = strong
     given = candidates(run.setup.learner, t)
@@ -57,9 +64,8 @@ def test_the_candidates_are_the_average_the_last_half_and_the_final_policy(stron
     np.testing.assert_allclose(given[FINAL].probability(X), expected, atol=1e-9)
 
 
-def test_a_learned_policy_that_is_proved_better_is_deployed(strong):
-    run, t = strong
-    outcome = deployed(run.setup, t)
+def test_a_learned_policy_that_is_proved_better_is_deployed(strong, outcome):
+    run, _ = strong
     assert outcome.choice.recommended in (AVERAGE, LAST_HALF, FINAL)
     assert outcome.headline == outcome.choice.headline
     names = [row.name for row in outcome.scoreboard.rows]
@@ -130,16 +136,16 @@ def test_nobody_looks_at_the_held_out_before_the_play_is_over(tmp_path):
     assert "not over" in outcome.headline
 
 
-def test_a_run_that_was_stopped_chooses_the_same(strong, tmp_path):
-    run, t = strong
+def test_a_run_that_was_stopped_chooses_the_same(strong, outcome, tmp_path):
+    run, _ = strong
     again = Run.start(run.setup.settings, tmp_path / "run")
     parts = iter([False, True])
     again.play(stop=lambda: next(parts))
     resumed = Run.resume(tmp_path / "run")
     assert resumed.play()
-    one, other = deployed(run.setup, t), deployed(resumed.setup, resumed.transcript())
-    assert one.choice.to_dict() == other.choice.to_dict()
-    assert one.policy.weights.tobytes() == other.policy.weights.tobytes()
+    other = deployed(resumed.setup, resumed.transcript())
+    assert outcome.choice.to_dict() == other.choice.to_dict()
+    assert outcome.policy.weights.tobytes() == other.policy.weights.tobytes()
 
 
 def test_a_person_is_not_said_to_share_the_measure_of_the_file(tmp_path):

@@ -100,7 +100,7 @@ def served(line: str) -> Iterator[dict[str, str]]:
 def _wait_until_ready(address: str) -> None:
     for _ in range(3000):
         try:
-            with urllib.request.urlopen(f"{address}/readyz", timeout=60):
+            with urllib.request.urlopen(f"{address}/readyz", timeout=300):
                 return
         except OSError:
             time.sleep(0.1)

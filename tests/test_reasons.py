@@ -349,6 +349,7 @@ def test_the_printed_numbers_of_a_sentence_add_up(top, compared_with):
 
 def test_sentences_name_columns_and_the_persons_own_values():
     policy = FinishedPolicy(mixture(lw.Thresholds.quantiles(X, cuts=6)), ENCODER)
+    assert any("age" in policy.reasons(PEOPLE).text(person, top=4) for person in range(20))
     for person in range(20):
         text, row = policy.reasons(PEOPLE).text(person, top=4), PEOPLE.iloc[person]
         assert f"age {row['age']}" in text or "age" not in text

@@ -36,6 +36,7 @@ from likewise.protocol import (
     Auditor,
     Batch,
     Environment,
+    Estimate,
     Key,
     Learner,
     Report,
@@ -43,7 +44,7 @@ from likewise.protocol import (
     Round,
     reports_of,
 )
-from likewise.reduction import signed_weights
+from likewise.reduction import estimated_weights, penalised, signed_weights
 from likewise.theory import Bound
 
 SEED = 20200205
@@ -247,6 +248,7 @@ def check_learner(
             ("permutation", lambda: _check_permutation(learner, transcript, seed)),
             ("gaps in the feedback", lambda: _check_missing(learner, transcript)),
             ("several reports", lambda: _check_several(learner, transcript)),
+            ("unseen labels", lambda: _check_unseen(learner, transcript)),
             ("storage", lambda: _check_storage(learner, environment, auditor, transcript, seed)),
             ("another process", lambda: _check_process(learner, environment, auditor, transcript, seed)),
             ("parameters", lambda: _expect(_is_json(learner.parameters()), "parameters are plain JSON values")),
@@ -311,15 +313,9 @@ def _check_permutation(learner: Learner, transcript: Transcript, seed: int) -> b
     for i, round_ in enumerate(transcript):
         order = rng.permutation(len(round_.probabilities))
         policy = learner.act(state, _key(seed, i))
-        view = round_.batch.view.iloc[order] if hasattr(round_.batch.view, "iloc") else round_.batch.view[order]
-        batch = Batch(round_.batch.rows[order], round_.batch.y[order], view)
-        _expect(_close(policy.on(batch), round_.probabilities[order]), "permuting people permutes the answer")
-        place = {int(old): new for new, old in enumerate(order)}
-        reports = tuple(
-            report._replace(favoured=place[report.favoured], disfavoured=place[report.disfavoured])
-            for report in round_.reports
-        )
-        permuted = learner.update(state, Round(batch, round_.probabilities[order], reports, round_.reviewed))
+        turned = _permuted(round_, order)
+        _expect(_close(policy.on(turned.batch), turned.probabilities), "permuting people permutes the answer")
+        permuted = learner.update(state, turned)
         state = learner.update(state, round_)
         probe = _everybody(transcript)
         same = _close(
@@ -329,10 +325,25 @@ def _check_permutation(learner: Learner, transcript: Transcript, seed: int) -> b
     return True
 
 
+def _permuted(round_: Round, order: Any) -> Round:
+    """The round with its people in another order."""
+    place = {int(old): new for new, old in enumerate(order)}
+    batch, arrays = round_.batch, ("probabilities", "decisions", "unseen", "compared")
+    view = batch.view.iloc[order] if hasattr(batch.view, "iloc") else batch.view[order]
+    weight = None if batch.weight is None else batch.weight[order]
+    parts = {name: part[order] for name in arrays if (part := getattr(round_, name)) is not None}
+    reports = tuple(
+        report._replace(favoured=place[report.favoured], disfavoured=place[report.disfavoured])
+        for report in round_.reports
+    )
+    people = Batch(batch.rows[order], batch.y[order], view, weight=weight)
+    return round_._replace(batch=people, reports=reports, **parts)
+
+
 def _check_missing(learner: Learner, transcript: Transcript) -> bool:
     round_ = transcript.round(0)
     unlabelled = round_.batch._replace(y=np.full(len(round_.batch.y), np.nan))
-    state = learner.update(learner.init(), Round(unlabelled, round_.probabilities, reviewed=False))
+    state = learner.update(learner.init(), round_._replace(batch=unlabelled, reports=(), reviewed=False))
     p = learner.act(state, _key(SEED, 1)).on(round_.batch)
     inside = np.isfinite(p).all() and (p >= 0).all() and (p <= 1).all()
     return _expect(inside, "a round without labels or audit is harmless")
@@ -348,6 +359,21 @@ def _check_several(learner: Learner, transcript: Transcript) -> bool:
     p, q = (learner.act(after, _key(SEED, 1)).on(_everybody(transcript)) for after in (state, turned))
     _expect(np.isfinite(p).all() and (p >= 0).all() and (p <= 1).all(), "several reports in a round are harmless")
     return _expect(_close(p, q), "the order of the reports of a round teaches nothing")
+
+
+def _check_unseen(learner: Learner, transcript: Transcript) -> bool:
+    """Of a learner that estimates labels: what a refused person's label would have been teaches nothing."""
+    if transcript.unseen is None or not transcript.unseen.any() or not hasattr(learner, "estimate"):
+        return False
+    state = learner.init()
+    for round_ in transcript:
+        after = learner.update(state, round_)
+        for label in (0.0, 1.0):
+            y = np.where(np.asarray(round_.unseen), label, round_.batch.y)
+            told = learner.update(state, round_._replace(batch=round_.batch._replace(y=y)))
+            _expect(_same(told, after), "a label that is unseen teaches nothing")
+        state = after
+    return True
 
 
 def _check_storage(
@@ -405,7 +431,21 @@ def _check_observed_bound(learner: Learner, transcript: Transcript) -> bool:
     limit = learner.observed_bound(transcript.state)
     if limit is None:
         return False
-    return _expect(transcript.lagrangian_regret <= limit + 1e-9, "the Lagrangian regret is at most the observed bound")
+    return _expect(_regret(transcript) <= limit + 1e-9, "the Lagrangian regret is at most the observed bound")
+
+
+def _regret(t: Transcript) -> float:
+    """The Lagrangian regret; the estimated one, of the learner's own probabilities, where labels were estimated."""
+    if t.estimates is None:
+        return t.lagrangian_regret
+    F, played, total = t.hypotheses, 0.0, np.zeros(t.hypotheses.geometry.dim)
+    for round_, C in zip(t, t.penalties.tolist(), strict=True):
+        batch, decisions, estimate = round_.batch, np.asarray(round_.decisions), round_.estimate or Estimate()
+        labels = estimated_weights(batch.y, decisions, round_.probabilities, estimate, t.costs, batch.weight)
+        s = penalised(labels, round_.reports, C)
+        played += float(s @ round_.own)
+        total = F.added(total, batch.rows, s)
+    return played - float(F.geometry.minimum(total))
 
 
 def _check_delay(learner: Learner, transcript: Transcript, seed: int) -> bool:
@@ -431,7 +471,10 @@ def _check_delay(learner: Learner, transcript: Transcript, seed: int) -> bool:
 
 
 def check_auditor(auditor: Auditor, view: Any, rounds: int = 50, k: int = 5) -> list[str]:
-    """Check an auditor on random batches of ``view`` (an array or dataframe of people) with random probabilities."""
+    """Check an auditor on random batches of ``view`` (an array or dataframe of people) with random probabilities.
+
+    One who sees decisions is shown those that a lot makes of the probabilities, and the pairs decided differently.
+    """
     rng = np.random.default_rng(SEED)
     _expect(isinstance(auditor.facts(), AuditorFacts), "facts are AuditorFacts")
     if len(view) < k:
@@ -449,25 +492,37 @@ def check_auditor(auditor: Auditor, view: Any, rounds: int = 50, k: int = 5) -> 
 
 
 def _check_answer(auditor: Auditor, batch: Batch, p: Any, t: int) -> bool:
-    key, probabilities, copied = Key(SEED, Role.AUDITOR, t), p.copy(), batch.view.copy()
-    answer = auditor.audit(batch, p, key)
-    _expect(np.array_equal(p, probabilities), "audit leaves the probabilities as they were")
+    by_decisions = getattr(auditor, "sees", "probabilities") == "decisions"
+    shown = (np.random.default_rng([SEED, t]).random() < p).astype(float) if by_decisions else p
+    shown_copied, copied = shown.copy(), batch.view.copy()
+    answer = _asked_auditor(auditor, batch, shown, t)
+    _expect(np.array_equal(shown, shown_copied), "audit leaves the probabilities as they were")
     _expect(np.array_equal(np.asarray(copied), np.asarray(batch.view)), "audit leaves the view as it was")
-    _expect(auditor.audit(batch, p, key) == answer, "the same key gives the same answer")
+    _expect(_asked_auditor(auditor, batch, shown, t) == answer, "the same key gives the same answer")
     several = isinstance(answer, tuple) and len(answer) > 0 and all(isinstance(report, Report) for report in answer)
     valid = answer is None or answer is SKIPPED or isinstance(answer, Report) or several
     _expect(valid, "an answer is a Report, a tuple of them, None or SKIPPED")
     for report in reports_of(answer):
         inside = 0 <= report.favoured < len(p) and 0 <= report.disfavoured < len(p)
         _expect(inside, "a report names two people of the batch")
-        gap = p[report.favoured] - p[report.disfavoured]
+        gap = shown[report.favoured] - shown[report.disfavoured]
+        if by_decisions:
+            _expect(gap > 0, "a report by decisions names a yes and a no, in this order")
         _expect(gap > auditor.alpha - auditor.margin or report.false, "a reported gap exceeds alpha − margin")
     if auditor.facts().exhaustive:
         order = np.random.default_rng(t).permutation(len(p))
         people = batch.view.iloc[order] if hasattr(batch.view, "iloc") else batch.view[order]
-        again = auditor.audit(batch._replace(view=people), p[order], key)
+        again = _asked_auditor(auditor, batch._replace(view=people), shown[order], t)
         _expect((again is None) == (answer is None), "whether a pair is reported doesn't depend on the order of people")
     return bool(reports_of(answer))
+
+
+def _asked_auditor(auditor: Any, batch: Batch, shown: Any, t: int) -> Any:
+    """The answer; one who sees decisions is also given the pairs that were decided differently."""
+    key = Key(SEED, Role.AUDITOR, t)
+    if getattr(auditor, "sees", "probabilities") == "probabilities":
+        return auditor.audit(batch, shown, key)
+    return auditor.audit(batch, shown, key, np.argwhere(np.subtract.outer(shown, shown) > 0))
 
 
 # Environments -----------------------------------------------------------------------------------------------

@@ -27,6 +27,8 @@ PASSING = frozenset({429, 502, 503, 504})
 """Statuses that may pass in a moment."""
 LONGEST_WAIT = 30.0
 """The most seconds between two tries, whatever the service asks for."""
+FITTING_TIMEOUT = 300.0
+"""Seconds to wait for a stream whose class is fitted to a sample."""
 LONGEST_BACKOFF = 3.0
 """The most seconds between two tries where it asks for none."""
 
@@ -97,9 +99,27 @@ class Client:
 
     # Streams ------------------------------------------------------------------------------------------------------
 
-    def create_stream(self, name: str, **settings: Any) -> dict[str, Any]:
-        """Create a stream: features, alpha, and whatever else ``likewise.service.stream.settings`` knows."""
-        return self._ask("POST", "/v1/streams", {"name": name, **settings})
+    def create_stream(
+        self, name: str, *, sample: Any = (), label: str | None = None, **settings: Any
+    ) -> dict[str, Any]:
+        """Create a stream: features, alpha, and whatever else ``likewise.service.stream.settings`` knows.
+
+        Parameters
+        ----------
+        name
+            Of the stream.
+        sample
+            People, as a list of mappings or a pandas, polars or pyarrow table: their features show where to cut.
+        label
+            The name of the label in the sample. With it, the class is fitted to the sample, which takes seconds. People
+            whose label is missing are left out.
+        settings
+            All others, for example ``compare_by``.
+        """
+        body = {"name": name, "label": label, **settings}
+        names = [feature["name"] for feature in settings.get("features", ())]
+        body["sample"] = _sample(sample, names, label)
+        return self._ask("POST", "/v1/streams", body, timeout=None if label is None else FITTING_TIMEOUT)
 
     def streams(self) -> Iterator[str]:
         """The names of the streams that the token is for."""
@@ -216,13 +236,20 @@ class Client:
     # How ----------------------------------------------------------------------------------------------------------
 
     def _ask(
-        self, method: str, path: str, body: Any = None, params: Mapping[str, str | int | float] | None = None
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        params: Mapping[str, str | int | float] | None = None,
+        timeout: float | None = None,
     ) -> dict[str, Any]:
         headers = {} if method == "GET" else {"Idempotency-Key": secrets.token_hex(16)}
         content = None
         if body is not None:
             headers["Content-Type"], content = "application/json", _written(body)
-        request = self._http.build_request(method, path, content=content, params=params, headers=headers)
+        request = self._http.build_request(
+            method, path, content=content, params=params, headers=headers, timeout=timeout or self._http.timeout
+        )
         for tried in range(self._retries + 1):
             last = tried == self._retries
             try:
@@ -247,6 +274,34 @@ def _at(stream: str, *parts: str | int) -> str:
     for part in (stream, *parts):  # as part of an address these mean another place
         require(part not in ("", ".", ".."), "name", "be one that an address can hold", part)
     return "/".join(["/v1/streams", *(quote(str(part), safe="") for part in (stream, *parts))])
+
+
+def _sample(sample: Any, features: Sequence[str], label: str | None) -> list[dict[str, Any]]:
+    """The people of a list or a table, with their features and labels and nothing else."""
+    wanted = [*features, *([] if label is None else [label])]
+    people = [{name: person[name] for name in wanted if name in person} for person in _people(sample)]
+    if label is None:
+        return people
+    known = [person for person in people if label not in person or not _is_missing(person[label])]
+    return [person | ({label: _number(person[label])} if label in person else {}) for person in known]
+
+
+def _people(sample: Any) -> list[Mapping[str, Any]]:
+    """The rows of a list of mappings, or of a polars, pyarrow or pandas table."""
+    for method, arguments in (("to_dicts", ()), ("to_pylist", ()), ("to_dict", ("records",))):
+        if hasattr(sample, method):
+            return list(getattr(sample, method)(*arguments))
+    return list(sample)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or bool(value != value)
+
+
+def _number(label: Any) -> Any:
+    """A label, True and False as 1 and 0."""
+    value = label.item() if hasattr(label, "item") else label
+    return int(value) if isinstance(value, bool) else value
 
 
 def _written(body: Any) -> bytes:

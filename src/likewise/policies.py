@@ -235,6 +235,7 @@ class Floored(DeployablePolicy):
     """
 
     def __init__(self, policy: Any, floor: float) -> None:
+        require(0 <= floor < 1, "floor", "be in [0, 1)", floor)
         self.policy, self.floor = policy, floor
         self.hypotheses = policy.hypotheses
 

@@ -183,6 +183,9 @@ class Round(NamedTuple):
         depend on decisions.
     estimate
         How the learner estimates unseen labels, as fixed before the lot; None if it doesn't.
+    compared
+        Whose probabilities the auditor compared: where nothing was reported, their gaps were found fine. None for
+        everybody's. One who sees only decisions compares nobody's, and people who return are left out.
 
     Examples
     --------
@@ -198,6 +201,7 @@ class Round(NamedTuple):
     decisions: NDArray[np.bool_] | None = None
     unseen: NDArray[np.bool_] | None = None
     estimate: Estimate | None = None
+    compared: NDArray[np.bool_] | None = None
 
     @property
     def own(self) -> Floats:

@@ -93,10 +93,10 @@ def estimated_weights(
     >>> estimated_weights(y, accepted, np.array([0.5, 0.5, 0.5]), Estimate(doubt=-0.5)).tolist()
     [-1.5, 2.5, -0.5]
     """
-    u, both = estimate.doubt, costs[0] + costs[1]
-    s = np.full(len(y), u)
+    s, slack = np.empty(len(y)), np.empty(len(y))
+    s[:], slack[:] = estimate.doubt, estimate.slack  # of many rounds at once, each may be a number for everybody
     seen = accepted & (y == y)
-    s[seen] += (costs[0] - both * y[seen] - u) / (shown[seen] + estimate.slack)
+    s[seen] += (costs[0] - (costs[0] + costs[1]) * y[seen] - s[seen]) / (shown[seen] + slack[seen])
     return s if weight is None else s * weight
 
 

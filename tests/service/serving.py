@@ -105,7 +105,7 @@ class Running:
             DOCUMENT.update(self.app.openapi())
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         hooks = {"response": [lambda answer: documented(answer, DOCUMENT)]}
-        found = httpx.Client(base_url=self.url, headers=headers, timeout=60, event_hooks=hooks, verify=IN_THE_CLEAR)
+        found = httpx.Client(base_url=self.url, headers=headers, timeout=300, event_hooks=hooks, verify=IN_THE_CLEAR)
         self._opened.append(found)
         return found
 

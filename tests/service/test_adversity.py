@@ -23,7 +23,7 @@ ROUNDS = "/v1/streams/loans/rounds"
 def send(server, token, key, t, path=ROUNDS):
     """Ask for decisions under a key."""
     headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": key}
-    return httpx.post(server.url + path, json={"people": people(t)}, headers=headers, timeout=60)
+    return httpx.post(server.url + path, json={"people": people(t)}, headers=headers, timeout=300)
 
 
 def test_a_key_is_remembered_over_a_restart_however_the_service_was_ended(tmp_path):

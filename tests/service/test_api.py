@@ -339,7 +339,7 @@ def test_a_penalty_that_grows_beyond_its_theorem_is_promised_nothing(service):
     regret = service.viewer.get("/v1/streams/growing").json()["regret"]
     assert regret["promised"]["error_regret"] is None
     assert regret["promised"]["violations"] > 0
-    assert service.viewer.get("/v1/streams/growing/certificate").json()["lagrangian_regret"] == regret
+    assert service.viewer.get("/v1/streams/growing/certificate").json()["regret_limits"] == regret
 
 
 def test_a_long_body_is_refused_whether_it_says_so_or_not(strict):
@@ -376,7 +376,7 @@ def test_a_token_that_was_revoked_or_expired_is_worth_nothing(service):
 
 def test_a_service_is_alive_at_once_and_ready_when_it_has_read_its_logs(serve, tmp_path, monkeypatch):
     gate, start = threading.Event(), Engine.start
-    monkeypatch.setattr(Engine, "start", lambda engine: gate.wait(60) and start(engine))
+    monkeypatch.setattr(Engine, "start", lambda engine: gate.wait(300) and start(engine))
     service = serve(tmp_path / "log.db")
     assert service.anybody.get("/livez").status_code == 200
     assert service.anybody.get("/readyz").status_code == 503
@@ -441,5 +441,5 @@ def test_the_openapi_document_says_what_every_setting_of_a_stream_means(service)
 
 
 def test_a_body_is_not_even_read_for_somebody_who_may_not_send_it(service):
-    answer = httpx.post(service.url + ROUNDS, content=b"not JSON", headers=JSON, timeout=60)
+    answer = httpx.post(service.url + ROUNDS, content=b"not JSON", headers=JSON, timeout=300)
     assert answer.status_code == 401

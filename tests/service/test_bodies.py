@@ -18,7 +18,7 @@ SAMPLE = [{"score": float(i), "age": 30.0 + i} for i in range(5)]
 
 
 def test_the_body_of_a_stream_is_its_settings_and_a_sample():
-    assert set(StreamBody.model_fields) == set(Settings.model_fields) | {"sample"}
+    assert set(StreamBody.model_fields) == set(Settings.model_fields) - {"scores"} | {"sample", "label", "compare_by"}
     shared = [(Settings.model_fields[name], StreamBody.model_fields[name]) for name in Choices.model_fields]
     assert all((a.title, a.description, a.default) == (b.title, b.description, b.default) for a, b in shared)
 

@@ -612,7 +612,7 @@ class TestProcesses:
     def test_what_is_not_durable_yet_is_not_shown(self, loans_engine):
         engine, live = loans_engine, loans_engine.streams.get("loans")
         gate = threading.Event()
-        blocked = engine.store._writer.submit(lambda connection: gate.wait(30))
+        blocked = engine.store._writer.submit(lambda connection: gate.wait(300))
         replies = []
         writer = threading.Thread(target=lambda: replies.append(engine.decide("loans", people(X), "decider")))
         writer.start()
@@ -704,7 +704,7 @@ def test_the_learner_never_computes_while_the_database_is_held(loans_engine, mon
     whole_round(loans_engine)
     assert threads == {threading.current_thread().name}
     gate = threading.Event()
-    blocked = loans_engine.store._writer.submit(lambda connection: gate.wait(30))
+    blocked = loans_engine.store._writer.submit(lambda connection: gate.wait(300))
     waiting = threading.Thread(target=lambda: loans_engine.decide("loans", people(X), "decider"))
     waiting.start()
     live: LiveStream = loans_engine.streams.get("loans")

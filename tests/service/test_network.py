@@ -60,7 +60,7 @@ def test_over_tls_whoever_knows_the_certificate_is_served_and_nobody_in_the_clea
         with Client(clear, server.token, retries=0) as careless, pytest.raises(ServiceUnreachable):
             careless.stream("loans")
         known = ssl.create_default_context(cafile=certificate[0])
-        with httpx.Client(base_url=server.url, verify=known, timeout=60) as browser:
+        with httpx.Client(base_url=server.url, verify=known, timeout=300) as browser:
             assert "Secure" in browser.post("/login", data={"token": server.token}).headers["set-cookie"]
     finally:
         server.end()
@@ -69,7 +69,7 @@ def test_over_tls_whoever_knows_the_certificate_is_served_and_nobody_in_the_clea
 def forwarded(server, address, scheme="https"):
     """A request without a token, as a proxy passes it on for somebody."""
     headers = {"X-Forwarded-For": address, "X-Forwarded-Proto": scheme}
-    return httpx.get(f"{server.url}/v1/streams", headers=headers, timeout=60).status_code
+    return httpx.get(f"{server.url}/v1/streams", headers=headers, timeout=300).status_code
 
 
 def cookie(server, scheme="https"):

@@ -124,7 +124,7 @@ def test_nobody_waits_for_labels_of_refused_people_and_one_that_is_sent_is_refus
 )
 def test_labels_that_come_late_are_booked_so_that_the_losses_are_those_of_labels_in_time(kind):
     """Σ ŝ f(x) is linear: what came late ends where it would have been, with the estimate fixed at the opening."""
-    fold = bank_life(rounds=30, learner="hedge", **kind)
+    fold = bank_life(rounds=30, **kind)
     assert sum(isinstance(event, LabelsBooked) for event in fold.events) > 3
     model = fold.state.stream
     losses = np.zeros_like(fold.state.learner.losses)
@@ -235,7 +235,7 @@ def test_estimated_errors_are_right_on_average_over_the_lot():
     p, y = np.array([0.2, 0.5, 0.9]), np.array([1.0, 0.0, 1.0])
     cuts = [0.0, *sorted(p), 1.0]
     mean = {"errors": 0.0, "zeros_weighed": 0.0, "ones_weighed": 0.0}
-    for low, high in zip(cuts, cuts[1:], strict=False):
+    for low, high in itertools.pairwise(cuts):
         yes = (low + high) / 2 < p
         seen = Round(
             Batch(np.zeros((3, 1)), np.where(yes, y, np.nan), None), p, decisions=yes, unseen=~yes, estimate=Estimate()

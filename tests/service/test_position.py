@@ -198,7 +198,7 @@ def test_settling_waits_for_the_last_of_those_on_their_way(positions, sealed):
     writing.exception = exception
     settling = threading.Thread(target=positions.settle)
     settling.start()
-    assert waiting.wait(10)
+    assert waiting.wait(300)
     assert settling.is_alive()
     with positions._lock:  # nobody is held up meanwhile
         assert positions.latest is last

@@ -37,7 +37,7 @@ def looked(engine, each_tick=()):
     failed = []
     clock = ClockThread(engine, 0.0, each_tick, lambda: failed.append(1))
     clock.start()
-    assert engine.enough.wait(10)
+    assert engine.enough.wait(300)
     clock.stop()
     return len(failed)
 
@@ -71,6 +71,6 @@ def test_it_ends_whether_it_has_begun_or_not(started):
     clock = ClockThread(engine, 3600.0, (), lambda: None)
     if started:
         clock.start()
-        assert engine.enough.wait(10)
+        assert engine.enough.wait(300)
     clock.stop()
     assert engine.asked.count("tick") == started

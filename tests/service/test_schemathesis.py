@@ -71,7 +71,7 @@ def holds(case, turn, service):
     likely(case, turn)
     before = trace(service)
     headers = {"Authorization": f"Bearer {service.tokens['admin']}"}
-    answer = case.call(base_url=service.url, headers=headers, timeout=60)
+    answer = case.call(base_url=service.url, headers=headers, timeout=300)
     case.validate_response(answer, checks=CHECKS)
     if answer.status_code >= 400:
         assert answer.headers["content-type"] == ["application/problem+json"], case.as_curl_command()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import hypothesis
 import numpy as np
 import pytest
 from hypothesis import given
@@ -130,6 +131,7 @@ def test_waits_change_alone_and_the_others_stay():
     assert settings.waits == Waits(audit=5, grace=1)
 
 
+@hypothesis.settings(deadline=None)
 @given(
     alpha=st.floats(0, 1, exclude_min=True),
     cuts=st.lists(st.floats(-(2.0**1000), 2.0**1000), min_size=1, unique=True).map(sorted),

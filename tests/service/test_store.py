@@ -49,8 +49,8 @@ def person(ref, name="ada", round=1):
 def held_up(store, gate):
     """Keep the writer busy until the gate opens, so that whatever is handed in from now on waits; its future."""
     begun = threading.Event()
-    future = store._writer.submit(lambda connection: begun.set() or gate.wait(30))
-    assert begun.wait(30)
+    future = store._writer.submit(lambda connection: begun.set() or gate.wait(300))
+    assert begun.wait(300)
     return future
 
 
@@ -352,10 +352,10 @@ class TestSQLite:
         def slow(connection):
             connection.execute(tables.streams.insert(), [{"stream": "x", "secret": "00"}])
             writing.set()
-            gate.wait(30)
+            gate.wait(300)
 
         future = store._writer.submit(slow)
-        assert writing.wait(30)
+        assert writing.wait(300)
         assert store.head("loans")[0] == 1
         assert store.streams() == []
         gate.set()

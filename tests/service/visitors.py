@@ -10,7 +10,7 @@ class Browser:
     """A connection that keeps its cookie and brings along what forms must."""
 
     def __init__(self, service, cookie=None, csrf=""):
-        self.client = httpx.Client(base_url=service.url, timeout=60, verify=IN_THE_CLEAR)
+        self.client = httpx.Client(base_url=service.url, timeout=300, verify=IN_THE_CLEAR)
         self.csrf = csrf
         if cookie is not None:
             self.client.cookies.set("likewise", cookie)

@@ -13,7 +13,7 @@ from likewise.certificates.assumptions import ABOUT_NEW_PEOPLE, HORIZON, Claim, 
 from likewise.certificates.brackets import Bracket
 from likewise.certificates.certificate import Certificate, Generalisation, Redraw
 from likewise.certificates.choice import Candidate, Choice
-from likewise.certificates.letter import WIDTH
+from likewise.certificates.letter import ON_AVERAGE, WIDTH, erred
 from likewise.certificates.people import counted
 from likewise.certificates.shown import ShownPeople
 from likewise.wording import at_least, at_most, plural
@@ -73,14 +73,25 @@ def _amount(value: float, limit: float | None) -> str:
 
 
 def _happened(c: Certificate) -> str:
-    each = c.error / max(1, c.draws)
     unseen = f" {plural(c.unseen, 'round')} showed nothing: not reviewed, or only one person." if c.unseen else ""
     at = f" at the reviewer's α = {c.audited_alpha:g}" if c.audited_alpha != c.alpha else ""
-    amount = f"made {each:.3f} errors" if c.counts_errors else f"cost {each:.3f}"
     return (
-        f"What happened. Over {c.counted} with a known label the policies {amount} per {c.per}. The reviewer "
+        f"What happened. {erred(c)} The reviewer "
         f"reported a pair in {plural(c.reports, 'round')}; {c.violations:,} count as violations{at}, "
-        f"{c.late_violations:,} of them in the last quarter.{unseen}"
+        f"{c.late_violations:,} of them in the last quarter.{unseen}{_hidden(c)}"
+    )
+
+
+def _hidden(c: Certificate) -> str:
+    """Rounds that the lot may have kept out of sight."""
+    if c.hidden is None:
+        return ""
+    estimate, limit, persistence, _ = c.hidden
+    looks = "" if persistence == 1 else f", if the reviewer goes on after a refusal with probability {persistence:g}"
+    return (
+        f" They saw decisions only. So a pair comes to light only if it was decided differently: an estimate of all "
+        f"rounds that held one is {estimate:.1f}, right or too high on average, and with {1 - c.delta:.0%} confidence "
+        f"there are at most {at_most(limit)}{looks}."
     )
 
 
@@ -92,9 +103,20 @@ def _compared(c: Certificate) -> str:
         return "Compared with fair policies. Nothing is proved: the class can only be reached by fitting."
     same = _against(c, c.regret[0].best, f"within its distance plus α = {c.alpha:g}")
     strict = _against(c, c.regret[-1].best, "within its distance exactly")
+    which = f"with errors by estimates that {ON_AVERAGE}" if c.estimated else "even chosen in hindsight"
     return (
-        f"Compared with fair policies. Take any fixed mixture of the class's {c.hypotheses:,} hypotheses, even chosen "
-        f"in hindsight. {same} {strict}{_provided(c, Claim.REGRET)}"
+        f"Compared with fair policies. Take any fixed mixture of the class's {c.hypotheses:,} hypotheses, {which}. "
+        f"{same} {strict}{_surely(c)}{_provided(c, Claim.REGRET)}"
+    )
+
+
+def _surely(c: Certificate) -> str:
+    """What holds of the true errors, against every policy at once."""
+    if c.regret_likely is None:
+        return ""
+    return (
+        f" With {1 - c.delta:.0%} confidence none of them, even chosen in hindsight, would truly have saved more than "
+        f"{at_most(c.regret_likely)}."
     )
 
 

@@ -63,6 +63,7 @@ ONCE = "everybody came once"
 UNCLEAR = "some rows are the same as others, and no ids tell whether they are different people"
 MADE = "the hypotheses were made without these people"
 ENOUGH = f"at least {LEAST_PEOPLE} people came once"
+NAMES = "the reviewer names a pair that could be accepted whenever one was decided differently"
 ABOUT_NEW_PEOPLE = (ONCE, MADE, ENOUGH)
 """What claims about new people rest on, and those about another draw from the same rows don't."""
 
@@ -102,31 +103,20 @@ def came_once(t: Transcript) -> tuple[Status, str]:
 def assumptions_of(t: Transcript, contradictions: int) -> tuple[Assumption, ...]:
     """Every assumption, with what the transcript shows of it; ``contradictions`` counts pairs with clashing answers."""
     iid, auditor = t.facts.environment.iid, t.facts.auditor
-    missing, unreviewed = int((~np.isfinite(t.y)).sum()), int((~t.reviewed).sum())
-    exhaustive = auditor.exhaustive
+    unreviewed = int((~t.reviewed).sum())
     once, how = came_once(t)
     if drawn_from(t) == "again" and once == Status.KEPT:
         iid = None  # the draws are from the rows, and nobody knows where those are from
     return (
         Assumption("reports are truthful", (Claim.REGRET,), *_truth(t)),
-        Assumption(
-            "every label is known",
-            (Claim.REGRET, Claim.ERRORS),
-            Status.of(missing == 0),
-            f"{missing} of {len(t.y)} are missing; errors are over the others" if missing else "",
-        ),
+        *_labels(t),
         Assumption(
             "people are independent draws from one population",
             (Claim.FAIRNESS, Claim.ERRORS),
             Status.of(iid),
             "nothing in the transcript shows where they come from" if iid is None else "",
         ),
-        Assumption(
-            "the reviewer reports whenever they can",
-            (Claim.FAIRNESS,),
-            Status.of(exhaustive),
-            "a person may overlook a pair" if exhaustive is None else "",
-        ),
+        _looks(t),
         Assumption(
             "the reviewer's sense of similarity stays the same",
             (Claim.FAIRNESS,),
@@ -154,6 +144,49 @@ def assumptions_of(t: Transcript, contradictions: int) -> tuple[Assumption, ...]
         ),
         *_few(t, once),
     )
+
+
+def _labels(t: Transcript) -> tuple[Assumption, ...]:
+    """What is known of the labels; where refused people's are unseen, whether they were estimated."""
+    missing = ~np.isfinite(t.y)
+    if t.unseen is None:
+        lost = f"{missing.sum()} of {len(t.y)} are missing; errors are over the others" if missing.any() else ""
+        return (Assumption("every label is known", (Claim.REGRET, Claim.ERRORS), Status.of(not missing.any()), lost),)
+    refused, unknown = int(t.unseen.sum()), int((missing & ~t.unseen).sum())
+    hidden = f"those of {refused:,} refused people are unseen"
+    if t.estimates is None:
+        why = f"{hidden}, and the learner took no account of it"
+        return (Assumption("every label is known", (Claim.REGRET, Claim.ERRORS), Status.BROKEN, why),)
+    most = (t.costs[0] + t.costs[1]) * unknown
+    return (
+        Assumption("every label is known", (Claim.ERRORS,), Status.of(refused + unknown == 0), hidden),
+        Assumption(
+            "no label depends on a lot, and nobody can foresee one",
+            (Claim.REGRET,),
+            Status.UNCHECKED,
+            f"{hidden}; estimates from the others are right on average only then",
+        ),
+        Assumption(
+            "the outcome of every accepted person is known",
+            (Claim.REGRET,),
+            Status.of(unknown == 0),
+            f"{unknown:,} are not: they count as unseen, which may hide a regret of up to {most:g}" if unknown else "",
+        ),
+    )
+
+
+def _looks(t: Transcript) -> Assumption:
+    """Whether the auditor reports what there is to report."""
+    auditor = t.facts.auditor
+    if auditor.sees != "decisions":
+        detail = "a person may overlook a pair" if auditor.exhaustive is None else ""
+        return Assumption(
+            "the reviewer reports whenever they can", (Claim.FAIRNESS,), Status.of(auditor.exhaustive), detail
+        )
+    persistence = auditor.details.get("persistence")
+    detail = "a person may overlook a pair" if persistence is None else f"with probability {persistence:g}"
+    status = Status.UNCHECKED if persistence is None else Status.KEPT
+    return Assumption(NAMES, (Claim.FAIRNESS,), status, "" if persistence == 1 else detail)
 
 
 def _few(t: Transcript, once: Status) -> tuple[Assumption, ...]:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from likewise import theory
+from likewise.certificates.accounts import Accounts, Hidden, hidden
 from likewise.certificates.assumptions import (
     ABOUT_NEW_PEOPLE,
     ONCE,
@@ -179,6 +180,17 @@ class Certificate:
         What all of this rests on.
     choice
         What to deploy, chosen on people who were held out; None if none were.
+    estimated
+        Whether errors are estimated from accepted people, as no others' labels were seen: ``error``,
+        ``constant_error``, ``regret`` and ``behind_constant`` are then right on average over the lots, for a policy
+        that was fixed before the play.
+    refused, unknown
+        People whose labels are unseen because they were refused, and others without a label.
+    regret_likely
+        Where everybody counted as good until proved bad: a limit of the true error regret against every policy of Q_α
+        at once, with confidence 1 − ``delta``. None otherwise.
+    hidden
+        Where the auditor saw decisions only: rounds with a pair that could have been reported, seen or not.
     """
 
     alpha: float
@@ -205,6 +217,11 @@ class Certificate:
     brackets: tuple[Bracket, ...]
     assumptions: tuple[Assumption, ...]
     choice: Choice | None = None
+    estimated: bool = False
+    refused: int = 0
+    unknown: int = 0
+    regret_likely: float | None = None
+    hidden: Hidden | None = None
 
     @property
     def counts_errors(self) -> bool:
@@ -266,6 +283,7 @@ class Certificate:
             "brackets": [b._asdict() | {"contradicts": b.contradicts} for b in self.brackets],
             "assumptions": [a._asdict() for a in self.assumptions],
             "choice": None if self.choice is None else self.choice.to_dict(),
+            "hidden": None if self.hidden is None else self.hidden._asdict(),
         }
         return dict(json.loads(json.dumps(data), parse_constant=lambda _: None))
 
@@ -335,7 +353,9 @@ def certify(
     known = brackets(t)
     assumptions = assumptions_of(t, sum(bracket.contradicts for bracket in known))
     broken = _broken(assumptions)
-    labelled = np.isfinite(t.y)
+    accounts = Accounts(t)
+    labelled = accounts.counted
+    regret = _regret(accounts, alpha)
     return Certificate(
         alpha=float(alpha),
         audited_alpha=t.alpha,
@@ -344,16 +364,16 @@ def certify(
         rounds=t.rounds,
         draws=int(labelled.sum()),
         people=int(labelled.sum() if t.person is None else len(np.unique(t.person[labelled]))),
-        error=float(t.errors.sum()),
-        constant_error=float(min(t.costs[1] * (t.y == 1).sum(), t.costs[0] * (t.y == 0).sum())),
+        error=accounts.error,
+        constant_error=min(accounts.constants),
         costs=t.costs,
         reports=int(t.reported.sum()),
         violations=int(t.violations.sum()),
         late_violations=int(t.violations[3 * t.rounds // 4 :].sum()),
         unseen=int(np.count_nonzero(unseen)),
         hypotheses=t.hypotheses.size,
-        regret=_regret(t, alpha),
-        behind_constant=_behind_constant(t),
+        regret=regret,
+        behind_constant=accounts.behind_constant,
         fairness=() if Claim.FAIRNESS in broken else _fairness(t, new_rounds(t), delta),
         error_on_new_people=None if Claim.ERRORS in broken else _error(t, new_rounds(t), delta),
         rounds_once=t.rounds_once,
@@ -361,39 +381,54 @@ def certify(
         brackets=known,
         assumptions=assumptions,
         choice=choice,
+        estimated=accounts.estimated,
+        refused=accounts.refused,
+        unknown=accounts.unknown,
+        regret_likely=_likely(accounts, regret[0].best, delta),
+        hidden=hidden(t, delta),
     )
 
 
-def _regret(t: Transcript, alpha: float) -> tuple[Regret, ...]:
+def _likely(accounts: Accounts, regret: float, delta: float) -> float | None:
+    """A limit of the true error regret with confidence 1 − δ, from one of the estimated regret."""
+    deviation = accounts.deviation(delta)
+    return None if deviation is None or not math.isfinite(regret) else regret + deviation
+
+
+def _regret(accounts: Accounts, alpha: float) -> tuple[Regret, ...]:
     """Limits for a grid of ε; a limit at ε also holds for any stricter comparison."""
-    epsilons = np.linspace(0.0, alpha, EPSILONS)
-    if not isinstance(t.hypotheses, EnumerableClass) or _lies_unmarked(t):
+    epsilons, t = np.linspace(0.0, alpha, EPSILONS), accounts.t
+    uncounted = accounts.one_sided and not accounts.estimated
+    if not isinstance(t.hypotheses, EnumerableClass) or _lies_unmarked(t) or uncounted:
         return tuple(Regret(float(epsilon), None, None) for epsilon in epsilons)
-    error, margin = float(t.errors.sum()), alpha - t.level
+    if accounts.estimated:
+        error, losses = accounts.paid, Losses(t.rows, accounts.weights, 0.0, t.starts, t.first, t.shown)
+        lagrangian = accounts.lagrangian_regret
+    else:
+        error, losses, lagrangian = float(t.errors.sum()), Losses.of(t), t.lagrangian_regret
+    paid_alone = error - (0.0 if accounts.estimated else t.base_error)
+    margin = alpha - t.level
     # A false report may push the learner away from a fair policy, by at most its penalty times 1 − gap.
     lies = float((t.pair_penalties * np.maximum(0.0, 1.0 - t.pair_gaps))[t.false].sum())
     paid = float(t.pair_penalties[~t.false].sum())
-    program = FairProgram(t.hypotheses, Losses.of(t), _proved(t)) if t.hypotheses.constants else None
+    program = FairProgram(t.hypotheses, losses, _proved(t)) if t.hypotheses.constants else None
     regrets = []
     for epsilon in epsilons:
-        by_lagrangian = t.lagrangian_regret + lies - (float(epsilon) - margin) * paid
+        by_lagrangian = lagrangian + lies - (float(epsilon) - margin) * paid
         by_reports = None if program is None else error - program.solve(margin - float(epsilon)).lower
-        by_prices = _by_prices(t, error, float(epsilon) - margin)
+        by_prices = _by_prices(t, paid_alone, float(epsilon) - margin)
         regrets.append(Regret(float(epsilon), by_reports, by_lagrangian, by_prices))
     return tuple(regrets)
 
 
-def _by_prices(t: Transcript, error: float, epsilon: float) -> float | None:
-    """Weak duality with the prices of kept reports; None if none were kept, or if they belong to other rounds too."""
+def _by_prices(t: Transcript, paid: float, epsilon: float) -> float | None:
+    """Weak duality with the prices of kept reports; None if none were kept, or if they belong to other rounds too.
+
+    ``paid`` is the error less that of always saying no.
+    """
     if not hasattr(t.state, "terms") or t.first > 1 or t.state.rounds != t.rounds or t.false.any():
         return None
-    return regret_limit(t.hypotheses, t.state, error - t.base_error, epsilon)
-
-
-def _behind_constant(t: Transcript) -> float | None:
-    """The largest lead that the best constant hypothesis has had at the end of a round."""
-    constant = t.constant_errors
-    return None if constant is None else float((np.cumsum(t.errors) - constant).max())
+    return regret_limit(t.hypotheses, t.state, paid, epsilon)
 
 
 def _proved(t: Transcript) -> Pairs:
@@ -418,15 +453,24 @@ def _fairness(t: Transcript, T: int, delta: float) -> tuple[Generalisation, ...]
     third, level, fixed = delta / 3, t.level, fixed_horizon(t, T)
     # Rounds that nobody reviewed, or with one person, prove nothing: count them as if each held a violation.
     counted = int(np.count_nonzero((t.reported | ~t.reviewed | (t.sizes < 2))[:T]))
+    noticed = _noticed(t)
     limits = [("at any time", theory.sum_of_betas_anytime(counted, third), True, True)]
     if fixed is not False:
         limits.append(("T fixed in advance, sharpened", theory.sum_of_betas(counted, T, third), True, False))
         limits.append(("T fixed in advance, the paper's", theory.sum_of_betas_paper(counted, T, third), False, False))
     fairness = []
-    for theorem, total, sharp, anytime in limits:
+    for theorem, reported, sharp, anytime in limits:
+        total = reported / noticed
         q, best = theory.best_interpolation(total, level, T, sharp=sharp)
         fairness.append(Generalisation(theorem, total, q, best.alpha, best.beta, sharp, anytime, T))
     return tuple(sorted(fairness, key=lambda g: max(g.alpha - level, g.beta)))
+
+
+def _noticed(t: Transcript) -> float:
+    """The least probability that a violation is reported: 1, or for an auditor of decisions the least gap of one."""
+    if t.facts.auditor.sees != "decisions":
+        return 1.0
+    return t.level * float(t.facts.auditor.details.get("persistence", 1.0))
 
 
 def _error(t: Transcript, T: int, delta: float) -> float:

@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from likewise.certificates.assumptions import HORIZON, Claim, Status
+from likewise.certificates.assumptions import HORIZON, NAMES, Claim, Status
 from likewise.certificates.certificate import Certificate, Generalisation
 from likewise.wording import at_least, at_most, plural
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 WIDTH = 88
 WORDS, CLAIMS = 200, 3
 """The most that the letter has of each."""
+ON_AVERAGE = "are right on average for a mixture named before the play"
+"""What is true of estimates from accepted people."""
+DISTANCE = "their distance"
 NOTHING = "Nothing is claimed about new people."
 
 
@@ -70,6 +73,7 @@ def _constant(c: Certificate) -> str:
     if c.error <= c.constant_error or not c.draws:
         return ""
     fewer = "made fewer errors" if c.counts_errors else "cost less"
+    fewer = f"by estimate {fewer}" if c.estimated else fewer
     return (
         f"We advise against using this policy: giving everybody the same answer would have {fewer} in this play, "
         f"{c.constant_error / c.draws:.3f} instead of {c.error / c.draws:.3f} per {c.per}, and treats everybody alike."
@@ -169,9 +173,12 @@ def _new_pairs(c: Certificate) -> list[Sentence]:
     if not c.fairness or c.fairness[0].beta >= 1 or c.fairness[0].alpha >= 1:
         return []
     best = c.fairness[0]
+    alike = c.hidden is not None and not c.hidden.stated
+    apart = at_most(best.alpha, 3)
+    whom = f"whom the reviewer finds alike more than {apart} apart" if alike else f"more than {apart} beyond {DISTANCE}"
     text = (
-        f"{'It' if _new_errors(c) else _whose(c)} treats two new people more than {at_most(best.alpha, 3)} beyond "
-        f"their distance with probability at most {at_most(100 * best.beta, 1)}%"
+        f"{'It' if _new_errors(c) else _whose(c)} treats two new people {whom} with probability at most "
+        f"{at_most(100 * best.beta, 1)}%"
     )
     return [Sentence(text, _unchecked(c, Claim.FAIRNESS, best))]
 
@@ -184,16 +191,26 @@ def _whose(c: Certificate) -> str:
 
 def _about_the_play(c: Certificate) -> list[Sentence]:
     """What is certain: that no fair policy, and no one answer for everybody, would have been much better."""
-    return [*_against_fair_policies(c), *_against_a_constant(c)]
+    return [*_unseen_rounds(c), *_against_fair_policies(c), *_against_a_constant(c)]
+
+
+def _unseen_rounds(c: Certificate) -> list[Sentence]:
+    """How many rounds held a pair that could have been reported, where the lot must bring it to light."""
+    if c.hidden is None or c.hidden.limit >= c.rounds:
+        return []
+    assumes = tuple(a.name for a in c.assumptions if a.name == NAMES and a.status == Status.UNCHECKED)
+    text = f"At most {at_most(c.hidden.limit)} rounds held such a pair, seen or not (with {1 - c.delta:.0%} confidence)"
+    return [Sentence(text, assumes)]
 
 
 def _against_a_constant(c: Certificate) -> list[Sentence]:
     if c.behind_constant is None:
         return []
+    by = ", by estimate" if c.estimated else ""
     if c.behind_constant <= 0:
-        return [Sentence("From the first round to the last it was never behind one answer for everybody")]
+        return [Sentence(f"From the first round to the last it was never behind one answer for everybody{by}")]
     most = _errors(at_most(c.behind_constant)) if c.counts_errors else at_most(c.behind_constant)
-    return [Sentence(f"At the end of no round had it fallen behind one answer for everybody by more than {most}")]
+    return [Sentence(f"At the end of no round had it fallen behind one answer for everybody by more than {most}{by}")]
 
 
 def _against_fair_policies(c: Certificate) -> list[Sentence]:
@@ -201,8 +218,16 @@ def _against_fair_policies(c: Certificate) -> list[Sentence]:
     if regret == math.inf:
         return []
     rules = f"{c.hypotheses:,} rules" if c.hypotheses and c.hypotheses < 10**6 else "rules"
-    fair = f"fixed mixture of its {rules} that keeps every pair within its distance plus {c.alpha:g} would have"
-    return [Sentence(f"{compared(fair, regret, c.counts_errors)}{_known_false(c)}", _unchecked(c, Claim.REGRET))]
+    fair = f"fixed mixture of its {rules} that {_keeps(c)} would have"
+    by = f" by estimates that {ON_AVERAGE}" if c.estimated else ""
+    return [Sentence(f"{compared(fair, regret, c.counts_errors)}{by}{_known_false(c)}", _unchecked(c, Claim.REGRET))]
+
+
+def _keeps(c: Certificate) -> str:
+    """What a fair policy does."""
+    if c.hidden is not None and not c.hidden.stated:
+        return f"keeps all whom the reviewer finds alike within {c.alpha:g}"
+    return f"keeps every pair within its distance plus {c.alpha:g}"
 
 
 def compared(fair: str, regret: float, counts_errors: bool) -> str:
@@ -279,17 +304,37 @@ def _provided(names: Iterable[str], also: bool = False) -> str:
 
 def _made(c: Certificate) -> str:
     """What was observed, and what the words mean."""
-    each = c.error / max(1, c.draws)
-    amount = f"made {each:.3f} errors" if c.counts_errors else f"cost {each:.3f}"
     unseen = f" {plural(c.unseen, 'round')} showed nothing." if c.unseen else ""
     late = f"; {plural(c.late_violations, 'violation was', 'violations were')} in the last quarter"
     reported = f"did so in {plural(c.reports, 'round')}{late}" if c.reports else "never did"
+    return f"In {plural(c.rounds, 'round')} {_reviewed(c)}. They {reported}.{unseen} {erred(c)}"
+
+
+def _reviewed(c: Certificate) -> str:
+    """What a reviewer could report."""
+    if c.hidden is None:
+        return (
+            "a reviewer could report two people treated too differently: with probabilities further apart than their "
+            f"distance (how unlike the reviewer finds them) plus {c.audited_alpha:g}"
+        )
+    more = "what the reviewer allows them plus " if c.hidden.stated else ""
     return (
-        f"In {plural(c.rounds, 'round')} a reviewer could report two people treated too differently: with "
-        f"probabilities further apart than their distance (how unlike the reviewer finds them) plus "
-        f"{c.audited_alpha:g}. They {reported}.{unseen} Over {c.counted} with a known label the policies {amount} per "
-        f"{c.per}."
+        "a reviewer who saw only who got a yes and who a no could report two people whom they find alike; it counted "
+        f"if their probabilities were more than {more}{c.audited_alpha:g} apart"
     )
+
+
+def erred(c: Certificate) -> str:
+    """What errors were made, and by whose labels that is known."""
+    each = c.error / max(1, c.draws)
+    amount = f"made {each:.3f} errors" if c.counts_errors else f"cost {each:.3f}"
+    if c.estimated:
+        return (
+            f"Of {c.counted}, {c.refused:,} were refused and their labels are unseen; by estimate from the others the "
+            f"policies {amount} per {c.per}."
+        )
+    refused = f" ({c.refused:,} others were refused: theirs are unseen)" if c.refused else ""
+    return f"Over {c.counted} with a known label{refused} the policies {amount} per {c.per}."
 
 
 def paragraphs(text: str) -> list[tuple[str, str, list[str]]]:

@@ -237,12 +237,12 @@ def _part(values: Any, name: str, weight: float, unit: float | None, category: b
     floats = numbers(values, name)
     absent = np.isnan(floats)
     if unit is None:
-        unit = _spread(floats[~absent])
+        unit = middle_range(floats[~absent])
     require_number(unit, f"units[{name}]", 0, open_at="low")
     return ByNumber(name, weight, float(unit), float(np.median(floats[~absent])), bool(absent.any()))
 
 
-def _spread(values: Floats) -> float:
+def middle_range(values: Floats) -> float:
     """The middle half of the values, or the first wider part of them that is not a single point."""
     for low in (0.25, 0.05, 0.0):
         below, above = np.quantile(values, [low, 1 - low])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -78,6 +79,7 @@ class Recorder:
         self._people: tuple[list[Rows], list[Floats], list[Any], list[Floats]] = ([], [], [], [])
         self._person: list[NDArray[np.intp] | None] = []
         self._weights: list[tuple[int, Floats | None]] = []
+        self._compared: list[tuple[int, NDArray[np.bool_] | None]] = []
         self._drawn: list[Drawn] = []
         self._blocks: list[_Block] = []
         self._before = 0
@@ -112,6 +114,7 @@ class Recorder:
         shown.append(probabilities)
         self._person.append(people.person)
         self._weights.append((len(probabilities), people.weight))
+        self._compared.append((len(probabilities), round_.compared))
         if round_.decisions is not None:
             self._drawn.append(_drawn(round_, refused, violating))
         for report in reports:
@@ -135,6 +138,7 @@ class Recorder:
         ``shown`` is (rounds, k); ``people`` holds the people of all rounds one after another.
         """
         self._weights.append((len(people.y), people.weight))
+        self._compared.append((len(people.y), None))
         if drawn is not None:
             self._drawn.append(drawn)
         self._close_block()
@@ -191,7 +195,8 @@ class Recorder:
             person=None if any(part is None for part in self._person) else self._whole(self._person),
             first_pass=first_pass,
             late=late,
-            weight=_weight(self._weights),
+            weight=_filled(self._weights, 1.0),
+            compared=_filled(self._compared, True),
             stated=None if np.isnan(self._stated).all() else np.array(self._stated),
             **self._lots(len(shown)),
         )
@@ -235,8 +240,8 @@ def _drawn(round_: Round, refused: int, violating: float | None) -> Drawn:
     return Drawn(decisions, unseen, estimate, np.array([refused]), np.array([gap]))
 
 
-def _weight(parts: list[tuple[int, Floats | None]]) -> Floats | None:
-    """How much everybody counts; None if everybody counts once."""
-    if all(weight is None for _, weight in parts):
+def _filled(parts: Sequence[tuple[int, NDArray[Any] | None]], usual: Any) -> NDArray[Any] | None:
+    """One entry for everybody, the usual one where nothing else was said; None if it is everybody's."""
+    if all(part is None for _, part in parts):
         return None
-    return np.concatenate([np.ones(people) if weight is None else weight for people, weight in parts])
+    return np.concatenate([np.full(people, usual) if part is None else part for people, part in parts])

@@ -88,7 +88,7 @@ class World:
         if fresh.all():
             answer = self.auditor.audit(drawn.batch, drawn.probabilities, key)
             return _answered(drawn, answer, self)
-        places = np.flatnonzero(fresh)
+        places, drawn = np.flatnonzero(fresh), drawn._replace(compared=fresh)
         if len(places) < 2:
             return drawn
         answer = self.auditor.audit(_some(drawn.batch, places), drawn.probabilities[places], key)
@@ -99,31 +99,35 @@ class World:
     def _by_decisions(self, drawn: Round, y: Floats, fresh: NDArray[np.bool_], key: Key) -> Played:
         """The round with the first acceptable report of an auditor who is shown decisions."""
         auditor: Any = self.auditor
+        drawn = drawn._replace(compared=np.zeros_like(fresh))
         p, yes = drawn.probabilities, np.asarray(drawn.decisions)
-        screened = getattr(auditor, "screened", True)
         different = (yes & fresh)[:, None] & (~yes & fresh)
-        if screened:
-            different &= p[:, None] - p > self.level
-        answer = auditor.audit(drawn.batch, yes.astype(float), key, np.argwhere(different))
+        screened = getattr(auditor, "screened", True)
+        pairs = np.argwhere(different & (p[:, None] - p > self.level) if screened else different)
+        answer = auditor.audit(drawn.batch, yes.astype(float), key, pairs)
+        violating = self._violating(drawn, fresh)
         if answer is SKIPPED:
-            return Played(drawn._replace(reviewed=False), y)
-        named = reports_of(answer)
-        accepted = next((i for i, report in enumerate(named) if self._acceptable(report, p, yes)), None)
-        reports = () if accepted is None else (named[accepted],)
-        knows = getattr(auditor, "violating", None)
-        violating = None if knows is None else float(knows(_some(drawn.batch, np.flatnonzero(fresh)), p[fresh]))
-        refused = len(named) if accepted is None else accepted
-        return Played(drawn._replace(reports=reports), y, refused, violating)
+            return Played(drawn._replace(reviewed=False), y, 0, violating)
+        named = () if answer is None else (answer,) if isinstance(answer, Report) else _distinct(answer)
+        for report in named:
+            _require_different(report, different)
+        accepted = next((i for i, report in enumerate(named) if self._acceptable(report, p)), None)
+        if accepted is None:
+            return Played(drawn, y, len(named), violating)
+        return Played(drawn._replace(reports=(named[accepted],)), y, accepted, violating)
 
-    def _acceptable(self, report: Report, p: Floats, decisions: NDArray[np.bool_]) -> bool:
-        _require_people(report, len(p))
-        if not decisions[report.favoured] or decisions[report.disfavoured]:
-            raise ReportRefused(
-                f"A report by decisions must name somebody who got a yes and somebody who got a no, got "
-                f"{report.favoured} and {report.disfavoured} (favoured first)."
-            )
+    def _acceptable(self, report: Report, p: Floats) -> bool:
+        """Whether the gap, which the auditor never saw, exceeds the level, and what they stated besides."""
         gap = p[report.favoured] - p[report.disfavoured]
         return bool(gap > self.level + (0.0 if report.stated is None else report.stated))
+
+    def _violating(self, drawn: Round, fresh: NDArray[np.bool_]) -> float | None:
+        """What a simulated auditor knows of the pairs that the lot did not bring to light."""
+        knows = getattr(self.auditor, "violating", None)
+        if knows is None:
+            return None
+        people = np.flatnonzero(fresh)
+        return float(knows(_some(drawn.batch, people), drawn.probabilities[people])) if len(people) > 1 else 0.0
 
 
 def _served(
@@ -184,6 +188,15 @@ def _distinct(answer: Any) -> tuple[Report, ...]:
 def _require_people(report: Report, k: int) -> None:
     if not (0 <= report.favoured < k and 0 <= report.disfavoured < k):
         raise ReportRefused(f"A report must name two of {k} people, got {report.favoured} and {report.disfavoured}.")
+
+
+def _require_different(report: Report, different: NDArray[np.bool_]) -> None:
+    _require_people(report, len(different))
+    if not different[report.favoured, report.disfavoured]:
+        raise ReportRefused(
+            f"A report by decisions must name two new people, one who got a yes and one who got a no, got "
+            f"{report.favoured} and {report.disfavoured} (favoured first)."
+        )
 
 
 def _require_possible(report: Report, probabilities: Floats, world: World) -> None:

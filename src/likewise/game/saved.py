@@ -23,7 +23,7 @@ FORMAT = 2
 ARRAYS = (
     "rows", "y", "shown", "starts", "report_rounds", "pairs", "violates", "false", "reviewed", "penalties",
 )  # fmt: skip
-SOMETIMES = ("person", "weight", *LOTS)
+SOMETIMES = ("person", "weight", "compared", "stated", *LOTS)
 """Arrays that not every transcript has."""
 PARTIAL = ("first_pass", "late")
 """Averages over some of the rounds, where a transcript has them."""
@@ -63,7 +63,7 @@ def read(path: str | Path, *, models: Any = None, hypotheses: Any = None) -> Tra
         F = classes.from_dict(meta["hypotheses"], models) if hypotheses is None else hypotheses
         arrays: Any = {name: file[name] for name in ARRAYS}
         arrays |= {
-            name: AveragePolicy.of(F, file[name], meta[name], meta[f"{name} floors"])
+            name: AveragePolicy.of(F, file[name], meta[name], meta.get(f"{name} floors", 0.0))
             for name in PARTIAL
             if name in meta
         }

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-LOTS = ("decisions", "unseen", "estimates", "refused", "violating", "stated")
+LOTS = ("decisions", "unseen", "estimates", "refused", "violating")
 """What a transcript holds only where decisions were drawn."""
 
 
@@ -78,10 +78,13 @@ class Transcript:
     refused: NDArray[np.intp] | None = None
     """Reports by decisions that were named and not accepted, in each round."""
     stated: Floats | None = None
-    """How far apart the two people of each report may be, by the auditor's own word; None if nobody said."""
+    """How far apart the two people of each report may be, by the auditor's own word: NaN where they didn't say, None
+    if they never did."""
     violating: Floats | None = None
     """The largest gap, in each round, of a pair that the auditor would have reported had it been decided differently:
     0 if there is none. Known only in simulations of an auditor who sees decisions."""
+    compared: NDArray[np.bool_] | None = None
+    """Whose probabilities the auditor compared; None if everybody's."""
 
     @property
     def rounds(self) -> int:
@@ -173,7 +176,7 @@ class Transcript:
     def _report(self, j: int) -> Report:
         favoured, disfavoured = (int(person) for person in self.pairs[j])
         violates = None if self.violates[j] < 0 else bool(self.violates[j])
-        stated = None if self.stated is None else float(self.stated[j])
+        stated = None if self.stated is None or np.isnan(self.stated[j]) else float(self.stated[j])
         return Report(favoured, disfavoured, violates, bool(self.false[j]), stated)
 
     def numbers_of(self, j: int) -> tuple[int, int]:
@@ -257,7 +260,7 @@ class Transcript:
         """The expected cost of errors per labelled person."""
         known = np.isfinite(self.y)
         count = known.sum() if self.weight is None else self.weight[known].sum()
-        return float(self.errors.sum() / max(1, count))
+        return float(self.errors.sum() / count) if count else 0.0
 
     # Rounds -----------------------------------------------------------------------------------------------------
 
@@ -275,7 +278,8 @@ class Transcript:
         batch = Batch(self.rows[people], y, self.view_of(i), of(self.person, people), of(self.weight, people))
         estimate = None if self.estimates is None else Estimate(*self.estimates[i].tolist())
         reviewed = bool(self.reviewed[i])
-        return Round(batch, self.shown[people], self.reports_in(i), reviewed, decisions, unseen, estimate)
+        compared = of(self.compared, people)
+        return Round(batch, self.shown[people], self.reports_in(i), reviewed, decisions, unseen, estimate, compared)
 
     def view_of(self, i: int) -> Any:
         """What the auditor saw of the people of round i."""
@@ -301,13 +305,20 @@ class Transcript:
             person=_both(self.person, later.person),
             first_pass=self._joined_pass(later),
             late=self._joined_late(later),
-            weight=None if self.weight is None and later.weight is None else np.concatenate([self._each, later._each]),
+            weight=self._filled(later, "weight", "y", 1.0),
+            compared=self._filled(later, "compared", "y", True),
+            stated=self._filled(later, "stated", "pairs", np.nan),
         )
 
-    @property
-    def _each(self) -> Floats:
-        """How much everybody counts, 1 where nothing else was said."""
-        return np.ones(len(self.y)) if self.weight is None else self.weight
+    def _filled(self, later: Transcript, name: str, like: str, usual: Any) -> NDArray[Any] | None:
+        """An array of both that None stands for where it is the usual one everywhere."""
+        parts = [getattr(t, name) for t in (self, later)]
+        if parts[0] is None and parts[1] is None:
+            return None
+        sizes = [len(getattr(t, like)) for t in (self, later)]
+        return np.concatenate(
+            [np.full(n, usual) if part is None else part for n, part in zip(sizes, parts, strict=True)]
+        )
 
     @property
     def rounds_once(self) -> int | None:

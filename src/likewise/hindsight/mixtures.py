@@ -394,10 +394,15 @@ class FairProgram:
         return len(new)
 
     def _add(self, high: NDArray[np.intp], low: NDArray[np.intp], distance: Floats, alpha: float) -> None:
-        for h, g, d in zip(high, low, distance, strict=True):
-            row = self.F.losses(self.rows[[h, g]], np.array([1.0, -1.0]))[self.kept]
-            used = np.flatnonzero(row).astype(np.int32)
-            self.solver.addRow(-np.inf, float(d + alpha), len(used), used, row[used])
+        signs, count = np.array([1.0, -1.0]), len(high)
+        rows = [self.F.losses(self.rows[[h, g]], signs)[self.kept] for h, g in zip(high, low, strict=True)]
+        used = [np.flatnonzero(row) for row in rows]
+        starts = np.cumsum([0, *map(len, used)], dtype=np.int32)
+        columns = np.concatenate(used, dtype=np.int32, casting="same_kind")
+        values = np.concatenate([row[where] for row, where in zip(rows, used, strict=True)])
+        # All at once: each call would look at everything that is there already.
+        none = np.full(count, -np.inf)
+        self.solver.addRows(count, none, distance + alpha, len(values), starts[:-1], columns, values)
         self.high = np.concatenate([self.high, high])
         self.low = np.concatenate([self.low, low])
         self.allowed = np.concatenate([self.allowed, distance])

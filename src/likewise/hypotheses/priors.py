@@ -87,8 +87,9 @@ def _constants(F: EnumerableClass, constant: float, other: float) -> Prior:
 def even_prior(F: EnumerableClass, alpha: float = 0.0) -> Prior:
     """Half of the weight on the two constants, half on all others: for labels that are seen of accepted people only.
 
-    A fair start accepts or refuses whole batches at first, so that labels come in clumps. Where Theorem F has no prior,
-    there is none here either.
+    A fair start accepts or refuses whole batches at first, so that labels come in clumps. For a listed class of at
+    least four hypotheses, both constants among them, and α ≤ ⅔; Theorem F's prior for three of them, uniform for any
+    other.
 
     Examples
     --------
@@ -96,8 +97,10 @@ def even_prior(F: EnumerableClass, alpha: float = 0.0) -> Prior:
     >>> even_prior(Thresholds([[0.2, 0.8]])).weights.tolist()
     [0.25, 0.25, 0.125, 0.125, 0.125, 0.125]
     """
-    if not _holds_both_constants(F) or F.size < 4 or alpha > 2 / 3:
+    if not _holds_both_constants(F) or alpha > 2 / 3:
         return uniform_prior(F)
+    if F.size < 4:
+        return fair_prior(F, alpha) if alpha > 0 else uniform_prior(F)
     return _constants(F, 0.25, 0.5 / (F.size - 2))
 
 

@@ -77,6 +77,8 @@ class KeptReports(NamedTuple):
         person, p = round_.batch.person, round_.probabilities
         if len(self.gaps) == 0 or person is None or not round_.reviewed or round_.reports:
             return self
+        if round_.compared is not None:
+            person, p = person[round_.compared], p[round_.compared]
         terms, passed = self.terms.copy(), self.passed.copy()
         kernels.seen_fine(len(passed), person, p, self.people, self.gaps, terms, passed)
         return self._replace(terms=terms, passed=passed)

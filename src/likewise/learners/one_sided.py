@@ -18,18 +18,20 @@ from typing import Any
 
 import numpy as np
 
+from likewise import theory
 from likewise.errors import InvalidParameter, NotSupported, require, require_number
 from likewise.learners.adahedge import AdaHedge, AdaHedgeState
 from likewise.learners.kept import KeptState
-from likewise.learners.penalties import Cuts
+from likewise.learners.penalties import Cuts, Scheduled, Tilted
 from likewise.learners.weights import AnytimeHedge, Hedge, Losses
 from likewise.policies import Floored, Mixture
 from likewise.protocol import Estimate, Floats, Key, Round
 from likewise.reduction import estimated_weights
 
-FLOOR, SLACK = 0.25, 0.1
-"""γ = min(¼, ¼√(ρ/T)), and γ′ = min(¼, 0.1√(ρ/T)) where everybody counts as good until proved bad."""
-MOST = 0.25
+FLOOR = 0.25
+"""γ = min(¼, ¼√(ρ/T)) by default."""
+LIKELY = 0.05
+"""``safe`` states its bound with confidence 1 − δ at this δ."""
 ALONE = 2.0
 """So many people who count nothing stand at the start of the running doubt."""
 
@@ -151,12 +153,16 @@ class OneSided:
 
     def estimate(self, state: Any) -> Estimate:
         """Floor, doubt and slack of the coming round."""
-        root = math.sqrt(self.rho / (state.rounds + 1 if self.T is None else self.T))
-        cost = float(self.costs[1])
+        T, cost = state.rounds + 1 if self.T is None else self.T, float(self.costs[1])
         if self.safe:
-            return Estimate(0.0, -cost, min(MOST, SLACK * root))
-        floor = min(MOST, (FLOOR if self.floor is None else self.floor) * root)
+            return Estimate(0.0, -cost, theory.ix_rate(T, self.rho))
+        floor = theory.label_floor(T, self.rho, self._scale)
         return Estimate(floor, self._running(state) if self.doubt is None else -self.doubt * cost)
+
+    @property
+    def _scale(self) -> float:
+        """x in γ = min(¼, x√(ρ/T))."""
+        return FLOOR if self.floor is None else float(self.floor)
 
     def _running(self, state: Any) -> float:
         """What the average person seen so far was worth, between −c_fn and 0."""
@@ -204,8 +210,81 @@ class OneSided:
 
     # What is proved -----------------------------------------------------------------------------------------------
 
-    def bound(self, alpha: float, T: int | None = None) -> None:
-        """None: see ``likewise.theory`` for what Theorems 6 to 8 say."""
+    def bound(self, alpha: float, T: int | None = None) -> theory.Bound | None:
+        """Theorem 6: violations surely, errors in expectation against a policy fixed before the play.
+
+        For ``safe``, errors by Theorem 7 with 95 % confidence against every policy at once. None for ``Hedge``, and for
+        kept reports without penalties. Labels must come in time: a late one breaks the bound on errors, and violations
+        have another (``theory.late_estimate``).
+        """
+        learner = self.learner
+        if not isinstance(learner, AdaHedge) or self.rho == 0 or learner.people < 1:
+            return None
+        rounds = learner._rounds(T)
+        cuts = learner.rule if isinstance(learner.rule, Cuts) else None
+        if learner.rows_last is not None or (cuts is not None and (cuts.penalty is None or alpha < (self.alpha or 0))):
+            return None
+        rule, level = (learner.rule, alpha) if cuts is None else (cuts.penalty, cuts.epsilon)
+        bound = self._theorem(rule, rounds, level)
+        return self._likely(bound, rule, rounds) if self.safe else bound
+
+    def _theorem(self, rule: Any, T: int, alpha: float) -> theory.Bound:
+        labels, rho, k = self._limits(T), self.rho, self.learner.people
+        horizon, known = (T, False) if self.T is None else (self.T, True)
+        explored = 0.0 if self.safe else theory.sum_of_floors(T, rho, known=known, scale=self._scale)
+        explored *= self.costs[0] * k
+        forgotten = theory.forgotten_share(horizon, self.learner.forgets, known=known)
+        if isinstance(rule, Scheduled):
+            return theory.one_sided_scheduled(
+                T, labels, rule.first, rule.growth, rho, alpha, explored=explored, forgotten=forgotten
+            )
+        if isinstance(rule, Tilted):
+            weight = self.learner.weight
+            highest = rule.floor * weight * math.sqrt(T / rho)
+            return theory.one_sided_tilted(
+                T, labels, rule.c, weight, rho, alpha, highest=highest, explored=explored, forgotten=forgotten
+            )
+        return theory.one_sided_fixed(T, labels, float(rule), rho, alpha, explored=explored)
+
+    def _limits(self, T: int) -> theory.LabelLimits:
+        """What the estimated losses of a round can be, by the last floor of T rounds."""
+        k, costs = self.learner.people, self.costs
+        if self.safe:
+            return theory.label_estimate(k, 1.0, 0.0, costs)
+        floor = theory.label_floor(T if self.T is None else self.T, self.rho, self._scale)
+        if self.doubt is None:
+            return theory.changing_estimate(k, floor, costs)
+        return theory.label_estimate(k, self.doubt, floor, costs)
+
+    def _likely(self, bound: theory.Bound, rule: Any, T: int) -> theory.Bound:
+        """With Theorem 7's error regret: slack makes estimates too small, so there is none in expectation."""
+        learner, known = self.learner, self.T is not None
+        regret = theory.safe_regret(
+            T,
+            learner.people,
+            bound.violations,
+            self.rho,
+            theory.ix_rate(T if self.T is None else self.T, self.rho),
+            LIKELY,
+            sum_of_ix=theory.sum_of_floors(T, self.rho, known=known, scale=0.1),
+            start=learner._start,
+            absorbed=self._absorbed(rule, bound.violations, T),
+            forgotten=theory.forgotten_share(self.T or T, learner.forgets, known=known),
+            costs=self.costs,
+        )
+        theorem = f"{bound.theorem}; errors by Theorem 7, with 95 % confidence against every policy at once"
+        return bound._replace(error_regret=regret, theorem=theorem)
+
+    def _absorbed(self, rule: Any, violations: float, T: int) -> float:
+        """What penalties add to the regret beyond ε times their sum, as in Theorem 6."""
+        wide = theory.stretched(self.rho)
+        if isinstance(rule, Scheduled):
+            return 2 * wide * rule.first / math.sqrt(2 * wide * rule.growth)
+        if isinstance(rule, Tilted):
+            highest = rule.floor * self.learner.weight * math.sqrt(T / self.rho)
+            largest = theory.label_estimate(self.learner.people, 1.0, 0.0, self.costs).largest
+            return 2 * self.rho * highest / rule.c + 2 * largest + 4 * highest if highest > 0 else 0.0
+        return 2 * float(rule) * math.sqrt(wide * violations)
 
     def observed_bound(self, state: Any) -> float | None:
         """A limit of the *estimated* Lagrangian regret, proved from what was observed."""
@@ -214,6 +293,9 @@ class OneSided:
 
     def regret_limit(self, state: Any, error: float) -> float:
         """The most by which an *estimated* error exceeds that of any policy of Q_{α−ε}; see ``AdaHedge``."""
+        if not isinstance(self.learner, AdaHedge):
+            name = type(self.learner).__name__
+            raise InvalidParameter(f"`learner` must be AdaHedge for a limit from kept reports, got {name}.")
         return float(self.learner.regret_limit(self.inside(state), error))
 
     def behind_constant(self, state: Any) -> float | None:

@@ -110,6 +110,17 @@ def _whole(digits: str) -> int | float:
 _DECODER = json.JSONDecoder(parse_int=_whole)
 
 
+def digest(value: Any) -> str:
+    """SHA-256 of the one spelling of a value.
+
+    Examples
+    --------
+    >>> digest({"a": 1.0}) == digest({"a": 1})
+    True
+    """
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
 def event_hash(event: Mapping[str, Any]) -> str:
     """SHA-256 of an event as exported, with the hash of the one before it and without its own."""
     return hashlib.sha256(canonical({name: value for name, value in event.items() if name != "hash"})).hexdigest()

@@ -49,7 +49,7 @@ from likewise.service.stream.lots import Lot, commitment
 from likewise.service.stream.readers import past_round, person_view, round_view
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
-from likewise.service.stream.status import status
+from likewise.service.stream.status import made_of, status
 from likewise.service.stream.transcript import certificate, transcript
 
 SMALL_BATCH = 50
@@ -117,22 +117,37 @@ class Engine:
 
     # What deciders ask --------------------------------------------------------------------------------------------
 
-    def create(self, settings: Settings, by: str, key: Idempotency | None = None) -> answers.StreamCreated:
-        """Begin a stream."""
+    def create(
+        self, settings: Settings, by: str, key: Idempotency | None = None, scores: dict[str, Any] | None = None
+    ) -> answers.StreamCreated:
+        """Begin a stream; ``scores`` are those whose hash the settings hold (``likewise.service.stream.sample``)."""
         secret = secrets.token_bytes(32)
         digest = hashlib.sha256(secret).hexdigest()
         lot = commitment(secret, settings.name, 1) if settings.lot == "round" else None
 
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.StreamCreated:
-            return {"stream": settings.name, "settings": settings.to_dict(), "receipt": receipt}
+            made = made_of(outcome.after.stream)
+            return {"stream": settings.name, "settings": settings.to_dict(), "made_of": made, "receipt": receipt}
 
         return self._do(
             self.streams.get(settings.name, create=True),
-            lambda state: commands.CreateStream(settings, by, digest, lot),
+            lambda state: commands.CreateStream(settings, by, digest, lot, scores),
             reply,
             key,
             secret.hex(),
         )
+
+    def created(self, stream: str, key: Idempotency | None = None) -> answers.StreamCreated | None:
+        """What was answered under this key when the stream was created; None if there is no such stream yet.
+
+        Whoever has to work long before a stream can be created asks this first.
+        """
+        if stream not in self.streams.names():
+            return None
+        answer = self.streams.get(stream).answers.find(key)
+        if answer is None:
+            raise Conflict(f"There is already a stream named {stream!r}.")
+        return cast(answers.StreamCreated, answer)
 
     def decide(
         self, stream: str, people: Sequence[Mapping[str, Any]], by: str, key: Idempotency | None = None

@@ -77,6 +77,35 @@ def forgotten_share(T: int, forget: float, *, known: bool) -> float:
     return -math.log1p(-forget) + forget / (1 - forget) * math.log(T)
 
 
+def interval_regret(
+    costs: float,
+    delta: float,
+    rho: float,
+    share: float,
+    forgotten: float,
+    entropy: float | None = None,
+    prices: float = 0.0,
+) -> float:
+    """Proposition S: the regret on rounds r + 1 … s alone, against every mixture q, surely, if a share is mixed in.
+
+    Σ p^t·ℓ_t − q·L ≤ Σ cost_t + (Δ_s/ρ)[ln(1/σ_r) + KL(q) + Σ ln(1/(1 − σ_t))] + B_s(q) − B_r(q), all sums over these
+    rounds. ``costs`` is Σ cost_t, which is Δ_s − Δ_r where no report is kept; ``delta`` is Δ_s; ``share`` is σ_r, mixed
+    in after round r (1 if r = 0); ``forgotten`` is Σ ln(1/(1 − σ_t)); ``entropy`` is KL(q), by default ρ; ``prices`` is
+    B_s(q) − B_r(q), the change of Σ_j [μ_j q·D_j − h_j*(μ_j)] over the kept reports. After a share p ≥ σw, so q starts
+    at most ln(1/σ)/η behind.
+
+    Examples
+    --------
+    >>> round(interval_regret(costs=20.0, delta=40.0, rho=5.0, share=1e-5, forgotten=0.005), 2)
+    152.14
+    """
+    within(rho=rho, forgotten=forgotten)
+    require_number(share, "share", 0, 1, open_at="low")
+    entropy = rho if entropy is None else entropy
+    within(entropy=entropy)
+    return costs + delta / rho * (math.log(1 / share) + entropy + forgotten) + prices
+
+
 def behind_constant(delta: float, start: float, rho: float, entropy: float, shared: float = 0.0) -> float:
     """Safety: whatever the auditor reports, Σ Err ≤ min over constants + (1 + KL(const)/ρ) Δ_T − Δ_0 + what was shared.
 

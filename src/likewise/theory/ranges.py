@@ -38,7 +38,7 @@ RANGES: dict[str, Callable[[Any, str], None]] = {
     **dict.fromkeys(("rounds", "reports", "flagged"), _count),
     **dict.fromkeys(("k", "c", "first", "omega", "rate", "rho"), _positive),
     **dict.fromkeys(("C", "eta", "floor", "growth", "kappa", "u", "gamma", "penalties_paid"), _at_least_0),
-    **dict.fromkeys(("entropy", "start", "forgotten"), _at_least_0),
+    **dict.fromkeys(("entropy", "start", "forgotten", "largest", "sum_of_squares"), _at_least_0),
     **dict.fromkeys(("violations", "sum_of_betas", "sum_of_squared_ranges", "sum_of_squared_norms"), _at_least_0),
     **dict.fromkeys(("lagrangian_regret", "regret", "reduced_regret", "normalised_regret"), _limit),
     **dict.fromkeys(("best", "error_per_person", "violating_share"), _share),

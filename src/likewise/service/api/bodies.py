@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, Stric
 
 from likewise.errors import require
 from likewise.service.configuration import Configuration
-from likewise.service.stream.declared import TEXT_LIMIT, Finite, Text, whole
+from likewise.service.stream.declared import TEXT_LIMIT, Finite, Text, short, whole
+from likewise.service.stream.sample import compared, labelled
 from likewise.service.stream.settings import Choices, Settings, Waits, sampled_cuts
 
 Value = Annotated[StrictFloat | StrictInt | StrictStr, Field(description="A number, or a level of a category.")]
@@ -29,7 +30,7 @@ class Body(BaseModel):
 
 
 class StreamBody(Choices):
-    """A new stream: its settings, whose cuts may be taken from a sample of people."""
+    """A new stream: its settings, whose cuts, or whose whole class, may be taken from a sample of people."""
 
     cuts: dict[Text, tuple[Finite, ...] | Count | None] | None = Field(
         default=None,
@@ -40,11 +41,23 @@ class StreamBody(Choices):
     sample: tuple[dict[str, Value], ...] = Field(
         default=(),
         title="Sample",
-        description="People whose features show where to cut. The sample is not kept.",
+        description="People whose features show where to cut; or, with a label, people to whom the scores that "
+        "policies cut are fitted. The sample is not kept.",
+    )
+    label: Text | None = Field(
+        default=None,
+        title="Label",
+        description="The name under which the sample gives everybody's label, 0 or 1. The class is then fitted to the "
+        "sample, and cuts are left out.",
+    )
+    compare_by: tuple[Text, ...] = Field(
+        default=(),
+        title="Compare by",
+        description="The features that reviewers should compare people by: a short way to mark them with `compare`.",
     )
 
-    def settings(self, limits: Configuration) -> Settings:
-        """The settings that are asked for, within the service's limits."""
+    def choices(self, limits: Configuration) -> Choices:
+        """What is chosen except the class, within the service's limits."""
         counts = [count for count in (self.cuts or {}).values() if isinstance(count, int)]
         for name, size, most in (
             ("features", len(self.features), limits.max_features),
@@ -54,6 +67,22 @@ class StreamBody(Choices):
         ):
             require(size <= most, name, f"be at most {most}", size)
         chosen = {name: getattr(self, name) for name in Choices.model_fields}
+        return Choices(**chosen | {"features": compared(self.features, self.compare_by)})
+
+    def to_fit(self, limits: Configuration) -> tuple[Choices, str]:
+        """What is chosen, and the name of the label, where scores are to be fitted; refused if that can't be."""
+        choices, label = self.choices(limits), self.label
+        require(label is not None, "label", "be given", label)
+        require(self.cuts is None, "cuts", "be left out, as the class is fitted to the sample", short(self.cuts))
+        thresholds = self.hypotheses == "thresholds"
+        require(thresholds, "hypotheses", "be thresholds, as the class is fitted to the sample", self.hypotheses)
+        labelled(choices.features, self.sample, str(label))
+        return choices, str(label)
+
+    def settings(self, limits: Configuration) -> Settings:
+        """The settings that are asked for, within the service's limits, with cuts on features."""
+        choices = self.choices(limits)
+        chosen = {name: getattr(choices, name) for name in Choices.model_fields}
         settings = Settings(**chosen, cuts=sampled_cuts(self.features, self.cuts, self.sample))
         most = limits.max_size
         require(class_size(settings) <= most, "cuts", f"give at most {most} cuts or cells", class_size(settings))

@@ -19,6 +19,7 @@ from likewise.service.engine import Engine
 from likewise.service.log.export import export_text
 from likewise.service.stream import answers
 from likewise.service.stream.declared import plain_text
+from likewise.service.stream.sample import with_scores
 
 SEEN_BY_AUDITORS = frozenset(answers.StreamSummary.__annotations__)
 # The engine's answers are sent as they are: mypy has checked them, and nobody waits for a second check.
@@ -36,10 +37,29 @@ Person = Annotated[str, Path(description="The id of a person.", min_length=1, ma
 @router.post(
     "/v1/streams", status_code=201, response_model=answers.StreamCreated, openapi_extra=KEYED, tags=["streams"]
 )
-def create_stream(body: bodies.StreamBody, call: Call) -> Response:
-    """Create a stream with its settings. Cuts that are not given are taken from a sample of people."""
-    settings = body.settings(call.service.configuration)
-    return JSONResponse(call.service.engine.create(settings, call.by, call.key), 201)
+async def create_stream(body: bodies.StreamBody, call: Call) -> Response:
+    """Create a stream with its settings. A sample of people gives the cuts or, with a label, the whole class."""
+    if body.label is None:
+        return JSONResponse(await to_thread.run_sync(_create, body, call), 201)
+    # Fitting takes seconds: whoever waits for it must not take the threads of others.
+    return JSONResponse(await to_thread.run_sync(_create_fitted, body, call, limiter=call.service.long_requests), 201)
+
+
+def _create(body: bodies.StreamBody, call: Call) -> answers.StreamCreated:
+    return call.service.engine.create(body.settings(call.service.configuration), call.by, call.key)
+
+
+def _create_fitted(body: bodies.StreamBody, call: Call) -> answers.StreamCreated:
+    """Fit the class in a process of its own, unless the stream is there already."""
+    engine, limits = call.service.engine, call.service.configuration
+    choices, label = body.to_fit(limits)
+    before = engine.created(choices.name, call.key)
+    if before is not None:
+        return before
+    scores = call.service.subprocesses.fit(choices.features, body.sample, label)
+    size = sum(len(score["cuts"]) for score in scores["scores"])
+    require(size <= limits.max_size, "sample", f"give at most {limits.max_size} cuts", size)
+    return engine.create(with_scores(choices, scores), call.by, call.key, scores)
 
 
 def _page(limit: int, call: Call) -> None:

@@ -13,7 +13,8 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pkgutil import resolve_name
 from typing import Any
 
@@ -24,9 +25,12 @@ from likewise.service.log import Store
 from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.signing import Signer
 from likewise.service.refusals import Unavailable
+from likewise.service.stream.settings import Feature
 
 SHORT = 5000
 """The most events of a log that is worked on in this process."""
+FITTING = "likewise.service.jobs.fitting"
+"""The module of the child that fits scores to a sample."""
 OnProgress = Callable[[float], None]
 """Is called with the share of the work that is done, from 0 to 1."""
 Work = Callable[..., Any]
@@ -62,9 +66,21 @@ class Subprocesses:
         """The result of ``work``; an error if there is none, or if the service is stopped before."""
         if not self.is_long(stream):
             return work(self._engine, stream, progress=progress, **arguments)
-        with self._child([sys.executable, "-m", __name__, _named(work), stream, json.dumps(arguments)]) as child:
+        return self._answer([sys.executable, "-m", __name__, _named(work), stream, json.dumps(arguments)], progress)
+
+    def fit(self, features: Sequence[Feature], sample: Sequence[Mapping[str, Any]], label: str) -> Any:
+        """Scores fitted to a sample (``likewise.service.stream.sample``), in another process: it takes seconds."""
+        plain = {"features": [feature.model_dump() for feature in features], "sample": list(sample), "label": label}
+        return self._answer([sys.executable, "-m", FITTING], lambda share: None, json.dumps(plain))
+
+    def _answer(self, command: list[str], progress: OnProgress, given: str | None = None) -> Any:
+        """What a child says at last; ``given`` is written to it, and nowhere else: it may be about people."""
+        with self._child(command) as child:
             try:
+                assert child.stdin is not None
                 assert child.stdout is not None
+                with suppress(BrokenPipeError), child.stdin as pipe:  # it may have been stopped already
+                    pipe.write(given or "")
                 for line in child.stdout:
                     message = json.loads(line)
                     if "result" in message:
@@ -84,7 +100,9 @@ class Subprocesses:
         with self._lock:
             if self._stopped:
                 raise Unavailable("The service is stopping; try again.")
-            child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+            child = subprocess.Popen(
+                command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+            )
             self._children.add(child)
         return child
 
@@ -104,9 +122,9 @@ def main(name: str, stream: str, arguments: str) -> None:
         engine = Engine(store, Signer.at(configuration.key_file), CheckpointFile(configuration.checkpoint_file))
         try:
             work: Work = resolve_name(name)
-            _say(result=work(engine, stream, progress=lambda share: _say(share=share), **json.loads(arguments)))
+            say(result=work(engine, stream, progress=lambda share: say(share=share), **json.loads(arguments)))
         except LikewiseError as error:
-            _say(error=_named(type(error)), words=str(error))
+            say_refused(error)
 
 
 def _named(what: Any) -> str:
@@ -114,7 +132,13 @@ def _named(what: Any) -> str:
     return f"{what.__module__}:{what.__qualname__}"
 
 
-def _say(**what: Any) -> None:
+def say_refused(error: LikewiseError) -> None:
+    """Why there is no result, for the process that waits for it."""
+    say(error=_named(type(error)), words=str(error))
+
+
+def say(**what: Any) -> None:
+    """A line for the process that waits for the result."""
     sys.stdout.write(json.dumps(what, allow_nan=False) + "\n")
     sys.stdout.flush()
 

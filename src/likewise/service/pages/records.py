@@ -127,9 +127,9 @@ def _record(visit: Visit, stream: str, id: str) -> Response:
         {**theirs, "corrections": whole["corrections"], "learned": whole["learned"], "report": _report(whole, id)}
         for theirs, whole in rounds
     ]
-    settings = engine.streams.get(stream).latest.state.stream.settings
-    used = [feature for feature in settings.features if feature.name in settings.cuts]
-    kept = [feature for feature in settings.features if feature.name not in settings.cuts]
+    model = engine.streams.get(stream).latest.state.stream
+    used = [feature for feature in model.settings.features if feature.name in model.used]
+    kept = [feature for feature in model.settings.features if feature.name not in model.used]
     return render(
         "person.html",
         visit,
@@ -205,6 +205,8 @@ def _plain(value: Any) -> str:
             return f"{value['favoured']} and {value['disfavoured']}, {number(value['gap'])} apart"
         if "commitment" in value:
             return "kept beside the log"
+        if "format" in value:  # the scores of a class
+            return f"{len(value['scores'])}, fitted to a sample of {value['people']} people"
         text = dumps(value)
         return text if len(text) <= 160 else text[:160] + " …"
     if isinstance(value, str):

@@ -262,8 +262,18 @@ class Checker:
                 self._promises[promise["ref"]] = Promise(seq, data["t"], what, promise["commitment"])
         if kind == "person_erased":
             self._take_erasure(seq, data)
-        if kind == "stream_created" and data["settings"]["name"] != findings.stream:
-            self._wrong(seq, f"Event {seq} creates the stream {data['settings']['name']!r}, not {findings.stream!r}.")
+        if kind == "stream_created":
+            self._take_creation(seq, data)
+
+    def _take_creation(self, seq: int, data: dict[str, Any]) -> None:
+        """The stream is this one, and the scores of its class, where it has some, are those that the settings name."""
+        name = data["settings"]["name"]
+        if name != self.findings.stream:
+            self._wrong(seq, f"Event {seq} creates the stream {name!r}, not {self.findings.stream!r}.")
+        scores = data.get("scores")
+        held = None if scores is None else hashlib.sha256(canonical(scores)).hexdigest()
+        if held != data["settings"].get("scores"):
+            self._wrong(seq, f"Event {seq} holds scores that don't match the hash in its settings.")
 
     def _take_erasure(self, seq: int, data: dict[str, Any]) -> None:
         """What is erased was committed to before, in the very rounds that the event names."""

@@ -66,6 +66,7 @@ class StreamCreated(Answer):
 
     stream: str
     settings: Annotated[Plain, SchemaOf(Settings)]
+    made_of: MadeOf
 
 
 Returning = Annotated[
@@ -260,6 +261,25 @@ class Regret(TypedDict):
     sentence: Annotated[str, Field(description="The same in words.")]
 
 
+class ClassPart(TypedDict):
+    """Some scores of a stream's class that have the same purpose."""
+
+    name: str
+    described: Annotated[str, Field(description="What they are for, in a sentence.")]
+    scores: Annotated[list[str], Field(description="Their names; none where features are cut themselves.")]
+    features: Annotated[list[str], Field(description="The features that they read.")]
+    cuts: Annotated[int, Field(description="How many cut-offs they have together.")]
+
+
+class MadeOf(TypedDict):
+    """What policies are mixed from."""
+
+    parts: list[ClassPart]
+    people: Annotated[int | None, Field(description="How many people of a sample it was fitted to; null without one.")]
+    notes: Annotated[list[str], Field(description="What was left out or done differently, and why.")]
+    holds: Annotated[list[str], Field(description="What the log holds of the people of the sample.")]
+
+
 class StreamSummary(TypedDict):
     """What everybody who works with a stream may know of it."""
 
@@ -307,6 +327,7 @@ class StreamStatus(StreamSummary):
     estimated: Annotated[bool, Field(description="Whether the two are estimates.")]
     penalties: float
     regret: Regret
+    made_of: MadeOf
 
 
 class GivenVerdict(TypedDict):
@@ -395,7 +416,9 @@ class StreamCertificate(TypedDict):
     stream: str
     letter: Annotated[str, Field(description="The certificate in sentences.")]
     delay: Delay
-    lagrangian_regret: Annotated[Regret, Field(description="What the stream says of its regret, with its bounds.")]
+    regret_limits: Annotated[
+        Regret, Field(description="As `regret` in the answer about the stream: what is observed, promised and proved.")
+    ]
     assumptions: list[dict[str, Any]]
     outstanding: int
     discarded: int

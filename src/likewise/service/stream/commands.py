@@ -19,12 +19,17 @@ from likewise.service.stream.state import OpenRound
 
 @dataclass(frozen=True)
 class CreateStream:
-    """Begin a stream. ``secret`` is a commitment to the secret behind its decisions, ``lot`` one to the first nonce."""
+    """Begin a stream.
+
+    ``secret`` is a commitment to the secret behind its decisions, ``lot`` one to the nonce of the first round, and
+    ``scores`` what was fitted to a sample, if anything.
+    """
 
     settings: Settings
     by: str
     secret: str
     lot: str | None = None
+    scores: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -108,9 +108,16 @@ def _create(decision: Decision, command: CreateStream) -> None:
     if decision.after.model is not None:
         raise Conflict(f"There is already a stream named {command.settings.name!r}.")
     settings, version = command.settings.to_dict(), LEARNER_VERSION
-    secret, lot, by = command.secret, command.lot, command.by
     decision.add(
-        StreamCreated(at=decision.at, settings=settings, learner_version=version, secret=secret, by=by, lot=lot)
+        StreamCreated(
+            at=decision.at,
+            settings=settings,
+            learner_version=version,
+            secret=command.secret,
+            by=command.by,
+            lot=command.lot,
+            scores=command.scores,
+        )
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from likewise.classes.program import ScoreProgram
 from likewise.errors import InvalidParameter, require, require_number
 from likewise.hypotheses import Cells, EnumerableClass, Thresholds
 from likewise.hypotheses.cells import Grid
@@ -19,7 +20,7 @@ from likewise.learners import AdaHedge, AnytimeHedge, Cuts, Hedge, OneSided, Sch
 from likewise.policies import Floored, Mixture
 from likewise.protocol import Estimate, Floats, Key, Role, Rows
 from likewise.reduction import label_weights
-from likewise.service.canonical import dumps
+from likewise.service.canonical import digest, dumps
 from likewise.service.stream.settings import GROWING, Settings
 
 SEED = 0
@@ -47,6 +48,15 @@ class Deployed(NamedTuple):
 class Model:
     """The class and the learner of a stream, built from its settings and the version that it was created with.
 
+    Parameters
+    ----------
+    settings
+        Of the stream.
+    version
+        Of the learners.
+    program
+        The scores that policies cut, as :func:`score_program` reads them; None if they cut features.
+
     Examples
     --------
     >>> from likewise.service.stream.settings import Feature
@@ -56,10 +66,10 @@ class Model:
     (6, [[1]])
     """
 
-    def __init__(self, settings: Settings, version: int = LEARNER_VERSION) -> None:
+    def __init__(self, settings: Settings, version: int = LEARNER_VERSION, program: ScoreProgram | None = None) -> None:
         known = f"be {LEARNER_VERSION}, the only version of the learners that this service knows"
         require(version == LEARNER_VERSION and type(version) is int, "learner_version", known, version)
-        self.settings, self.version = settings, version
+        self.settings, self.version, self.program = settings, version, program
         self.columns = [(f, settings.cuts[f.name]) for f in settings.features if f.name in settings.cuts]
         self.hypotheses: EnumerableClass = self._thresholds() if settings.hypotheses == "thresholds" else self._cells()
         self.learner: Any = self._learner()
@@ -70,6 +80,8 @@ class Model:
 
     def _thresholds(self) -> Thresholds:
         """A number has its cuts; every level of a category has a column of its own, cut between no and yes."""
+        if self.program is not None:
+            return Thresholds(self.program.cuts, names=self.program.names)
         cuts: list[Sequence[float]] = []
         for feature, column in self.columns:
             cuts += [column] if column is not None else [(0.5,)] * len(feature.levels)
@@ -99,7 +111,7 @@ class Model:
 
     def encode(self, people: Sequence[Mapping[str, Any]]) -> Rows:
         """People, each a mapping of checked features, turned into what the class needs."""
-        numbers = [self._numbers(person) for person in people]
+        numbers = self._numbers(people)
         if isinstance(self.hypotheses, Thresholds):
             # What its `encode` does for arrays, which for a batch would spend most of its time on checks.
             passed = [list(map(bisect_right, self._cuts, person)) for person in numbers]
@@ -110,7 +122,14 @@ class Model:
     def _cuts(self) -> list[list[float]]:
         return [cuts.tolist() for cuts in self.hypotheses.cuts]  # type: ignore[attr-defined]
 
-    def _numbers(self, person: Mapping[str, Any]) -> list[float]:
+    def _numbers(self, people: Sequence[Mapping[str, Any]]) -> list[list[float]]:
+        """What is cut of each person: scores, or features."""
+        if self.program is not None:
+            scores: list[list[float]] = self.program.scores(people).tolist()
+            return scores
+        return [self._features(person) for person in people]
+
+    def _features(self, person: Mapping[str, Any]) -> list[float]:
         numbers: list[float] = []
         for feature, column in self.columns:
             value = person[feature.name]
@@ -130,7 +149,15 @@ class Model:
     @cached_property
     def digest(self) -> bytes:
         """SHA-256 of the class, which is a part of every policy's hash."""
-        return hashlib.sha256(dumps(self.hypotheses.to_dict()).encode()).digest()
+        described = self.hypotheses.to_dict()
+        if self.settings.scores is not None:
+            described["models"] = self.settings.scores
+        return hashlib.sha256(dumps(described).encode()).digest()
+
+    @cached_property
+    def used(self) -> list[str]:
+        """The features that policies use."""
+        return [feature.name for feature, _ in self.columns] if self.program is None else self.program.features
 
     def deploy(self, state: Any) -> Deployed:
         """The policy of a learner's state, numbered and hashed."""
@@ -198,6 +225,13 @@ class Model:
         if not isinstance(self.learner, OneSided):
             return state.frozen_rows()
         return type(state)(*self.learner.inside(state).frozen_rows(), state.seen, state.worth)
+
+
+def score_program(settings: Settings, scores: Mapping[str, Any] | None) -> ScoreProgram | None:
+    """The scores that the settings name by their hash; refused if these are others."""
+    held = None if scores is None else digest(scores)
+    require(held == settings.scores, "scores", "have the hash that the settings hold", held)
+    return None if scores is None else ScoreProgram(scores)
 
 
 def _plain(value: Any) -> Any:

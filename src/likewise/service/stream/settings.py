@@ -21,6 +21,7 @@ from likewise.errors import require, require_number, require_whole
 from likewise.service.stream.declared import LARGEST, Checked, Declared, Finite, Text, number, refusal, short, whole
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+DIGEST = re.compile(r"[0-9a-f]{64}")
 MOST = 10**12
 """The largest cost, penalty and number of rounds; sums of larger ones would leave what a float can hold."""
 LONGEST = 10**9
@@ -71,6 +72,15 @@ Penalty = Annotated[
     ),
 ]
 StreamName = Annotated[str, Checked(_stream_name, {"type": "string", "pattern": f"^{NAME.pattern}$"})]
+
+
+def _digest(value: Any, name: str) -> str:
+    spelt = isinstance(value, str) and DIGEST.fullmatch(value) is not None
+    require(spelt, name, "be a SHA-256 in 64 hexadecimal digits", short(value))
+    return str(value)
+
+
+Digest = Annotated[str, Checked(_digest, {"type": "string", "pattern": f"^{DIGEST.pattern}$"})]
 
 
 class Feature(Declared):
@@ -200,7 +210,7 @@ class Choices(Declared):
     hypotheses: Literal["thresholds", "cells"] = Field(
         default="thresholds",
         title="Class of hypotheses",
-        description="What policies are mixed from: thresholds on single features, or the cells of a grid.",
+        description="What policies are mixed from: thresholds on single features or scores, or the cells of a grid.",
     )
     learner: Literal["adahedge", "hedge"] = Field(
         default="adahedge",
@@ -286,15 +296,26 @@ class Choices(Declared):
 class Settings(Choices):
     """Everything that is fixed about a stream, and its waits."""
 
+    scores: Digest | None = Field(
+        default=None,
+        title="Scores (SHA-256)",
+        description="The hash of the scores that policies cut, if they were fitted to a sample. The event that created "
+        "the stream holds them. Without scores, policies cut the features themselves.",
+    )
     cuts: Cuts = Field(
         title="Cuts",
         description="For each feature that policies use: the numbers at which it is cut, in ascending order; null for "
-        "a category, each of whose levels counts by itself.",
+        "a category, each of whose levels counts by itself. Empty if policies cut scores.",
     )
 
     @field_validator("cuts")
     @classmethod
     def _fit_the_features(cls, cuts: Cuts, info: ValidationInfo) -> Cuts:
+        if info.data.get("scores") is not None:
+            require(not cuts, "cuts", "be left out, as policies cut scores", short(cuts))
+            thresholds = info.data.get("hypotheses", "thresholds") == "thresholds"
+            require(thresholds, "hypotheses", "be thresholds, as policies cut scores", "cells")
+            return cuts
         require(len(cuts) > 0, "cuts", "be given for at least one feature", cuts)
         kinds = {feature.name: feature.kind for feature in info.data.get("features", ())}
         for name, column in cuts.items() if kinds else ():

@@ -14,7 +14,7 @@ import numpy as np
 
 from likewise.protocol import Batch, Estimate, Floats, Report, Round, Rows
 from likewise.service.stream.answers import Labelled, Outcome
-from likewise.service.stream.learner import Deployed, Model
+from likewise.service.stream.learner import Deployed, Model, score_program
 from likewise.service.stream.settings import Settings, Waits
 
 CLOCK = "clock"
@@ -404,6 +404,7 @@ def dump_state(state: State) -> dict[str, Any]:
     return {
         "settings": model.settings.to_dict(),
         "learner_version": model.version,
+        "scores": None if model.program is None else model.program.data,
         "learner": model.dump(state.learner),
         "opened": state.opened,
         "rounds": [_dump_round(round_) for round_ in state.rounds.values()],
@@ -417,7 +418,8 @@ def dump_state(state: State) -> dict[str, Any]:
 
 def load_state(data: dict[str, Any]) -> State:
     """The state again."""
-    model = Model(Settings.from_dict(data["settings"]), data["learner_version"])
+    settings = Settings.from_dict(data["settings"])
+    model = Model(settings, data["learner_version"], score_program(settings, data["scores"]))
     learner = model.load(data["learner"])
     rounds = OpenRounds()
     for round_ in data["rounds"]:

@@ -22,7 +22,8 @@ from typing import cast
 
 from likewise import theory
 from likewise.learners import AdaHedge, Cuts
-from likewise.service.stream.answers import Delay, Promise, Regret, StreamStatus
+from likewise.service.stream.answers import ClassPart, Delay, MadeOf, Promise, Regret, StreamStatus
+from likewise.service.stream.learner import Model
 from likewise.service.stream.state import State
 
 
@@ -54,7 +55,21 @@ def status(state: State) -> StreamStatus:
         "estimated": settings.labels == "accepted",
         "penalties": totals.penalties,
         "regret": regret(state),
+        "made_of": made_of(state.stream),
     }
+
+
+def made_of(model: Model) -> MadeOf:
+    """What the class of a stream is made of, in words."""
+    if model.program is not None:
+        data = model.program.data
+        fitted = [cast(ClassPart, part._asdict()) for part in model.program.made_of()]
+        return {"parts": fitted, "people": data["people"], "notes": data["notes"], "holds": data["holds"]}
+    cells = model.settings.hypotheses == "cells"
+    words = "The cells of a grid over these features." if cells else "Cut-offs on single features."
+    cuts = sum(len(feature.levels) if column is None else len(column) for feature, column in model.columns)
+    part: ClassPart = {"name": "features", "described": words, "scores": [], "features": model.used, "cuts": cuts}
+    return {"parts": [part], "people": None, "notes": [], "holds": []}
 
 
 def delay(state: State) -> Delay:

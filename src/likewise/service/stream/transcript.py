@@ -55,7 +55,7 @@ def certificate(transcript: Transcript, state: State, delta: float = 0.05) -> St
         "corrected": state.totals.corrected,
         "erased": state.totals.erased,
         "delay": delay(state),
-        "lagrangian_regret": regret(state),
+        "regret_limits": regret(state),
         "letter": letter(claims, state),
     }
     return cast(StreamCertificate, claims.to_dict() | facts)

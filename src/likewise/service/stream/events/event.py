@@ -92,8 +92,6 @@ NUMBER = {"read": float}
 """Marks a field that is a float, also where the log spells it as a whole number."""
 TUPLE = {"read": tuple}
 """Marks a field that is a tuple of plain values."""
-OPTIONAL = {"optional": True}
-"""Marks a field that the log leaves out where it says nothing: where it is None or empty."""
 
 
 def each(part: type) -> dict[str, Any]:
@@ -117,6 +115,8 @@ class Event(ABC):
     """Its name in the log."""
     alone: ClassVar[bool] = True
     """Whether it may stand alone; otherwise another event must have announced it (``announces``)."""
+    may_lack: ClassVar[tuple[str, ...]] = ()
+    """Fields that stand in the log only where they say something: where they are neither None nor empty."""
     why_missing: ClassVar[Mapping[str, str]] = {}
     """What to say of an event in the log that lacks a field, where it is known why."""
     at: str = field(metadata=IN_MEMORY)
@@ -158,9 +158,11 @@ class Event(ABC):
 
     def data(self) -> dict[str, Any]:
         """What stands in the log: plain JSON values."""
-        silent = _optional(type(self))
-        values = {name: getattr(self, name) for name in _logged(type(self))}
-        return {name: _plain(value) for name, value in values.items() if value or name not in silent}
+        values = {name: _plain(getattr(self, name)) for name in _logged(type(self))}
+        for name in self.may_lack:
+            if values[name] in (None, []):
+                del values[name]
+        return values
 
     @property
     def text(self) -> str:
@@ -212,7 +214,7 @@ def read_event(kind: str, data: Mapping[str, Any], at: str, asides: tuple[Aside,
     if cls is None:
         raise InvalidParameter(f"`kind` must be one of {sorted(KINDS)}, got {kind!r}.")
     readers = _logged(cls)
-    if not readers.keys() - _optional(cls) <= data.keys() <= readers.keys():
+    if data.keys() != readers.keys() and data.keys() | set(cls.may_lack) != readers.keys():
         for name in cls.why_missing.keys() - data.keys():
             raise WrittenBefore(cls.why_missing[name])
         raise InvalidParameter(f"An event of the kind {kind} must hold {sorted(readers)}, got {sorted(data)}.")
@@ -221,7 +223,6 @@ def read_event(kind: str, data: Mapping[str, Any], at: str, asides: tuple[Aside,
 
 
 _FIELDS: dict[type, dict[str, Callable[[Any], Any] | None]] = {}
-_OPTIONAL: dict[type, frozenset[str]] = {}
 
 
 def _logged(cls: type[Event]) -> dict[str, Callable[[Any], Any] | None]:
@@ -230,13 +231,6 @@ def _logged(cls: type[Event]) -> dict[str, Callable[[Any], Any] | None]:
         fields = [item for item in dataclasses.fields(cls) if item.metadata.get("logged", True)]
         _FIELDS[cls] = {item.name: item.metadata.get("read") for item in fields}
     return _FIELDS[cls]
-
-
-def _optional(cls: type[Event]) -> frozenset[str]:
-    """The fields of a kind that the log may leave out."""
-    if cls not in _OPTIONAL:
-        _OPTIONAL[cls] = frozenset(item.name for item in dataclasses.fields(cls) if item.metadata.get("optional"))
-    return _OPTIONAL[cls]
 
 
 def _plain(value: Any) -> Any:

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from likewise.service.stream.events.event import OPTIONAL, TUPLE, Event, kind
+from likewise.service.canonical import digest
+from likewise.service.stream.events.event import TUPLE, Event, kind
 from likewise.service.stream.events.rounds import TOLERANCE
-from likewise.service.stream.learner import Model
+from likewise.service.stream.learner import Model, score_program
 from likewise.service.stream.memory import Memory
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
@@ -31,6 +32,9 @@ class StreamCreated(Event):
         A commitment to the secret behind its decisions.
     lot
         A commitment to the nonce of the first round, where a round has one lot.
+    scores
+        Plain numbers from which the scores of people follow, if the class was fitted to a sample; the settings hold
+        their hash. Nothing of this can be erased, so it must not hold anybody's row.
     """
 
     kind: ClassVar[str] = "stream_created"
@@ -42,15 +46,25 @@ class StreamCreated(Event):
     learner_version: int
     secret: str
     by: str
-    lot: str | None = field(default=None, metadata=OPTIONAL)
+    lot: str | None = None
+    scores: dict[str, Any] | None = None
+    may_lack: ClassVar[tuple[str, ...]] = ("lot", "scores")
 
     def evolve(self, state: State) -> State:
         """The class and the learner are there, and have learned nothing."""
-        model = Model(Settings.from_dict(self.settings), self.learner_version)
+        settings = Settings.from_dict(self.settings)
+        model = Model(settings, self.learner_version, score_program(settings, self.scores))
         learner = model.learner.init()
         average = np.zeros(model.hypotheses.geometry.dim)
         policy = model.deploy(learner)
         return replace(state, model=model, learner=learner, policy=policy, average=average, lot=self.lot)
+
+    def objection(self, state: State, memory: Memory) -> str:
+        """The scores must be those whose hash the settings hold, and the first lot be committed to if there is one."""
+        if (self.lot is not None) != (self.settings.get("lot") == "round"):
+            return "commits to a nonce, or does not, against its settings"
+        held = None if self.scores is None else digest(self.scores)
+        return "" if held == self.settings.get("scores") else "holds scores that don't match the hash in its settings"
 
 
 @kind
@@ -65,7 +79,7 @@ class SettingsChanged(Event):
     def evolve(self, state: State) -> State:
         """The same stream with other waits."""
         model = state.stream
-        return replace(state, model=Model(model.settings.with_waits(self.changes), model.version))
+        return replace(state, model=Model(model.settings.with_waits(self.changes), model.version, model.program))
 
 
 @kind

@@ -10,7 +10,7 @@ import numpy as np
 
 from likewise.protocol import Estimate, Round, Rows
 from likewise.service.stream.answers import Labelled, Outcome, PersonDecided, RoundRecord
-from likewise.service.stream.events.event import IN_MEMORY, NUMBER, OPTIONAL, TUPLE, RoundEvent, each, kind
+from likewise.service.stream.events.event import IN_MEMORY, NUMBER, TUPLE, RoundEvent, each, kind
 from likewise.service.stream.events.sums import sums
 from likewise.service.stream.lots import Lot
 from likewise.service.stream.memory import Memory, PastRound
@@ -39,7 +39,7 @@ def _estimate(data: dict[str, Any]) -> Estimate:
 
 
 ESTIMATE = {"read": _estimate}
-LOT = OPTIONAL | {"read": lambda data: Lot(**data)}
+LOT = {"read": lambda data: Lot(**data)}
 
 
 @kind
@@ -66,13 +66,14 @@ class RoundOpened(RoundEvent):
     """
 
     kind: ClassVar[str] = "round_opened"
+    may_lack: ClassVar[tuple[str, ...]] = ("returning", "estimate", "lot")
     version: int
     policy: str
     outstanding: int
     people: tuple[Decided, ...] = field(metadata=each(Decided))
     by: str
-    returning: tuple[int, ...] = field(default=(), metadata=OPTIONAL | TUPLE)
-    estimate: Estimate | None = field(default=None, metadata=OPTIONAL | ESTIMATE)
+    returning: tuple[int, ...] = field(default=(), metadata=TUPLE)
+    estimate: Estimate | None = field(default=None, metadata=ESTIMATE)
     lot: Lot | None = field(default=None, metadata=LOT)
     rows: Rows | None = field(default=None, compare=False, metadata=IN_MEMORY)
 
