@@ -281,7 +281,9 @@ def _audit(decision: Decision, command: Audit) -> None:
     round_ = _open_round(decision.after, command.t)
     if round_.verdict is not None:
         if round_.verdict.final:
-            raise Conflict(f"Round {round_.t} can't be audited any more: its audit has expired.")
+            expired = round_.verdict.outcome == EXPIRED
+            why = "its audit has expired" if expired else "no report of it could be accepted, so nobody is asked"
+            raise Conflict(f"Round {round_.t} can't be audited any more: {why}.")
         raise Conflict(f"Round {round_.t} already has a verdict: {round_.verdict.outcome} by {round_.verdict.by}.")
     answer = _answer(command, round_, decision.after.stream.settings)
     decision.add(Audited(at=decision.at, t=command.t, **answer))

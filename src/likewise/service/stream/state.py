@@ -224,7 +224,8 @@ class OpenRound:
 
     def teaches(self, waits: Waits) -> bool:
         """Whether the learner learns from it when it closes; a wait that ended may say that it is discarded."""
-        unaudited = self.verdict is not None and self.verdict.final and waits.audit_end == "discard"
+        expired = self.verdict is not None and self.verdict.outcome == "expired"
+        unaudited = expired and waits.audit_end == "discard"
         return not unaudited and (self.labelled == "complete" or waits.label_end != "discard")
 
 
