@@ -23,6 +23,7 @@ from likewise.service.log.append import add, chunks
 from likewise.service.log.tables import events, followed, samples, summaries
 from likewise.service.refusals import SequenceConflict
 from likewise.service.stream.events import (
+    AuditCorrected,
     Audited,
     AuditRetracted,
     Event,
@@ -118,7 +119,7 @@ def _changes(row: dict[str, Any], event: Event) -> dict[str, Any]:
             for position, label in event.labels:
                 labels[position] = label
             return {"labels": dumps(labels), "labelled": sum(label is not None for label in labels)}
-        case Audited():
+        case Audited() | AuditCorrected():
             pair = asdict(event.reports[0]) if event.reports else NO_PAIR
             return {"verdict": event.verdict} | pair
         case AuditRetracted():
