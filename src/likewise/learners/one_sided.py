@@ -154,12 +154,22 @@ class OneSided:
 
     def estimate(self, state: Any) -> Estimate:
         """Floor, doubt and slack of the coming round."""
-        T, cost = state.rounds + 1 if self.T is None else self.T, float(self.costs[1])
-        alone = self.rho == 0.0  # one hypothesis has nothing to explore
+        floor, slack = self._explored(state.rounds + 1) if self.T is None else self._explored_until_T
+        beta = 1.0 if self.safe else self.doubt
+        return Estimate(floor, self._running(state) if beta is None else -beta * float(self.costs[1]), slack)
+
+    def _explored(self, T: int) -> tuple[float, float]:
+        """Floor and slack for T rounds."""
+        if self.rho == 0.0:  # one hypothesis has nothing to explore
+            return 0.0, 0.0
         if self.safe:
-            return Estimate(0.0, -cost, 0.0 if alone else theory.ix_rate(T, self.rho))
-        floor = 0.0 if alone else theory.label_floor(T, self.rho, self._scale)
-        return Estimate(floor, self._running(state) if self.doubt is None else -self.doubt * cost)
+            return 0.0, theory.ix_rate(T, self.rho)
+        return theory.label_floor(T, self.rho, self._scale), 0.0
+
+    @cached_property
+    def _explored_until_T(self) -> tuple[float, float]:
+        """Floor and slack of every round, where the horizon is known."""
+        return self._explored(self.T or 1)
 
     @property
     def _scale(self) -> float:
