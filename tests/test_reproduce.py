@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import importlib.util
+import itertools
 import json
 import re
 from fractions import Fraction
@@ -18,6 +19,7 @@ from likewise.experiments import demo, games
 from likewise.experiments.compare.neighbours import NEIGHBOURS
 from likewise.experiments.reproduce import (
     EXPERIMENTS,
+    accepted,
     changes,
     drift,
     generalisation,
@@ -226,6 +228,40 @@ def test_what_was_given_up_comes_back_only_if_a_little_is_forgotten(crowd):
     assert never.recovered_at_most is None
 
 
+# One lot per round ----------------------------------------------------------------------------------------------------
+
+
+def test_acceptances_vary_by_the_law_of_their_lots():
+    p = np.array([0.25, 0.5, 0.5, 0.875])
+    lots = (np.arange(8) + 0.5) / 8  # every probability is in eighths
+    one = np.array([(lot < p).sum() for lot in lots])
+    own = np.array([sum(lot < q for lot, q in zip(four, p, strict=True)) for four in itertools.product(lots, repeat=4)])
+    batch = lw.Batch(np.zeros((4, 1)), np.zeros(4), np.zeros((4, 1)))
+    round_ = lw.Round(batch, p, decisions=np.array([False, True, False, True]))
+    *sorts, yes, expected, by_one, by_own = accepted._on_the_desk(round_, lw.DecisionAuditor("cityblock", 0.1, 0.1))
+    assert (by_one, by_own) == pytest.approx((one.var(), own.var()))
+    assert (yes, expected) == (2, pytest.approx(one.mean()))
+    # Different answers: the second and the first, the fourth and both; the second and the third are a tie.
+    assert sorts == [3, 1, 0, 0]
+
+
+def test_with_one_lot_nobody_is_passed_over_and_with_own_lots_somebody_is(results):
+    (table,) = (e["tables"]["lots"] for e in results if e["number"] == 11)
+    one, own = (row["lower probability got the yes"] for row in table)
+    assert one == 0 < own
+
+
+def test_who_ignores_unseen_labels_stays_stuck_after_a_bad_beginning_and_the_default_does_not():
+    plays = {
+        kind: [accepted.bad_first("", kind, 200, seed) for seed in range(3)]
+        for kind in (accepted.NAIVE, accepted.RUNNING)
+    }
+    assert sum(p.stuck for p in plays[accepted.NAIVE]) >= 2
+    assert not any(p.stuck for p in plays[accepted.RUNNING])
+    for p in plays[accepted.RUNNING]:
+        assert p.behind[0] <= p.behind[1] < np.inf
+
+
 # Other worlds, a script of its own --------------------------------------------------------------------------------
 
 
@@ -295,8 +331,8 @@ def test_an_experiment_that_breaks_is_a_failed_row_and_the_others_still_run(tmp_
 
 
 def test_unknown_experiments_are_refused(tmp_path):
-    with pytest.raises(InvalidParameter, match="`only` must name experiments 1 to 10"):
-        reproduce(tmp_path, only=[11], progress=False)
+    with pytest.raises(InvalidParameter, match="`only` must name experiments 1 to 11"):
+        reproduce(tmp_path, only=[12], progress=False)
 
 
 def test_two_processes_find_what_one_finds():

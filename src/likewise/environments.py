@@ -239,7 +239,7 @@ class IID:
 
     def compiled(self) -> tuple[Rows, Floats, Floats] | None:
         """Rows, labels and view as plain arrays of numbers for a compiled play; None where they are not."""
-        if self._framed or self.weight is not None or self.view.dtype.kind not in "fiub":
+        if self._framed or self.view.dtype.kind not in "fiub":
             return None
         view = np.ascontiguousarray(self.view.reshape(len(self.y), -1), dtype=float)
         return None if np.isnan(view).any() else (self._rows, self.y, view)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise import theory
+from likewise import kernels, theory
 from likewise.errors import InvalidParameter, NotSupported, require, require_number
 from likewise.learners.adahedge import AdaHedge, AdaHedgeState
 from likewise.learners.kept import KeptState
@@ -30,6 +30,8 @@ from likewise.reduction import estimated_weights
 
 FLOOR = 0.25
 """γ = min(¼, ¼√(ρ/T)) by default."""
+SLACK = 0.1
+"""γ′ = min(¼, 0.1√(ρ/T)) where everybody counts as good until proved bad."""
 LIKELY = 0.05
 """``safe`` states its bound with confidence 1 − δ at this δ."""
 ALONE = 2.0
@@ -154,22 +156,22 @@ class OneSided:
 
     def estimate(self, state: Any) -> Estimate:
         """Floor, doubt and slack of the coming round."""
-        floor, slack = self._explored(state.rounds + 1) if self.T is None else self._explored_until_T
-        beta = 1.0 if self.safe else self.doubt
-        return Estimate(floor, self._running(state) if beta is None else -beta * float(self.costs[1]), slack)
-
-    def _explored(self, T: int) -> tuple[float, float]:
-        """Floor and slack for T rounds."""
-        if self.rho == 0.0:  # one hypothesis has nothing to explore
-            return 0.0, 0.0
+        floor, slack = self._divisors(state.rounds + 1) if self.T is None else self._fixed
+        cost = float(self.costs[1])
         if self.safe:
-            return 0.0, theory.ix_rate(T, self.rho)
-        return theory.label_floor(T, self.rho, self._scale), 0.0
+            return Estimate(0.0, -cost, slack)
+        return Estimate(floor, self._running(state) if self.doubt is None else -self.doubt * cost)
+
+    def _divisors(self, T: int) -> tuple[float, float]:
+        """γ and γ′ for a horizon of T rounds; one hypothesis has nothing to explore."""
+        if self.rho == 0.0:
+            return 0.0, 0.0
+        return theory.label_floor(T, self.rho, self._scale), theory.ix_rate(T, self.rho)
 
     @cached_property
-    def _explored_until_T(self) -> tuple[float, float]:
-        """Floor and slack of every round, where the horizon is known."""
-        return self._explored(self.T or 1)
+    def _fixed(self) -> tuple[float, float]:
+        """γ and γ′ of a learner with a horizon, the same in every round."""
+        return self._divisors(self.T or 1)
 
     @property
     def _scale(self) -> float:
@@ -218,6 +220,12 @@ class OneSided:
             each = each * batch.weight[known]
         s = self.costs[0] - (self.costs[0] + self.costs[1]) * y[known]
         return _total(each), _total(s * each)
+
+    def compiled(self) -> tuple[Any, Floats]:
+        """The learner inside, and how labels are estimated as ``likewise.kernels.lots`` takes it."""
+        doubt = 1.0 if self.safe else -1.0 if self.doubt is None else float(self.doubt)
+        scales = (0.0, SLACK) if self.safe else (self._scale, 0.0)  # with ρ = 0 either is 0
+        return self.learner, np.array([kernels.ESTIMATED, doubt, *scales, self.rho, self.T or 0], dtype=float)
 
     def penalty_at(self, state: Any) -> float:
         """C_t of the learner inside."""

@@ -18,6 +18,7 @@ from likewise.experiments.reproduce import (
     identity,
     neighbours,
     no_metric,
+    one_lot,
     penalties,
     perturbed,
     real,
@@ -40,6 +41,7 @@ EXPERIMENTS: dict[int, ModuleType] = {
     8: neighbours,
     9: no_metric,
     10: drift,
+    11: one_lot,
 }
 
 
