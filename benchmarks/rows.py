@@ -30,6 +30,8 @@ import likewise as lw
 
 K = 4
 LOOP, COMPILED = ": readable loop, Python distance", ": compiled play"
+PLAIN = {"AdaHedge" + COMPILED: 5.0}
+"""The goal of one learner beside river, where it is not that of all."""
 
 
 def population(n: int = 20_000, features: int = 10, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -54,7 +56,11 @@ def plays(quick: bool) -> list[Row]:
     drawn = people.draws(0, 1, T).ravel()
     few = drawn[: 500 * K]  # a slice is enough of a peer that does a few thousand people a second
     peers = {
-        "river LogisticRegression": (river_logistic(X[drawn], y[drawn]), len(drawn), {LOOP: 0.7, COMPILED: 2.0}),
+        "river LogisticRegression": (
+            river_logistic(X[drawn], y[drawn]),
+            len(drawn),
+            {LOOP: 0.7, COMPILED: 2.0} | PLAIN,
+        ),
         "Vowpal Wabbit, Python on text": (vowpal_wabbit(X[drawn], y[drawn]), len(drawn), {COMPILED: 2.0}),
         "scikit-learn SGD partial_fit": (sgd_batches(X[few], y[few], K), len(few), {}),
     }
@@ -72,7 +78,9 @@ def plays(quick: bool) -> list[Row]:
         same = _same(*(lw.play(learner, people, named, T, compiled=c) for c in (True, False)))
         for how in (LOOP, COMPILED):
             for peer, (_, count, goals) in peers.items():
-                rows.append(_beside(turns, name, how, peer, len(drawn), count, goals.get(how), same))
+                rows.append(
+                    _beside(turns, name, how, peer, len(drawn), count, goals.get(name + how, goals.get(how)), same)
+                )
     return rows
 
 
@@ -200,7 +208,7 @@ def million(quick: bool) -> list[Row]:
     ours, theirs, ratio = turns.median("round") / rounds, turns.median("pass") / rounds, turns.ratio("pass", "round")
     return [
         Row(f"one AdaHedge round, N = {F.size:,} thresholds, k = 4", "np.exp of 10⁶ doubles", shown(ours),
-            shown(theirs), ratio, "≤ 3 ×", ratio <= 3)
+            shown(theirs), ratio, "≤ 2 ×", ratio <= 2)
     ]  # fmt: skip
 
 

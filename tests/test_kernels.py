@@ -27,7 +27,6 @@ from likewise.game.rounds import World
 from likewise.hypotheses import EnumerableClass
 from likewise.hypotheses.thresholds import BUSY, FEW
 from likewise.learners.ftpl import sum_of_laplaces_cdf
-from likewise.reduction import signed_weights
 from likewise.theory import elementary
 
 
@@ -263,7 +262,7 @@ def test_added_losses_are_the_predictions_times_the_signed_weights():
         after = filled(kernels.threshold_added, F.size, start, rows, s, F.first)
         assert np.allclose(after, twin, rtol=1e-12, atol=1e-10)
         in_place = start.copy()
-        kernels.threshold_added(in_place, rows, s, F.first, in_place)
+        kernels.threshold_add(in_place, rows, s, F.first)
         assert np.array_equal(in_place, after)
 
 
@@ -419,13 +418,6 @@ def test_the_compiled_count_of_violating_pairs_is_the_one_of_blocks(name, alpha)
     quick = lw.evaluate_fairness(policy, X, metric, alpha, view=0.1 * X)
     assert quick == lw.evaluate_fairness(policy, X, lambda view: metric(view), alpha, view=0.1 * X)
     assert 0 < quick.violating < quick.pairs
-
-
-@pytest.mark.parametrize("pair", [(-1, -1), (2, 0)])
-def test_signed_weights_are_those_of_the_reduction(pair):
-    y = np.array([1.0, 0.0, np.nan, 1.0])
-    twin = signed_weights(y, [] if pair[0] < 0 else [lw.Report(*pair)], 3.7, (0.5, 2.0))
-    assert np.array_equal(kernels.signed_weights(y, *pair, 3.7, 0.5, 2.0), twin)
 
 
 # The compiled play ------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from likewise.learners.one_sided import ALONE
 from likewise.policies import Floored
 from likewise.protocol import Estimate
 from lottery import every_lot, fixed_lots, second_count
+from test_kept import Twin
 
 SLACK = 1e-6
 ALPHA = 0.12
@@ -218,6 +219,34 @@ def test_limits_from_kept_reports_need_kept_reports():
         with pytest.raises(InvalidParameter, match="for a limit from kept reports, got"):
             learner.regret_limit(learner.init(), 0.0)
         assert learner.behind_constant(learner.init()) is None
+
+
+# The whole round, a second time ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", [{}, {"safe": True}])
+@pytest.mark.parametrize(("when", "forget"), [({"T": 70}, 0.5), ({}, 0.0), ({}, 0.5)])
+@pytest.mark.parametrize("sees", ["probabilities", "decisions"])
+def test_the_learner_is_its_definition(sees, when, forget, variant):
+    """Against the twin that test_kept.py writes down, fed with the estimates of a second count."""
+    inside = lw.AdaHedge(CUTS, k=3, alpha=ALPHA, forget=forget, **when)
+    learner = lw.OneSided(inside, **variant)
+    auditor = (
+        lw.DecisionAuditor(TOWN.near, 0.08, theta=0.04) if sees == "decisions" else lw.MetricAuditor(TOWN.near, ALPHA)
+    )
+    t = lw.play(learner, TOWN.tempter(), auditor, 40, seed=4)
+    twin, (guesses, _) = Twin(learner.learner), second_count(t)
+    for i, seen in enumerate(t):
+        answers = CUTS.predict_rows(seen.batch.rows).astype(float)
+        floor, p = t.estimates[i, 0], seen.probabilities
+        assert p == pytest.approx(floor + (1 - floor) * (twin.weights() @ answers), abs=5e-6)
+        pairs = [
+            (answers[:, r.favoured] - answers[:, r.disfavoured], p[r.favoured] - p[r.disfavoured]) for r in seen.reports
+        ]
+        twin.learn(answers @ guesses[t.starts[i] : t.starts[i + 1]], pairs)
+    assert t.state.delta == pytest.approx(twin.delta, rel=1e-5)
+    assert t.state.terms[:, 0] == pytest.approx([row.price for row in twin.rows], rel=1e-3, abs=1e-3)
+    assert len(t.state.gaps) >= 2
 
 
 # The floor that is deployed ----------------------------------------------------------------------------------
@@ -463,6 +492,17 @@ def test_violations_stay_below_the_sure_bound_of_theorem_6_whatever_is_reported_
     if when == "always":
         assert bound / 6 < V  # an adversary that does try
     assert learner.bound(alpha, T).violations <= min(T, math.ceil(bound) + 1)
+
+
+def test_without_the_constant_that_refuses_everybody_no_bound_is_stated():
+    """One rule and its opposite, and the auditor reports every gap: there is nothing to fall back on."""
+    for constants in ((), (1,)):
+        F = lw.FiniteClass([lambda X: X[:, 0] > 0.5, lambda X: X[:, 0] <= 0.5], constants=constants)
+        learner = lw.OneSided(lw.AdaHedge(F, k=2, alpha=0.5, penalty=lw.Tilted(0.25)), doubt=1.0, floor=0.0)
+        with pytest.raises(
+            InvalidParameter, match="`hypotheses` must hold the constant 0 for any bound with one-sided"
+        ):
+            learner.bound(0.5, 1000)
 
 
 # Small ends --------------------------------------------------------------------------------------------------

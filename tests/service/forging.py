@@ -16,7 +16,7 @@ from likewise.service.stream.settings import Feature, Waits
 SIGNER, FORGER = Signer.generate(), Signer.generate()
 
 
-def lived(folder, *, erase=False):
+def lived(folder, *, erase=False, **settings):
     """An engine on a stream with everything in it, and its clock."""
     clock = Clock()
     store = Store(folder / "log.db")
@@ -24,7 +24,7 @@ def lived(folder, *, erase=False):
     engine = Engine(store, SIGNER, CheckpointFile(folder / "checkpoints.jsonl"), clock)
     engine.start()
     features = (Feature(name="score"), Feature(name="age"), Feature(name="sex", sensitive=True))
-    engine.create(loans(features=features, waits=Waits(audit=60, label=90, grace=5)), "root")
+    engine.create(loans(features=features, waits=Waits(audit=60, label=90, grace=5), **settings), "root")
     rng = np.random.default_rng(0)
     for i in range(12):
         asked = _with_sex(drawn(rng, k=3, prefix=f"{i}."), rng)

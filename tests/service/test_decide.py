@@ -250,7 +250,7 @@ class TestAudits:
         with pytest.raises(Conflict, match="is closed"):
             fold.do(RetractAudit(t, "ann"))
         pair = [str(position) for position in far_apart(chances)]
-        said = CorrectAudit(t, "pair", "ann", pair, ids=("0", "1", "2"), probabilities=chances.tolist())
+        said = CorrectAudit(t, "pair", "ann", pair, past=fold.past(t))
         assert fold.kinds(said) == ["audit_corrected"]
         assert fold.state.learner is before.learner
         assert fold.state.totals.corrected == 1
@@ -329,11 +329,15 @@ class TestWaits:
         assert [event.kind for event in fold.label(t, [0, 1, 0])] == ["labels_late"]
         fold.audit(t)
         learner = fold.state.learner
-        late = ReceiveLabels(t, {"0": 1}, "d", ids=("0", "1", "2"), known=(np.nan,) * 3)
-        assert fold.kinds(late) == ["labels_late"]
+        again, _ = fold.open(APART)
+        fold.clock.forward(60)
+        fold.advance(again)
+        fold.audit(again)
+        learner = fold.state.learner
+        assert fold.kinds(fold.late(again, {0: 1})) == ["labels_late"]
         assert fold.state.learner is learner
         assert fold.state.totals.late == 4
-        assert fold.state.totals.missing == 3
+        assert fold.state.totals.missing == 6
 
     def test_a_verdict_taken_back_after_the_wait_can_still_be_given_again(self):
         fold = Fold(loans(waits=Waits(audit=60, grace=10)))

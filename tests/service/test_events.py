@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from loans import Fold, far_apart, fingerprint, loans
+from loans import Fold, bank_life, far_apart, fingerprint, loans
 
 from likewise.errors import InvalidParameter
 from likewise.service.canonical import dumps
@@ -40,9 +40,8 @@ def lived():
         fold.clock.forward(100)
         fold.advance(t)
         if i == 6:
-            fold.do(commands.ReceiveLabels(t, {"1": 1, "2": 0}, "d", ids=("0", "1", "2"), known=(0, np.nan, np.nan)))
-    shown = {"ids": ("0", "1", "2"), "probabilities": (0.5, 0.5, 0.5)}
-    fold.do(commands.CorrectAudit(2, "skip", "bob", **shown))
+            fold.do(fold.late(t, {1: 1, 2: 0}))
+    fold.do(commands.CorrectAudit(2, "skip", "bob", past=fold.past(2)))
     fold.do(commands.ChangeWaits({"grace": 0}, "root"))
     fold.do(commands.Stop("lunch", "root"))
     fold.do(commands.Resume("root"))
@@ -50,12 +49,18 @@ def lived():
     return fold
 
 
-def test_every_kind_happened(lived):
-    assert {event.kind for event in lived.events} == set(KINDS)
+@pytest.fixture(scope="module")
+def bank():
+    """The events of a stream that sees labels of accepted people only, and whose auditors see decisions."""
+    return bank_life(audits="decisions")
 
 
-def test_what_stands_in_the_log_comes_back_as_it_was(lived):
-    for event in lived.events:
+def test_every_kind_happened(lived, bank):
+    assert {event.kind for event in lived.events + bank.events} == set(KINDS)
+
+
+def test_what_stands_in_the_log_comes_back_as_it_was(lived, bank):
+    for event in lived.events + bank.events:
         written = json.loads(dumps(event.data()))
         again = read_event(event.kind, written, event.at, event.asides)
         assert type(again) is type(event)
@@ -71,11 +76,23 @@ def test_a_stream_says_with_which_learner_it_began_and_one_that_does_not_is_refu
         read_event("stream_created", before, lived.events[0].at)
 
 
-def test_a_log_that_was_read_leads_to_the_same_state(lived):
+@pytest.mark.parametrize("stream", ["lived", "bank"])
+def test_a_log_that_was_read_leads_to_the_same_state(stream, request):
+    fold = request.getfixturevalue(stream)
+    asides = {aside.ref: aside for event in fold.events for aside in event.asides}
     state = State()
-    for event in lived.events:
-        state = read_event(event.kind, json.loads(dumps(event.data())), event.at, event.asides).evolve(state)
-    assert fingerprint(state) == fingerprint(lived.state)
+    for event in fold.events:
+        beside = tuple(asides[ref] for ref in event.refs if ref in asides)
+        state = read_event(event.kind, json.loads(dumps(event.data())), event.at, beside).evolve(state)
+    assert fingerprint(state) == fingerprint(fold.state)
+
+
+def test_what_an_event_does_not_say_is_left_out_of_the_log(lived, bank):
+    new = {"returning", "estimate", "lot"}
+    assert not any(new & event.data().keys() for event in lived.events)
+    opened = [event.data() for event in bank.events if isinstance(event, RoundOpened)]
+    assert all({"estimate", "lot"} <= data.keys() for data in opened)
+    assert 0 < sum("returning" in data for data in opened) < len(opened)
 
 
 def test_nobody_is_encoded_again_who_was_encoded_when_deciding(lived, monkeypatch):
@@ -91,8 +108,8 @@ def test_nobody_is_encoded_again_who_was_encoded_when_deciding(lived, monkeypatc
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
-def test_an_event_with_other_fields_is_refused(lived, kind):
-    event = next(event for event in lived.events if event.kind == kind)
+def test_an_event_with_other_fields_is_refused(lived, bank, kind):
+    event = next(event for event in lived.events + bank.events if event.kind == kind)
     data = event.data()
     with pytest.raises(InvalidParameter, match=f"An event of the kind {kind} must hold"):
         read_event(kind, data | {"more": 1}, event.at)

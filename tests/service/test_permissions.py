@@ -104,9 +104,11 @@ def test_a_scoped_token_lists_only_its_streams(service):
 def test_neither_deciders_nor_auditors_ever_see_weights_and_auditors_see_no_labels_decisions_or_votes(service):
     service.decider.put("/v1/streams/loans/rounds/1/labels", json={"labels": {"1-0": 1, "1-1": 1, "1-2": 0}})
     claimed = service.auditor.post("/v1/streams/loans/audits/claim")
-    seen = json.dumps([claimed.json() if claimed.content else None, service.auditor.get("/v1/streams/loans").json()])
+    read = service.auditor.get("/v1/streams/loans").json()
+    del read["settings"]  # which say what auditors see, and whose labels come
+    seen = json.dumps([claimed.json() if claimed.content else None, read])
     for word in ('"label', '"decision', '"audits"', '"errors"', '"learned"', '"weights"'):
-        assert word not in seen.replace('"label": null', "").replace('"label_end"', "")
+        assert word not in seen
     for role in ("decider", "auditor"):
         reached = [path for (method, path), roles in API.items() if method == "GET" and role in roles]
         assert reached, role

@@ -8,6 +8,7 @@ import time
 import pytest
 from sqlalchemy import create_engine, text, update
 
+from likewise.errors import InvalidParameter
 from likewise.service.accounts.tokens import Tokens
 from likewise.service.log import tables
 from likewise.service.refusals import Conflict
@@ -49,3 +50,9 @@ def test_of_two_administrators_who_revoke_each_other_at_once_one_stays(new_datab
     thread.join()
     engine.dispose()
     assert said == ["This is the last administrator. Add another one first."]
+
+
+def test_nobody_is_called_like_the_clock(open_store, new_database):
+    """The log takes a verdict by the clock for one that nobody gave."""
+    with pytest.raises(InvalidParameter, match="where nobody acts"):
+        Tokens(open_store(new_database("sqlite"))).add("clock", "auditor")

@@ -373,9 +373,18 @@ class Transcript:
         return first.joined(second) if second.rounds else None
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per round, as a pandas dataframe."""
+        """One row per round, as a pandas dataframe.
+
+        Where decisions were drawn also how many people were accepted, how many reports were refused, and the largest
+        gap that violates, where a simulation knows it.
+        """
         import pandas as pd
 
+        drawn = {
+            "accepted": None if self.decisions is None else self._round_sums(self.decisions.astype(np.intp)),
+            "refused": self.refused,
+            "violating": self.violating,
+        }
         return pd.DataFrame(
             {
                 "round": self.first + np.arange(self.rounds),
@@ -388,6 +397,7 @@ class Transcript:
                 "penalty": self.penalties,
                 "lagrangian": self.lagrangian,
             }
+            | {name: column for name, column in drawn.items() if column is not None}
         )
 
     def reports_frame(self) -> pd.DataFrame:
@@ -406,6 +416,7 @@ class Transcript:
                 "false": self.false,
                 "penalty": self.pair_penalties,
             }
+            | ({} if self.stated is None else {"stated": self.stated})
         )
 
     def save(self, path: str | Path) -> None:

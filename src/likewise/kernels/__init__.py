@@ -24,6 +24,7 @@ FILES = {
     "counting": ("count_violations",),
     "elementary": ("exp", "expm1", "log", "log1p"),
     "kept": ("CUTS_ALONE", "CUTS_SCHEDULED", "CUTS_TILTED", "play_kept"),
+    "lots": ("ACCEPTED", "ALL", "ESTIMATED", "draw", "estimate_at", "label_part", "penalised", "with_floor"),
     "noise": ("LANES", "laplace_noise", "padding_noise", "philox_key", "threshold_perturbed_leaders"),
     "play": (
         "ADAHEDGE_FIXED",
@@ -48,8 +49,8 @@ FILES = {
         "prior_masses",
         "raised",
         "shared",
-        "signed_weights",
         "spread",
+        "threshold_add",
         "threshold_added",
         "threshold_mix_gap",
         "threshold_probability",

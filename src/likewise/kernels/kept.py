@@ -8,10 +8,11 @@ import numpy as np
 from numba import njit
 
 from likewise.kernels import elementary, play, prices
+from likewise.kernels import lots as lots_of_a_round
 from likewise.kernels.caching import cached
 from likewise.kernels.elementary import exp, log, log1p
+from likewise.kernels.lots import accumulate_floored, draw, estimate_at, label_part, penalised, with_floor
 from likewise.kernels.play import (
-    accumulate,
     all_before,
     audit,
     mix_gap_from,
@@ -20,8 +21,7 @@ from likewise.kernels.play import (
     prior_masses,
     probability_from,
     shared,
-    signed_weights,
-    threshold_added,
+    threshold_add,
 )
 from likewise.kernels.prices import CAP, PRICE, SLOPE, START, STEEP, seen_fine, settle_thresholds, threshold_tilted
 from likewise.theory import LOG_CEILING
@@ -139,45 +139,47 @@ def _settle(rule, delta, share, prior, inverse, first, losses, weights, contrast
     return -log1p(-share) / eta if share > 0 else 0.0
 
 
-@cached(elementary, play, prices)
+@cached(elementary, lots_of_a_round, play, prices)
 def play_kept(
-    rule, costs, prior, inverse, offset, first, k, rows, y, view, person, metric, metric_weights, metric_inverse,
-    alpha, level, choose, losses, weights, delta, reports, done, paid, frozen, count, contrasts, people, gaps, terms,
-    passed, repeats, made, average, shown, pairs, violates, penalties,
+    rule, costs, side, prior, inverse, offset, first, k, rows, y, view, person, weight, metric, metric_weights,
+    metric_inverse, alpha, level, choose, losses, weights, delta, reports, done, paid, frozen, count, contrasts, people,
+    gaps, terms, passed, repeats, made, sums, average, lots, shown, pairs, violates, penalties, decisions, estimates,
 ):  # fmt: skip
     """Play rounds on people who come k by k, into the arrays that are given.
 
     The first ``count`` rows of the tables are those that are kept; there is room for one more than the most. Returns Δ,
-    rounds with a report that was kept, rounds, what forgetting has cost, and the number of rows.
+    rounds with a report that was kept, rounds, what forgetting has cost, and the number of rows. ``side`` says whose
+    labels are seen (``likewise.kernels.lots``), ``sums`` belong to its running doubt and are changed in place.
     """
-    size, p, keys = places(first), np.empty(k), np.empty(k, np.int64)
-    work = (np.empty(size), np.empty(size), np.empty(size), np.zeros(size))
+    size, own, keys, part = places(first), np.empty(k), np.empty(k, np.int64), np.empty(k)
+    work = (np.empty(size), np.empty(size), np.zeros(size))
     over, under, different = np.empty(size), np.empty(size), 2 + 2 * (len(first) - 1) * (k + 1)
     mass, lost = np.empty(different), np.empty(different)
     for r in range(len(y) // k):
         start, stop = r * k, (r + 1) * k
         batch, labels, seen, who = rows[start:stop], y[start:stop], view[start:stop], person[start:stop]
-        all_before(weights, first, over, under)
-        probability_from(weights, over, under, batch, first, p)
-        high, low, excess = audit(seen, p, metric, metric_weights, metric_inverse, level, choose)
+        estimate, p = estimates[r], shown[r]
         done += 1
+        estimate_at(side, done, costs[1], sums, estimate)
+        all_before(weights, first, over, under)
+        probability_from(weights, over, under, batch, first, own)
+        with_floor(own, estimate[0], p)
+        draw(lots[r], p, decisions[r])
+        high, low, excess = audit(seen, p, metric, metric_weights, metric_inverse, level, choose)
         C = _penalty(rule, reports, done, delta)
-        for i in range(k):
-            shown[r, i] = p[i]
         pairs[r, 0], pairs[r, 1] = high, low
         violates[r] = -1 if high < 0 else (1 if excess > alpha else 0)
         penalties[r] = C
-        accumulate(average, weights)
+        accumulate_floored(average, weights, estimate[0])
         gap = p[high] - p[low] if high >= 0 else 0.0
         kept = high >= 0 and gap > rule[LEVEL]
         eta = rule[RHO] / delta if delta > 0 else math.inf
-        s = signed_weights(labels, high if kept else -1, low, C, costs[0], costs[1])
+        label_part(labels, weight[start:stop], costs[0], costs[1], side, estimate, p, decisions[r], sums, part)
+        s = penalised(part, high if kept else -1, low, C)
         least, before = _raised(rule, delta) if kept else 0.0, delta
-        charge = mix_gap_from(over, under, weights, losses, batch, s, p, eta, first, offset, keys, mass, lost)
+        charge = mix_gap_from(over, under, weights, losses, batch, s, own, eta, first, offset, keys, mass, lost)
         delta = max(delta + charge, least)
-        if kept:
-            s = signed_weights(labels, -1, -1, 0.0, costs[0], costs[1])
-        threshold_added(losses, batch, s, first, losses)
+        threshold_add(losses, batch, part, first)
         if high < 0:
             seen_fine(count, who, p, people, gaps, terms, passed)
         if kept:

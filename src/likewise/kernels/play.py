@@ -12,8 +12,19 @@ import numpy as np
 from numba import njit
 
 from likewise.kernels import elementary
+from likewise.kernels import lots as lots_of_a_round
 from likewise.kernels.caching import cached
 from likewise.kernels.elementary import exp, expm1, log, log1p
+from likewise.kernels.lots import (
+    ALL,
+    LABELS,
+    accumulate_floored,
+    draw,
+    estimate_at,
+    label_part,
+    penalised,
+    with_floor,
+)
 from likewise.kernels.metrics import CHEBYSHEV, CITYBLOCK, EUCLIDEAN, MAHALANOBIS
 from likewise.theory import LOG_CEILING, ROUNDING
 
@@ -159,20 +170,6 @@ def prior_leaders(losses, prior, weights):
 
 
 @njit(cache=True)
-def signed_weights(y, favoured, disfavoured, C, false_positive, false_negative):
-    """s_i = c_fp (1 − y_i) − c_fn y_i + C (1[i = favoured] − 1[i = disfavoured]); a missing label adds nothing."""
-    s = np.empty(len(y))
-    for i in range(len(y)):
-        s[i] = false_positive - (false_positive + false_negative) * y[i]
-        if s[i] != s[i]:
-            s[i] = 0.0
-    if favoured >= 0:
-        s[favoured] += C
-        s[disfavoured] -= C
-    return s
-
-
-@njit(cache=True)
 def _steps(rows, s, j, bins, sums):
     """The people of column j by the cuts they passed, highest first, with Σ s of those who passed at least as many.
 
@@ -221,9 +218,21 @@ def _missed(c, place, weight):
 
 
 @njit
-def _add_four(losses, up, down, cuts, people, at):
-    """Along one column, Σ s f of four people who stand at places ``at``: no chain of sums, so that it vectorises."""
-    (a, b, c, d), (first, second, third, fourth) = people, at
+def _add_four(losses, up, down, cuts, four, out):
+    """Along one column, Σ s f of four people, given by their weights and places: no chain of sums, so it vectorises."""
+    (a, b, c, d), (first, second, third, fourth) = four
+    total = (a + b) + (c + d)
+    for i in range(cuts):
+        missed = (_missed(i, first, a) + _missed(i, second, b)) + (_missed(i, third, c) + _missed(i, fourth, d))
+        over, under = up + np.uint64(i), down + np.uint64(i)
+        out[over] = losses[over] + (total - missed)
+        out[under] = losses[under] + missed
+
+
+@njit
+def _add_four_to(losses, up, down, cuts, four):
+    """The same in place: LLVM vectorises what changes one array, and not what may change another."""
+    (a, b, c, d), (first, second, third, fourth) = four
     total = (a + b) + (c + d)
     for i in range(cuts):
         missed = (_missed(i, first, a) + _missed(i, second, b)) + (_missed(i, third, c) + _missed(i, fourth, d))
@@ -232,30 +241,37 @@ def _add_four(losses, up, down, cuts, people, at):
 
 
 @njit
-def _copy_column(losses, up, down, cuts, out):
-    """The losses of a column, to be added to: one array at a time is what LLVM needs to vectorise."""
-    for i in range(cuts):
-        out[up + np.uint64(i)] = losses[up + np.uint64(i)]
-    for i in range(cuts):
-        out[down + np.uint64(i)] = losses[down + np.uint64(i)]
+def _four(rows, s, j, i):
+    """Weights and places of four people in column j, from person i on; who isn't there weighs nothing."""
+    k = len(s)
+    b, second = (s[i + 1], rows[i + 1, j]) if i + 1 < k else (0.0, rows[i, j])
+    c, third = (s[i + 2], rows[i + 2, j]) if i + 2 < k else (0.0, rows[i, j])
+    d, fourth = (s[i + 3], rows[i + 3, j]) if i + 3 < k else (0.0, rows[i, j])
+    return (s[i], b, c, d), (rows[i, j], second, third, fourth)
 
 
 @njit(cache=True)
 def threshold_added(losses, rows, s, first, out):
-    """losses + Σ_i s_i f(x_i) for every f, four people at a time; ``out`` may be ``losses``."""
-    M, k = first[-1], len(s)
+    """losses + Σ_i s_i f(x_i) for every f, four people at a time."""
+    M = first[-1]
     out[0] = losses[0]
     out[1] = losses[1] + _total(s)
     for j in range(len(first) - 1):
         up, down, cuts = np.uint64(2 + first[j]), np.uint64(2 + M + first[j]), first[j + 1] - first[j]
-        _copy_column(losses, up, down, cuts, out)
-        for four in range((k + 3) // 4):
-            i = 4 * four
-            # Who isn't there weighs nothing, wherever they stand.
-            b, second = (s[i + 1], rows[i + 1, j]) if i + 1 < k else (0.0, rows[i, j])
-            c, third = (s[i + 2], rows[i + 2, j]) if i + 2 < k else (0.0, rows[i, j])
-            d, fourth = (s[i + 3], rows[i + 3, j]) if i + 3 < k else (0.0, rows[i, j])
-            _add_four(out, up, down, cuts, (s[i], b, c, d), (rows[i, j], second, third, fourth))
+        _add_four(losses, up, down, cuts, _four(rows, s, j, 0), out)
+        for four in range(1, (len(s) + 3) // 4):
+            _add_four_to(out, up, down, cuts, _four(rows, s, j, 4 * four))
+
+
+@njit(cache=True)
+def threshold_add(losses, rows, s, first):
+    """The same in place."""
+    M = first[-1]
+    losses[1] += _total(s)
+    for j in range(len(first) - 1):
+        up, down, cuts = np.uint64(2 + first[j]), np.uint64(2 + M + first[j]), first[j + 1] - first[j]
+        for four in range((len(s) + 3) // 4):
+            _add_four_to(losses, up, down, cuts, _four(rows, s, j, 4 * four))
 
 
 @cached(elementary)
@@ -575,54 +591,60 @@ def raised(kind, knobs, delta, log_size):
 
 
 @njit
-def _ones(y):
-    """How many labels are 1."""
+def _ones(y, decisions, side):
+    """How many of the labels that are seen are 1."""
     count = 0.0
     for i in range(len(y)):
-        if y[i] == 1.0:
+        if y[i] == 1.0 and (side[LABELS] == ALL or decisions[i]):
             count += 1.0
     return count
 
 
-@cached(elementary)
+@cached(elementary, lots_of_a_round)
 def play_rounds(
-    kind, knobs, costs, log_size, first, k, rows, y, view, metric, metric_weights, inverse, alpha, level, choose,
-    losses, weights, delta, reports, done, average, shown, pairs, violates, penalties,
+    kind, knobs, costs, side, log_size, first, k, rows, y, view, weight, metric, metric_weights, inverse, alpha, level,
+    choose, losses, weights, delta, reports, done, sums, average, lots, shown, pairs, violates, penalties, decisions,
+    estimates,
 ):  # fmt: skip
     """Play rounds of a threshold class on people who come k by k, into the arrays that are given.
 
     ``losses`` are the learner's numbers (log-weights for exponential weights), ``knobs`` its parameters: (γ/B, C),
     (η, C), (C), (first, growth) or (c, floor, k). ``losses`` and ``weights`` are changed in place; returns Δ, the
-    number of reports and that of rounds after the last round.
+    number of reports and that of rounds after the last round. ``side`` says whose labels are seen
+    (``likewise.kernels.lots``), ``sums`` belong to its running doubt and are changed in place.
     """
-    columns, p, keys = len(first) - 1, np.empty(k), np.empty(k, np.int64)
+    columns, own, keys, part = len(first) - 1, np.empty(k), np.empty(k, np.int64), np.empty(k)
     over, under = np.empty(places(first)), np.empty(places(first))
     mass, lost = np.empty(2 + 2 * columns * (k + 1)), np.empty(2 + 2 * columns * (k + 1))
     for r in range(len(y) // k):
         batch, labels, seen = rows[r * k : (r + 1) * k], y[r * k : (r + 1) * k], view[r * k : (r + 1) * k]
+        estimate, p = estimates[r], shown[r]
+        estimate_at(side, done + 1, costs[1], sums, estimate)
         all_before(weights, first, over, under)
-        probability_from(weights, over, under, batch, first, p)
+        probability_from(weights, over, under, batch, first, own)
+        with_floor(own, estimate[0], p)
+        draw(lots[r], p, decisions[r])
         high, low, excess = audit(seen, p, metric, metric_weights, inverse, level, choose)
         C = penalty(kind, knobs, reports, done + 1, delta, log_size)
-        for i in range(k):
-            shown[r, i] = p[i]
         pairs[r, 0], pairs[r, 1] = high, low
         violates[r] = -1 if high < 0 else (1 if excess > alpha else 0)
         penalties[r] = C
-        accumulate(average, weights)
-        s = signed_weights(labels, high, low, C, costs[0], costs[1])
+        accumulate_floored(average, weights, estimate[0])
+        label_part(labels, weight[r * k : (r + 1) * k], costs[0], costs[1], side, estimate, p, decisions[r], sums, part)
+        s = penalised(part, high, low, C)
         if kind == EXPONENTIAL_WEIGHTS:
-            threshold_shrunk(losses, batch, s, costs[1] * _ones(labels) + C, knobs[0], first, losses)
+            base = costs[1] * _ones(labels, decisions[r], side) + C
+            threshold_shrunk(losses, batch, s, base, knobs[0], first, losses)
             gibbs(losses, -1.0, weights)
         elif kind == HEDGE:
-            threshold_added(losses, batch, s, first, losses)
+            threshold_add(losses, batch, s, first)
             gibbs(losses, knobs[0], weights)
         else:
             eta = log_size / delta if delta > 0 else math.inf
             least = raised(kind, knobs, delta, log_size) if high >= 0 else 0.0
-            gap = mix_gap_from(over, under, weights, losses, batch, s, p, eta, first, UNIFORM, keys, mass, lost)
+            gap = mix_gap_from(over, under, weights, losses, batch, s, own, eta, first, UNIFORM, keys, mass, lost)
             delta = max(delta + gap, least)
-            threshold_added(losses, batch, s, first, losses)
+            threshold_add(losses, batch, s, first)
             if delta > 0:
                 gibbs(losses, log_size / delta, weights)
             else:

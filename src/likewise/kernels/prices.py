@@ -188,27 +188,21 @@ def cell_prices(losses, offset, eta, rows, terms, fresh, sweeps, tolerance):
 
 # Thresholds -------------------------------------------------------------------------------------------------
 
-# ``over``, ``under``, ``net`` and ``pending`` have one number more per column than cuts: column j starts at
+# ``over``, ``under`` and ``pending`` have one number more per column than cuts: column j starts at
 # first[j] + j. A row holds, for each column, where in these either person stands; where both passed the same cuts of
 # column j, first[j] + j twice. Loops are forced into each other, as a call that hands over ten arrays costs as much as
 # the work of a step.
 
 
 @njit(error_model="numpy", forceinline=True)
-def _sums(masses, first, over, under, net):
-    """In every column, the mass before each cut: of 1[x >= c], of 1[x < c], and the first less the second."""
-    all_before(masses, first, over, under)
-    for i in range(len(net)):
-        net[i] = over[i] - under[i]
-
-
-@njit(error_model="numpy", forceinline=True)
-def _threshold_gap(rows, r, net):
-    """Σ_f mass_f D_f of row r: passing more cuts in a column gains what is between."""
-    columns, gap = rows.shape[1] // 2, 0.0
+def _threshold_gap(rows, r, over, under):
+    """Σ_f mass_f D_f of row r: passing more cuts in a column gains what is between, and loses it of the other kind."""
+    columns, gained, lost = rows.shape[1] // 2, 0.0, 0.0
     for j in range(columns):
-        gap += net[rows[r, j]] - net[rows[r, columns + j]]
-    return gap
+        high, low = rows[r, j], rows[r, columns + j]
+        gained += over[high] - over[low]
+        lost += under[high] - under[low]
+    return gained - lost
 
 
 @njit(error_model="numpy", forceinline=True)
@@ -243,7 +237,7 @@ def _exact_masses(rows, r, first, masses):
 
 
 @njit(error_model="numpy", forceinline=True)
-def _rescale(over, under, net, start, count, low, high, of_over, of_under):
+def _rescale(over, under, start, count, low, high, of_over, of_under):
     """Sums along a column when masses between two places grow by a factor, of which 1 is taken off.
 
     Sums rise along a column, so that a sum itself tells on which side of the two places it stands.
@@ -254,20 +248,20 @@ def _rescale(over, under, net, start, count, low, high, of_over, of_under):
         passed, missed = over[at], under[at]
         passed += of_over * (min(max(passed, least), most) - least)
         missed += of_under * (min(max(missed, lower), upper) - lower)
-        over[at], under[at], net[at] = passed, missed, passed - missed
+        over[at], under[at] = passed, missed
 
 
 @njit(error_model="numpy", forceinline=True)
-def _threshold_scaled(rows, r, first, over, under, net, down):
+def _threshold_scaled(rows, r, first, over, under, down):
     """Masses where D = 1 times ``down``, where D = −1 divided by it: the sums that follow."""
     columns, less, more = rows.shape[1] // 2, down - 1.0, 1.0 / down - 1.0
     for j in range(columns):
         high, low = rows[r, j], rows[r, columns + j]
         if high == low:
             continue
-        start, count = np.uint64(first[j] + j), first[j + 1] - first[j] + 1
+        start, count = np.uint64(first[j] + j + 1), first[j + 1] - first[j]  # nothing is before the first cut
         of_over, of_under = (less, more) if high > low else (more, less)
-        _rescale(over, under, net, start, count, min(high, low), max(high, low), of_over, of_under)
+        _rescale(over, under, start, count, min(high, low), max(high, low), of_over, of_under)
 
 
 @njit(error_model="numpy")
@@ -308,10 +302,10 @@ def _noted(rows, r, pending, change):
 @njit(error_model="numpy")
 def _from_losses(losses, masses, prior, eta, first, work):
     """Masses and sums from the losses again; returns low and the sum of all masses."""
-    over, under, net, pending = work
+    over, under, pending = work
     _settle_pending(losses, first, pending)
     low = prior_masses(losses, prior, eta, masses)
-    _sums(masses, first, over, under, net)
+    all_before(masses, first, over, under)
     return low, total_of(masses)
 
 
@@ -326,7 +320,7 @@ def _exact_step(rows, r, terms, losses, masses, prior, eta, first, work):
     if change == 0.0:
         return low, total, False
     terms[r, PRICE] = price
-    _noted(rows, r, work[3], change)
+    _noted(rows, r, work[2], change)
     low, total = _from_losses(losses, masses, prior, eta, first, work)
     return low, total, True
 
@@ -334,7 +328,7 @@ def _exact_step(rows, r, terms, losses, masses, prior, eta, first, work):
 @njit(error_model="numpy", forceinline=True)
 def _threshold_step(rows, r, terms, losses, masses, prior, eta, low, first, work, total):
     """As ``_exact_step``, from the sums along the cuts where these have enough digits, as is nearly always so."""
-    over, under, net, pending = work
+    over, under, pending = work
     P, N = _quick_masses(rows, r, over, under)
     if P / total > RARE:
         Z = max(0.0, total - P - N)
@@ -347,7 +341,7 @@ def _threshold_step(rows, r, terms, losses, masses, prior, eta, low, first, work
                 down = exp(-eta * change)
             terms[r, PRICE] = price
             _noted(rows, r, pending, change)
-            _threshold_scaled(rows, r, first, over, under, net, down)
+            _threshold_scaled(rows, r, first, over, under, down)
             return low, P * down + Z + N / down, change != 0.0
     return _exact_step(rows, r, terms, losses, masses, prior, eta, first, work)
 
@@ -356,14 +350,15 @@ def _threshold_step(rows, r, terms, losses, masses, prior, eta, low, first, work
 def settle_thresholds(losses, masses, prior, eta, low, rows, terms, count, fresh, sweeps, tolerance, first, work):
     """As ``threshold_prices`` for the first ``count`` rows, with room to work in.
 
-    That is four arrays with a number for each place, the last one of zeros.
+    That is three arrays with a number for each place, the last one of zeros.
     """
-    net, total, ever = work[2], total_of(masses), False
-    _sums(masses, first, work[0], work[1], net)
+    over, under, pending = work
+    total, ever = total_of(masses), False
+    all_before(masses, first, over, under)
     for sweep in range(sweeps + 1):  # the first one is over the fresh rows, whatever their gaps
         moved = sweep == 0
         for r in range(np.uint64(count - fresh if sweep == 0 else 0), np.uint64(count)):
-            if sweep == 0 or _off(_threshold_gap(rows, r, net) / total, terms, r, tolerance):
+            if sweep == 0 or _off(_threshold_gap(rows, r, over, under) / total, terms, r, tolerance):
                 low, total, changed = _threshold_step(
                     rows, r, terms, losses, masses, prior, eta, low, first, work, total
                 )
@@ -372,7 +367,7 @@ def settle_thresholds(losses, masses, prior, eta, low, rows, terms, count, fresh
             break
     if not ever:
         return low
-    _settle_pending(losses, first, work[3])
+    _settle_pending(losses, first, pending)
     return prior_masses(losses, prior, eta, masses)
 
 
@@ -380,7 +375,7 @@ def settle_thresholds(losses, masses, prior, eta, low, rows, terms, count, fresh
 def threshold_prices(losses, masses, prior, eta, low, rows, terms, fresh, sweeps, tolerance, first):
     """As ``listed_prices`` for (J, 2 columns) rows: the cuts that the first person passed, then the second."""
     size = first[-1] + len(first) - 1
-    work = (np.empty(size), np.empty(size), np.empty(size), np.zeros(size))
+    work = (np.empty(size), np.empty(size), np.zeros(size))
     return settle_thresholds(
         losses, masses, prior, eta, low, rows, terms, len(rows), fresh, sweeps, tolerance, first, work
     )

@@ -245,7 +245,7 @@ class AdaHedge(BaseLearner):
             delta = max(delta, rule.raised(state.delta, self._rho))
             losses = F.added(state.losses, rows, labels)
         kept = self._kept(rule, state, round, reports, C)
-        kept, frozen = kept.shortened(rule.rows, len(reports))
+        kept, frozen = kept.shortened(rule.rows, len(reports)) if reports else (kept, 0.0)
         losses, terms = self._faded(kept, losses, t)
         eta = self._rate(delta)
         share = self.share(t) if delta > 0 else 0.0
@@ -265,6 +265,8 @@ class AdaHedge(BaseLearner):
     def _kept(self, rule: Cuts, state: KeptState, round: Round, reports: list[Report], C: float) -> KeptReports:
         """The rows, with those of this round at the end; one that contradicts earlier answers gets no cut."""
         kept, p = state.kept.seen_fine(round), round.probabilities
+        if not reports:
+            return kept
         for contrast, report in in_order(self.hypotheses, round, reports):
             gap, people = float(p[report.favoured] - p[report.disfavoured]), who(round, report)
             slope, steep = C / len(reports), gap - rule.epsilon
@@ -288,7 +290,7 @@ class AdaHedge(BaseLearner):
             terms[j, 0] = terms[j, 2]
         return losses, terms
 
-    @property
+    @cached_property
     def _copies(self) -> int:
         """How often a share is paid for: cells have one each."""
         geometry = self.hypotheses.geometry

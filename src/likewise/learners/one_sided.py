@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise import theory
+from likewise import kernels, theory
 from likewise.errors import InvalidParameter, NotSupported, require, require_number
 from likewise.learners.adahedge import AdaHedge, AdaHedgeState
 from likewise.learners.kept import KeptState
@@ -30,6 +30,8 @@ from likewise.reduction import estimated_weights
 
 FLOOR = 0.25
 """γ = min(¼, ¼√(ρ/T)) by default."""
+SLACK = 0.1
+"""γ′ = min(¼, 0.1√(ρ/T)) where everybody counts as good until proved bad."""
 LIKELY = 0.05
 """``safe`` states its bound with confidence 1 − δ at this δ."""
 ALONE = 2.0
@@ -209,6 +211,12 @@ class OneSided:
         s = self.costs[0] - (self.costs[0] + self.costs[1]) * y[known]
         return _total(each), _total(s * each)
 
+    def compiled(self) -> tuple[Any, Floats]:
+        """The learner inside, and how labels are estimated as ``likewise.kernels.lots`` takes it."""
+        doubt = 1.0 if self.safe else -1.0 if self.doubt is None else float(self.doubt)
+        scales = (0.0, SLACK) if self.safe else (self._scale, 0.0)  # with ρ = 0 either is 0
+        return self.learner, np.array([kernels.ESTIMATED, doubt, *scales, self.rho, self.T or 0], dtype=float)
+
     def penalty_at(self, state: Any) -> float:
         """C_t of the learner inside."""
         return float(self.learner.penalty_at(self.inside(state)))
@@ -225,6 +233,8 @@ class OneSided:
         learner = self.learner
         if not isinstance(learner, AdaHedge) or self.rho == 0 or learner.people < 1:
             return None
+        constants = self.hypotheses.constants
+        require(0 in constants, "hypotheses", "hold the constant 0 for any bound with one-sided labels", constants)
         rounds = learner._rounds(T)
         cuts = learner.rule if isinstance(learner.rule, Cuts) else None
         if learner.rows_last is not None or (cuts is not None and (cuts.penalty is None or alpha < (self.alpha or 0))):

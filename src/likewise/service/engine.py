@@ -37,12 +37,15 @@ from likewise.service.stream.events import (
     AuditCorrected,
     Audited,
     Event,
+    LabelsBooked,
     LabelsLate,
+    Learned,
     RoundOpened,
     StreamCreated,
     stamp,
 )
 from likewise.service.stream.events.event import RoundEvent
+from likewise.service.stream.lots import Lot, commitment
 from likewise.service.stream.readers import past_round, person_view, round_view
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
@@ -120,6 +123,7 @@ class Engine:
         """Begin a stream; ``scores`` are those whose hash the settings hold (``likewise.service.stream.sample``)."""
         secret = secrets.token_bytes(32)
         digest = hashlib.sha256(secret).hexdigest()
+        lot = commitment(secret, settings.name, 1) if settings.lot == "round" else None
 
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.StreamCreated:
             made = made_of(outcome.after.stream)
@@ -127,7 +131,7 @@ class Engine:
 
         return self._do(
             self.streams.get(settings.name, create=True),
-            lambda state: commands.CreateStream(settings, by, digest, scores),
+            lambda state: commands.CreateStream(settings, by, digest, lot, scores),
             reply,
             key,
             secret.hex(),
@@ -158,7 +162,7 @@ class Engine:
     ) -> answers.RoundOpened:
         """The same on an event loop, which a small batch for a stream in memory doesn't leave for a thread."""
         live, secret = self.streams.known(stream), self._secrets.get(stream)
-        if live is None or secret is None or len(people) > SMALL_BATCH:
+        if live is None or secret is None or len(people) > SMALL_BATCH or _keeps_record(live):
             return await anyio.to_thread.run_sync(self.decide, stream, people, by, key)
         opened = await live.do_soon(self._decision(live, people, secret, by, key), self.clock())
         return cast(answers.RoundOpened, opened)
@@ -172,14 +176,22 @@ class Engine:
         thresholds = thresholds_of(ids, secret) if ids else np.empty(0)
 
         def command(state: State) -> commands.RequestDecisions:
-            placed = [replace(aside, t=state.opened + 1) for aside in asides]
-            return commands.RequestDecisions(placed, thresholds, by)
+            t = state.opened + 1
+            placed = [replace(aside, t=t) for aside in asides]
+            lot = Lot.of(secret, live.name, t) if settings.lot == "round" else None
+            record = self._record(live, ids) if settings.keeps_record else {}
+            return commands.RequestDecisions(placed, thresholds, by, lot, record)
 
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.RoundOpened:
             event = outcome.event(RoundOpened)
             decisions: list[answers.Decision] = [
-                {"id": id, "probability": person.probability, "decision": person.decision}
-                for id, person in zip(ids, event.people, strict=True)
+                {
+                    "id": id,
+                    "probability": person.probability,
+                    "decision": person.decision,
+                    "returning": i in event.returning,
+                }
+                for i, (id, person) in enumerate(zip(ids, event.people, strict=True))
             ]
             return {"t": event.t, "version": event.version, "decisions": decisions, "receipt": receipt}
 
@@ -192,9 +204,9 @@ class Engine:
         live = self.streams.get(stream)
 
         def command(state: State) -> commands.ReceiveLabels:
-            asked = commands.ReceiveLabels(t, labels, by)
             past = self._past(live, state, t)
-            return asked if past is None else replace(asked, ids=past.ids, known=past.known.tolist())
+            learned = past is not None and any(isinstance(event, Learned) for event in self._events_of(stream, t))
+            return commands.ReceiveLabels(t, labels, by, past, learned)
 
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.LabelsTaken:
             return {"t": t, "disposition": _disposition(outcome, t), "receipt": receipt}
@@ -237,20 +249,37 @@ class Engine:
         return {"t": t, "until": stamp(now + seconds)}
 
     def audit_view(self, stream: str, round_: OpenRound) -> answers.RoundShown:
-        """A round as its auditor sees it: the visible features, and probabilities; no decisions, no weights."""
+        """A round as its auditor sees it: the visible features, and probabilities or decisions; no weights.
+
+        People who were decided about before are left out: they can't be reported for this round.
+        """
         settings = self.streams.get(stream).latest.state.stream.settings
         shown = [feature.name for feature in settings.features if feature.visible]
         kept = {aside.ref: aside.content for aside in self.store.asides(stream, round=round_.t)}
-        people: list[answers.PersonShown] = [
-            {
-                "id": kept[ref]["id"],
-                "features": {name: kept[ref]["features"][name] for name in shown},
-                "probability": float(probability),
+        places = [i for i in round_.fresh if round_.refs[i] in kept]  # not erased
+        people: list[answers.PersonShown] = []
+        for i in places:
+            content = kept[round_.refs[i]]
+            person: answers.PersonShown = {
+                "id": content["id"],
+                "features": {name: content["features"][name] for name in shown},
             }
-            for ref, probability in zip(round_.refs, round_.probabilities, strict=True)
-            if ref in kept  # not erased
-        ]
-        return {"t": round_.t, "opened_at": stamp(round_.opened_at), "level": settings.level, "people": people}
+            if settings.audits == "decisions":
+                person["decision"] = round_.decisions[i]
+            else:
+                person["probability"] = float(round_.probabilities[i])
+            people.append(person)
+        view: answers.RoundShown = {
+            "t": round_.t,
+            "opened_at": stamp(round_.opened_at),
+            "level": settings.level,
+            "people": people,
+        }
+        if settings.audits == "decisions":
+            ids = {i: person["id"] for i, person in zip(places, people, strict=True)}
+            pairs = round_.reportable(settings.level)
+            view["pairs"] = [[ids[i], ids[j]] for i, j in pairs if i in ids and j in ids]
+        return view
 
     def audit(
         self,
@@ -273,11 +302,12 @@ class Engine:
 
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.VerdictTaken:
             event, ids = outcome.event(Audited), outcome.before.rounds[t].ids
+            hidden = outcome.before.stream.settings.audits == "decisions"
             return {
                 "t": t,
                 "verdict": event.verdict,
                 "pair": [str(ids[position]) for report in event.reports for position in report.positions],
-                "gap": event.reports[0].gap if event.reports else None,
+                "gap": event.reports[0].gap if event.reports and not hidden else None,
                 "final_at": stamp(now + outcome.before.waits.grace),
                 "receipt": receipt,
             }
@@ -311,9 +341,7 @@ class Engine:
         remark = remark_aside(t, reason, note)
 
         def command(state: State) -> commands.CorrectAudit:
-            asked = commands.CorrectAudit(t, verdict, by, pair, remark)
-            past = self._past(live, state, t)
-            return asked if past is None else replace(asked, ids=past.ids, probabilities=past.probabilities.tolist())
+            return commands.CorrectAudit(t, verdict, by, pair, remark, self._past(live, state, t))
 
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.VerdictCorrected:
             return {"t": t, "verdict": outcome.event(AuditCorrected).verdict, "receipt": receipt}
@@ -488,6 +516,18 @@ class Engine:
             self._secrets[stream] = secret
         return self._secrets[stream]
 
+    def _record(self, live: LiveStream, ids: Sequence[str]) -> dict[str, tuple[float, int]]:
+        """What people who were decided about before got then, by id."""
+        live.positions.settle()  # somebody may be on their way to the disk
+        record = {}
+        for aside in self.store.asides_of_people(live.name, ids):
+            if aside.person is not None and aside.person not in record:
+                opened = self.store.events(live.name, round=aside.t, kind=RoundOpened.kind)[0].event
+                assert isinstance(opened, RoundOpened), "a person is in the round that was opened for them"
+                found = next(person for person in opened.people if person.ref == aside.ref)
+                record[aside.person] = found.probability, found.decision
+        return record
+
     def _past(self, live: LiveStream, state: State, t: int) -> OpenRound | None:
         """A round that has left the state, as its events tell it; None if it is there, or never was."""
         if t in state.rounds or not 1 <= t <= state.opened:
@@ -500,9 +540,16 @@ class Engine:
         return [event for event in events if isinstance(event, RoundEvent)]
 
 
+def _keeps_record(live: LiveStream) -> bool:
+    """Whether whoever asks about people has to look them up first."""
+    return live.latest.state.stream.settings.keeps_record
+
+
 def _disposition(outcome: Outcome, t: int) -> answers.Disposition:
     if not outcome.sealed:
         return "duplicate"
+    if isinstance(outcome.sealed[0].event, LabelsBooked):
+        return "booked"
     if isinstance(outcome.sealed[0].event, LabelsLate):
         return "late"
     round_ = outcome.after.rounds.get(t)

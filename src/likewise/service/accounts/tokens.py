@@ -17,6 +17,7 @@ from likewise.service.log.tables import tokens
 from likewise.service.refusals import Conflict
 from likewise.service.stream.declared import plain_text
 from likewise.service.stream.settings import NAME
+from likewise.service.stream.state import CLOCK
 
 ADMIN, DECIDER, AUDITOR, VIEWER = ROLES = ("admin", "decider", "auditor", "viewer")
 MOST_DAYS = 36_500
@@ -51,6 +52,7 @@ class Tokens:
     ) -> tuple[str, float | None]:
         """A new token, which is never shown again, and when it expires (seconds since 1970)."""
         plain_text(name, "name")
+        require(name != CLOCK, "name", "be another one: the log writes it where nobody acts", name)
         require(role in ROLES, "role", f"be one of {list(ROLES)}", role)
         for stream in streams or ():
             require(NAME.fullmatch(stream) is not None, "streams", "be names of streams", stream)

@@ -207,6 +207,16 @@ class Store:
         with self.read() as connection:
             return [_aside(row) for row in connection.execute(query)]
 
+    def asides_of_people(self, stream: str, people: Sequence[str]) -> list[Aside]:
+        """What is kept about some people, by their ids, the oldest first."""
+        beside = tables.asides.c
+        query = select(tables.asides).where(beside.stream == stream).order_by(beside.round, beside.ref)
+        found: list[Aside] = []
+        with self.read() as connection:
+            for some in chunks(people):
+                found += [_aside(row) for row in connection.execute(query.where(beside.person.in_(some)))]
+        return found
+
     def response(self, scope: str, key: str) -> tuple[str, Any] | None:
         """The request and the response under an idempotency key; the response is None if it was erased."""
         with self.read() as connection:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from likewise.learners.kept import KeptState
 from likewise.service.log import Store
 from likewise.service.pages.charts import Plot
 from likewise.service.projections import pairs, summaries
@@ -111,7 +110,7 @@ def _promised(state: State, bins: Sequence[Bin]) -> list[tuple[float, float]]:
 def regret(sampled: Sequence[Any], state: State) -> Figure:
     """Lagrangian regret along the way, under its limits; of a learner that keeps reports, the limit of its errors."""
     title = "Lagrangian regret"
-    if isinstance(state.learner, KeptState):
+    if state.stream.keeps_reports:
         return _errors_limited(sampled, state)
     if not sampled:
         return _nothing("regret", title)

@@ -3,11 +3,12 @@
     python verify_standalone.py export.jsonl [--key PUBLIC_KEY] [--checkpoints checkpoints.jsonl]
 
 It checks that no event was changed, removed, swapped, inserted or cut off the end; that every signed checkpoint is
-genuine and stands on this very chain; and that every person shown is the one the log committed to. It doesn't run the
-learner again: ``likewise verify`` does. Only a checkpoint or a receipt shows
-that a chain was recomputed from the start, and only a public key that you did *not* get from the same file shows that
-a checkpoint is genuine. Whoever has the service's own key can sign another chain: only a checkpoint or a receipt that
-you kept yourself shows that, up to its event.
+genuine and stands on this very chain; and that every person shown is the one the log committed to. Where each round has
+one lot, it draws every decision again from the nonce that was committed to one round before; and it checks that whoever
+came again got their first answer, where the stream says so. It doesn't run the learner again: ``likewise verify`` does.
+Only a checkpoint or a receipt shows that a chain was recomputed from the start, and only a public key that you did
+*not* get from the same file shows that a checkpoint is genuine. Whoever has the service's own key can sign another
+chain: only a checkpoint or a receipt that you kept yourself shows that, up to its event.
 
 It shares no code with the service: JSON is spelt here a second time, as RFC 8785 says, and so are the hashes.
 """
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import hmac
 import json
 import math
 import os
@@ -125,6 +127,62 @@ def signed_bytes(checkpoint: dict[str, Any]) -> bytes:
     return PURPOSE + canonical({name: checkpoint[name] for name in ("stream", "seq", "hash", "at")})
 
 
+def lot(nonce: bytes, stream: str, t: int, probabilities: Iterable[float]) -> float:
+    """The number of a round in [0, 1): whoever is new in it gets a yes if their probability is larger.
+
+    >>> 0 <= lot(bytes(32), "loans", 1, [0.5, 0.25]) < 1
+    True
+    """
+    people = hashlib.sha256(canonical(sorted(probabilities))).hexdigest()
+    digest = hmac.digest(nonce, canonical(["decide", stream, t, people]), "sha256")
+    return (int.from_bytes(digest[:8], "big") >> 11) / 2.0**53
+
+
+class Lots:
+    """Draws the decisions of a stream again, round by round, and remembers who was in which."""
+
+    def __init__(self, created: dict[str, Any]) -> None:
+        settings = created["settings"]
+        self._stream, self._next = settings["name"], created.get("lot")
+        self._one = settings.get("lot") == "round"
+        accepted, decisions = settings.get("labels") == "accepted", settings.get("audits") == "decisions"
+        self._record = self._one or accepted or decisions
+        self._visits: list[tuple[int, str, tuple[float, int], bool]] = []
+
+    def wrong(self, seq: int, opened: dict[str, Any]) -> str:
+        """What is wrong with the decisions of a round; nothing if they follow from its nonce."""
+        returning, people = set(opened.get("returning", ())), opened["people"]
+        if self._record:
+            for i, person in enumerate(people):
+                answer = person["probability"], person["decision"]
+                self._visits.append((seq, person["ref"], answer, i in returning))
+        elif returning:
+            return "serves people from a record that the stream does not keep"
+        return self._drawn(opened, [person for i, person in enumerate(people) if i not in returning])
+
+    def _drawn(self, opened: dict[str, Any], new: list[dict[str, Any]]) -> str:
+        if not self._one:
+            return "has a lot, but the stream's rounds have none" if "lot" in opened else ""
+        nonce, committed = unhex(opened["lot"]["nonce"]), self._next
+        self._next = opened["lot"]["next"]
+        if hashlib.sha256(nonce).hexdigest() != committed:
+            return "opens a nonce that is not the one committed to"
+        number = lot(nonce, self._stream, opened["t"], [person["probability"] for person in new])
+        follow = all(person["decision"] == int(number < person["probability"]) for person in new)
+        return "" if follow else f"has a decision that does not follow from its lot, {number}"
+
+    def unlike(self, ids: dict[str, str]) -> Iterator[tuple[int, str]]:
+        """Events in which somebody who came again did not get their first answer; ``ids`` are those known, by ref."""
+        first: dict[str, tuple[float, int]] = {}
+        for seq, ref, answer, returning in self._visits:
+            if ref not in ids:
+                continue
+            if (ids[ref] in first) != returning:
+                yield seq, f"Event {seq} says of {ref} that they {'came' if returning else 'did not come'} before."
+            elif first.setdefault(ids[ref], answer) != answer:
+                yield seq, f"Event {seq} gives {ref}, who came before, another answer."
+
+
 @dataclass(frozen=True)
 class Promise:
     """What an event says of something that is kept beside the log."""
@@ -174,6 +232,7 @@ class Checker:
         self._erased: dict[str, int] = {}
         self._asides: dict[str, dict[str, Any]] = {}
         self._checkpoints: list[dict[str, Any]] = []
+        self._lots: Lots | None = None
 
     def take(self, line: dict[str, Any]) -> None:
         """Look at one line."""
@@ -207,6 +266,8 @@ class Checker:
             return self.findings
         try:
             self._check_asides()
+            ids = {ref: aside["content"]["id"] for ref, aside in self._asides.items() if aside["kind"] == "person"}
+            self.findings.problems += () if self._lots is None else self._lots.unlike(ids)
             kept = None if elsewhere is None else self._kept(elsewhere)
             checkpoints = [*self._checkpoints, *(kept or ())]
             self._check_checkpoints(list({canonical(point): point for point in checkpoints}.values()))
@@ -264,6 +325,9 @@ class Checker:
             self._take_erasure(seq, data)
         if kind == "stream_created":
             self._take_creation(seq, data)
+            self._lots = Lots(data)
+        elif kind == "round_opened" and self._lots is not None and (wrong := self._lots.wrong(seq, data)):
+            self._wrong(seq, f"Event {seq} {wrong}.")
 
     def _take_creation(self, seq: int, data: dict[str, Any]) -> None:
         """The stream is this one, and the scores of its class, where it has some, are those that the settings name."""

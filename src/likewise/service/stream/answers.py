@@ -6,7 +6,7 @@ while a request waits.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema
@@ -33,7 +33,11 @@ Probability = Annotated[float, Field(description="The probability of a yes.", ge
 Drawn = Annotated[int, Field(description="1 for yes, 0 for no. A person who is asked about again keeps the same lot.")]
 Time = Annotated[str, Field(description="UTC, as ISO 8601 writes it.")]
 Gap = Annotated[
-    float | None, Field(description="The difference between the pair's probabilities; null without a pair.")
+    float | None,
+    Field(
+        description="The difference between the pair's probabilities; null without a pair, and to auditors who see "
+        "only decisions."
+    ),
 ]
 Plain = dict[str, Any]
 
@@ -65,12 +69,23 @@ class StreamCreated(Answer):
     made_of: MadeOf
 
 
+Returning = Annotated[
+    bool,
+    Field(
+        description="Whether they were decided about before. Then they get their first probability and decision "
+        "again, and this round teaches nothing about them. Always false where each person has a lasting number and all "
+        "labels come."
+    ),
+]
+
+
 class Decision(TypedDict):
     """The decision about one person."""
 
     id: str
     probability: Probability
     decision: Drawn
+    returning: Returning
 
 
 class RoundOpened(Answer):
@@ -81,7 +96,7 @@ class RoundOpened(Answer):
     decisions: Annotated[list[Decision], Field(description="In the order in which people were sent.")]
 
 
-Disposition = Literal["joined", "pending", "late", "duplicate"]
+Disposition = Literal["joined", "pending", "late", "booked", "duplicate"]
 
 
 class LabelsTaken(Answer):
@@ -92,7 +107,9 @@ class LabelsTaken(Answer):
         Disposition,
         Field(
             description="joined: the round now has all its labels. pending: others are still missing. duplicate: all "
-            "of them were known. late: the round was settled without them; they are recorded and not learned."
+            "of them were known. late: the round was settled without them; they are recorded and not learned. booked: "
+            "the same, but they are of accepted people in a stream that sees no other labels, and the learner hears of "
+            "them."
         ),
     ]
 
@@ -102,16 +119,23 @@ class PersonShown(TypedDict):
 
     id: str
     features: Annotated[Plain, Field(description="Those that auditors see.")]
-    probability: Probability
+    probability: NotRequired[Probability]
+    decision: NotRequired[Annotated[int, Field(description="In place of the probability, if auditors see decisions.")]]
 
 
 class RoundShown(TypedDict):
-    """A round as an auditor sees it: no labels, no decisions, no verdicts of others."""
+    """A round as an auditor sees it: no labels, no verdicts of others, and no decisions unless that is all they see."""
 
     t: RoundNumber
     opened_at: Time
     level: Annotated[float, Field(description="A pair can be reported if its gap is larger than this.")]
     people: list[PersonShown]
+    pairs: NotRequired[
+        Annotated[
+            list[list[str]],
+            Field(description="If auditors see decisions: the pairs that can be reported, who got a yes first."),
+        ]
+    ]
 
 
 class RoundClaimed(RoundShown):
@@ -276,9 +300,31 @@ class StreamStatus(StreamSummary):
     people: int
     labels_missing: int
     labels_late: int
+    labels_booked: Annotated[int, Field(description="Late labels of accepted people that the learner heard of.")]
     corrected: int
     erased: int
-    errors: float
+    refused: Annotated[int, Field(description="People in the rounds learned who got a no.")]
+    returned: Annotated[int, Field(description="People in the rounds learned who were decided about before.")]
+    outcome_unknown: Annotated[
+        int | None,
+        Field(description="Accepted people whose label never came; null where labels don't depend on decisions."),
+    ]
+    unseen_violations: Annotated[
+        float | None,
+        Field(
+            description="Where auditors see decisions: an estimate of the rounds with a violation that they would have "
+            "named, seen or not, as the sum over accepted reports of one divided by the pair's gap. null elsewhere."
+        ),
+    ]
+    errors: Annotated[
+        float,
+        Field(description="What errors cost. An estimate where only labels of accepted people come."),
+    ]
+    better_constant: Annotated[
+        float,
+        Field(description="The same of one answer for everybody, the better one, on the same people."),
+    ]
+    estimated: Annotated[bool, Field(description="Whether the two are estimates.")]
     penalties: float
     regret: Regret
     made_of: MadeOf
@@ -304,7 +350,9 @@ class PersonDecided(TypedDict):
     probability: Probability
     decision: Drawn
     label: int | None
-    late_label: Annotated[int | None, Field(description="A label that came too late to be learned.")]
+    late_label: Annotated[int | None, Field(description="A label that came after its round was settled.")]
+    returning: Returning
+    unseen: Annotated[bool, Field(description="Whether their label stays unseen, because they were refused.")]
 
 
 class Learned(TypedDict):

@@ -7,45 +7,58 @@ before, so that deciding stays a pure function.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from likewise.protocol import Floats
 from likewise.service.stream.events import Aside
+from likewise.service.stream.lots import Lot
 from likewise.service.stream.settings import Settings
+from likewise.service.stream.state import OpenRound
 
 
 @dataclass(frozen=True)
 class CreateStream:
     """Begin a stream.
 
-    ``secret`` is a commitment to the secret behind its decisions, ``scores`` what was fitted to a sample, if anything.
+    ``secret`` is a commitment to the secret behind its decisions, ``lot`` one to the nonce of the first round, and
+    ``scores`` what was fitted to a sample, if anything.
     """
 
     settings: Settings
     by: str
     secret: str
+    lot: str | None = None
     scores: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
 class RequestDecisions:
-    """Ask for decisions. ``people`` are asides with id and features; ``thresholds`` are HMAC(secret, id) in [0, 1)."""
+    """Ask for decisions. ``people`` are asides with id and features; ``thresholds`` are HMAC(secret, id) in [0, 1).
+
+    ``lot`` is the round's, where it has one for everybody. ``record`` holds what people who come again got the first
+    time, probability and decision, where that counts.
+    """
 
     people: Sequence[Aside]
     thresholds: Floats
     by: str
+    lot: Lot | None = None
+    record: Mapping[str, tuple[float, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class ReceiveLabels:
-    """Labels 0 or 1 by the ids of people. ``ids`` and ``known`` describe a round that is no longer in the state."""
+    """Labels 0 or 1 by the ids of people. ``past`` is the round as it was, if it is no longer in the state.
+
+    ``learned`` says whether the learner learned from it then.
+    """
 
     t: int
     labels: Mapping[str, int]
     by: str
-    ids: Sequence[str | None] = ()
-    known: Sequence[float] = ()
+    past: OpenRound | None = None
+    learned: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,7 +88,7 @@ class RetractAudit:
 class CorrectAudit:
     """Say later what an audit should have been: recorded, never silently unlearned.
 
-    The round is no longer in the state, so the command brings its ``ids`` and ``probabilities`` from the log.
+    If the round is no longer in the state, the command brings it from the log, as ``past``.
     """
 
     t: int
@@ -83,8 +96,7 @@ class CorrectAudit:
     by: str
     pair: Sequence[str] = ()
     remark: Aside | None = None
-    ids: Sequence[str | None] = ()
-    probabilities: Sequence[float] = ()
+    past: OpenRound | None = None
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from likewise.errors import ReportRefused, require
-from likewise.protocol import Floats
+import numpy as np
+
+from likewise.errors import InvalidParameter, ReportRefused, require
 from likewise.service.refusals import Conflict, StreamStopped, Unknown
 from likewise.service.stream.answers import Labelled
 from likewise.service.stream.commands import (
@@ -39,6 +40,7 @@ from likewise.service.stream.events import (
     AuditRetracted,
     Decided,
     Event,
+    LabelsBooked,
     LabelsExpired,
     LabelsLate,
     LabelsReceived,
@@ -54,10 +56,11 @@ from likewise.service.stream.events import (
     seconds,
     stamp,
 )
-from likewise.service.stream.events.audits import EXPIRED, OUTCOMES
-from likewise.service.stream.events.event import CLOCK
-from likewise.service.stream.learner import LEARNER_VERSION, Deployed
-from likewise.service.stream.state import OpenRound, Pair, State
+from likewise.service.stream.events.audits import EXPIRED, NEEDLESS, OUTCOMES
+from likewise.service.stream.events.labels import Booked
+from likewise.service.stream.learner import LEARNER_VERSION, Deployed, Model
+from likewise.service.stream.settings import Settings
+from likewise.service.stream.state import CLOCK, OpenRound, Pair, State
 
 VERDICTS = dict(zip(("pair", "none", "skip"), OUTCOMES, strict=True))
 """What auditors answer, and what the log calls it."""
@@ -112,6 +115,7 @@ def _create(decision: Decision, command: CreateStream) -> None:
             learner_version=version,
             secret=command.secret,
             by=command.by,
+            lot=command.lot,
             scores=command.scores,
         )
     )
@@ -154,24 +158,41 @@ def _request(decision: Decision, command: RequestDecisions) -> None:
     state, people = decision.after, command.people
     if state.stopped is not None:
         raise StreamStopped(f"The stream is stopped until an administrator resumes it: {state.stopped}")
-    model, policy = state.stream, _policy(state)
+    model, policy, t = state.stream, _policy(state), state.opened + 1
     _require_batch([person.person for person in people], model.settings.k)
     rows = model.encode([person.content["features"] for person in people])
-    probabilities = model.probabilities(policy, rows)
-    drawn = zip(people, probabilities.tolist(), (command.thresholds < probabilities).tolist(), strict=True)
+    answers = _drawn(command, model, t, model.probabilities(policy, rows).tolist())
     decision.add(
         RoundOpened(
             at=decision.at,
             asides=tuple(people),
-            t=state.opened + 1,
+            t=t,
             version=policy.version,
             policy=policy.hash,
             outstanding=state.outstanding,
-            people=tuple(Decided(person.ref, person.commitment, p, int(yes)) for person, p, yes in drawn),
+            people=tuple(
+                Decided(person.ref, person.commitment, p, yes) for person, (p, yes) in zip(people, answers, strict=True)
+            ),
             by=command.by,
+            returning=tuple(i for i, person in enumerate(people) if person.person in command.record),
+            estimate=policy.estimate,
+            lot=command.lot,
             rows=rows,
         )
     )
+    if decision.after.rounds[t].needs_nobody(model.settings):
+        decision.add(Audited(at=decision.at, t=t, verdict=NEEDLESS, reports=(), remark=None, by=CLOCK))
+        _close(decision, t)
+
+
+def _drawn(command: RequestDecisions, model: Model, t: int, probabilities: list[float]) -> list[tuple[float, int]]:
+    """Everybody's probability and decision: from the lot or their own number; from the record if they came before."""
+    record, thresholds = [command.record.get(str(person.person)) for person in command.people], command.thresholds
+    if command.lot is not None:
+        fresh = [p for p, before in zip(probabilities, record, strict=True) if before is None]
+        thresholds = np.full(len(record), command.lot.number(model.settings.name, t, fresh))
+    drawn = [(p, int(threshold < p)) for p, threshold in zip(probabilities, thresholds.tolist(), strict=True)]
+    return [new if before is None else before for new, before in zip(drawn, record, strict=True)]
 
 
 def _require_batch(ids: Sequence[str | None], k: int) -> None:
@@ -189,30 +210,46 @@ def _policy(state: State) -> Deployed:
 
 
 def _receive(decision: Decision, command: ReceiveLabels) -> None:
-    round_ = decision.after.rounds.get(command.t)
-    if round_ is None:
+    round_, past = decision.after.rounds.get(command.t), command.past
+    if round_ is None and past is None:
         require_past(decision.after, command.t)
-    ids, known = (command.ids, command.known) if round_ is None else (round_.ids, round_.known)
-    labels = _new_labels(command.t, command.labels, ids, known)
+    of = round_ or past
+    assert of is not None, "whoever asks about a past round brings it"
+    labels = _new_labels(of, command.labels)
     if not labels:
         return
-    if round_ is None or round_.labels_expired:
+    if round_ is not None and (of.estimate is not None or not round_.labels_expired):
+        decision.add(LabelsReceived(at=decision.at, t=command.t, labels=labels, by=command.by))
+        _close(decision, command.t)
+    elif of.estimate is not None and command.learned:
+        decision.add(_booked(decision, command, of, labels))
+    else:
         decision.add(LabelsLate(at=decision.at, t=command.t, labels=labels, by=command.by))
-        return
-    decision.add(LabelsReceived(at=decision.at, t=command.t, labels=labels, by=command.by))
-    _close(decision, command.t)
 
 
-def _new_labels(
-    t: int, labels: Mapping[str, int], ids: Sequence[str | None], known: Sequence[float] | Floats
-) -> tuple[tuple[int, int], ...]:
+def _booked(
+    decision: Decision, command: ReceiveLabels, past: OpenRound, labels: tuple[tuple[int, int], ...]
+) -> LabelsBooked:
+    """Late labels of accepted people, which the learner is told of after all."""
+    assert past.estimate is not None, "only such rounds book labels"
+    places = [position for position, _ in labels]
+    booked = tuple(Booked(i, label, past.refs[i], float(past.probabilities[i])) for i, label in labels)
+    rows = past.rows[places]
+    return LabelsBooked(
+        at=decision.at, t=command.t, booked=booked, estimate=past.estimate, by=command.by, rows=rows
+    )  # fmt: skip
+
+
+def _new_labels(round_: OpenRound, labels: Mapping[str, int]) -> tuple[tuple[int, int], ...]:
     """(position, label) of the labels that say something new, in the order of the batch."""
-    positions = {id: i for i, id in enumerate(ids) if id is not None}
+    t, known = round_.t, round_.known
+    positions = {id: i for i, id in enumerate(round_.ids) if id is not None}
     require(len(labels) > 0, "labels", "hold at least one label", dict(labels))
     unknown = sorted(set(labels) - set(positions))
     require(not unknown, "labels", f"be for people of round {t}", unknown[:3])
     new = []
     for id, label in labels.items():
+        _require_awaited(round_, positions[id], id)
         zero_or_one = isinstance(label, int) and not isinstance(label, bool) and label in (0, 1)
         require(zero_or_one, "labels", "be 0 or 1", label if len(repr(label)) < 40 else type(label).__name__)
         before = known[positions[id]]
@@ -223,6 +260,20 @@ def _new_labels(
     return tuple(sorted(new))
 
 
+def _require_awaited(round_: OpenRound, position: int, id: str) -> None:
+    """Refuse a label that nobody can have, or that belongs to an earlier round."""
+    if position in round_.returning:
+        raise InvalidParameter(
+            f"The label of {id!r} does not count in round {round_.t}: they were decided about before, and got the same "
+            "answer again. Send it for the first round they were in."
+        )
+    if position in round_.unlabelled:
+        raise InvalidParameter(
+            f"{id!r} was refused in round {round_.t}, so their label can't be known: in this stream only labels of "
+            "accepted people come to light."
+        )
+
+
 # The audit ------------------------------------------------------------------------------------------------------------
 
 
@@ -230,9 +281,11 @@ def _audit(decision: Decision, command: Audit) -> None:
     round_ = _open_round(decision.after, command.t)
     if round_.verdict is not None:
         if round_.verdict.final:
-            raise Conflict(f"Round {round_.t} can't be audited any more: its audit has expired.")
+            expired = round_.verdict.outcome == EXPIRED
+            why = "its audit has expired" if expired else "no report of it could be accepted, so nobody is asked"
+            raise Conflict(f"Round {round_.t} can't be audited any more: {why}.")
         raise Conflict(f"Round {round_.t} already has a verdict: {round_.verdict.outcome} by {round_.verdict.by}.")
-    answer = _answer(command, round_.ids, round_.probabilities, decision.after.stream.settings.level)
+    answer = _answer(command, round_, decision.after.stream.settings)
     decision.add(Audited(at=decision.at, t=command.t, **answer))
     _close(decision, command.t)
 
@@ -250,20 +303,20 @@ def _correct(decision: Decision, command: CorrectAudit) -> None:
     state, round_ = decision.after, decision.after.rounds.get(command.t)
     if round_ is not None and (round_.verdict is None or not round_.verdict.final):
         raise Conflict(f"Round {command.t} is still open: audit it, or retract its verdict.")
-    require_past(state, command.t)
-    ids, probabilities = (command.ids, command.probabilities) if round_ is None else (round_.ids, round_.probabilities)
-    answer = _answer(command, ids, probabilities, state.stream.settings.level)
+    of = round_ or command.past
+    if of is None:
+        require_past(state, command.t)
+    assert of is not None, "whoever asks about a past round brings it"
+    answer = _answer(command, of, state.stream.settings)
     decision.add(AuditCorrected(at=decision.at, t=command.t, **answer))
 
 
-def _answer(
-    command: Audit | CorrectAudit, ids: Sequence[str | None], probabilities: Sequence[float] | Floats, level: float
-) -> dict[str, Any]:
+def _answer(command: Audit | CorrectAudit, round_: OpenRound, settings: Settings) -> dict[str, Any]:
     """The fields of an event that holds an auditor's answer."""
     require(command.verdict in VERDICTS, "verdict", f"be one of {list(VERDICTS)}", command.verdict)
     reports: tuple[Pair, ...] = ()
     if command.verdict == "pair":
-        reports = (_pair(command, ids, probabilities, level),)
+        reports = (_pair(command, round_, settings),)
     else:
         require(len(command.pair) == 0, "pair", f"be left out with the verdict {command.verdict!r}", command.pair)
     return {
@@ -275,22 +328,36 @@ def _answer(
     }
 
 
-def _pair(
-    command: Audit | CorrectAudit, ids: Sequence[str | None], probabilities: Sequence[float] | Floats, level: float
-) -> Pair:
-    """The reported pair, ordered by the probabilities that were shown."""
+def _pair(command: Audit | CorrectAudit, round_: OpenRound, settings: Settings) -> Pair:
+    """The reported pair, ordered by the probabilities that were shown, or by the decisions."""
+    ids, probabilities, level = round_.ids, round_.probabilities, settings.level
     two = len(command.pair) == 2 and command.pair[0] != command.pair[1]
     known = two and set(command.pair) <= set(ids) - {None}
     require(known, "pair", f"name two people of round {command.t}", command.pair)
     first, second = (ids.index(id) for id in command.pair)
-    favoured, disfavoured = (first, second) if probabilities[first] >= probabilities[second] else (second, first)
+    _require_new(round_, first, second)
+    decisions = settings.audits == "decisions"
+    ranks = round_.decisions if decisions else probabilities
+    if decisions and ranks[first] == ranks[second]:
+        raise ReportRefused("These two got the same answer, so neither was favoured.")
+    favoured, disfavoured = (first, second) if ranks[first] >= ranks[second] else (second, first)
     gap = float(probabilities[favoured] - probabilities[disfavoured])
+    if gap <= level and decisions:
+        raise ReportRefused("These two can't have been treated too differently: the gap is within the tolerance.")
     if gap <= level:
         raise ReportRefused(
             f"These two can't have been treated too differently: their probabilities differ by {gap:.4g}, and up to "
             f"α − margin = {level:g} is allowed for any two people."
         )
     return Pair(favoured, disfavoured, gap)
+
+
+def _require_new(round_: OpenRound, *positions: int) -> None:
+    if any(position in round_.returning for position in positions):
+        raise ReportRefused(
+            "One of these two was decided about before and got the same answer again, so this round can't be "
+            "reported for it."
+        )
 
 
 # A round's end --------------------------------------------------------------------------------------------------------

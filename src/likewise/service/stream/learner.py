@@ -15,10 +15,11 @@ from likewise.classes.program import ScoreProgram
 from likewise.errors import InvalidParameter, require, require_number
 from likewise.hypotheses import Cells, EnumerableClass, Thresholds
 from likewise.hypotheses.cells import Grid
-from likewise.learners import AdaHedge, AnytimeHedge, Hedge, Scheduled, Tilted
-from likewise.learners.kept import KeptState
-from likewise.policies import Mixture
-from likewise.protocol import Floats, Key, Role, Rows
+from likewise.hypotheses.priors import prior_weights
+from likewise.learners import AdaHedge, AnytimeHedge, Cuts, Hedge, OneSided, Scheduled, Tilted
+from likewise.policies import Floored, Mixture
+from likewise.protocol import Estimate, Floats, Key, Role, Rows
+from likewise.reduction import label_weights
 from likewise.service.canonical import digest, dumps
 from likewise.service.stream.settings import GROWING, Settings
 
@@ -33,11 +34,15 @@ learner for streams that were created with the old number. Version 1, of release
 
 
 class Deployed(NamedTuple):
-    """A policy with its number (rounds learned before it) and the hash of its weights and class."""
+    """A policy with its number (rounds learned before it), the hash of its weights and class, and its floor.
+
+    Where only the labels of accepted people come, ``estimate`` says how the others are estimated, and holds the floor.
+    """
 
     version: int
     weights: Floats
     hash: str
+    estimate: Estimate | None = None
 
 
 class Model:
@@ -67,7 +72,11 @@ class Model:
         self.settings, self.version, self.program = settings, version, program
         self.columns = [(f, settings.cuts[f.name]) for f in settings.features if f.name in settings.cuts]
         self.hypotheses: EnumerableClass = self._thresholds() if settings.hypotheses == "thresholds" else self._cells()
-        self.learner = self._learner()
+        self.learner: Any = self._learner()
+        if settings.labels == "accepted":
+            self.learner = OneSided(self.learner, safe=settings.safe)
+        self.inside: AdaHedge | Hedge | AnytimeHedge = getattr(self.learner, "learner", self.learner)
+        """The learner, or what is inside one that sees only the labels of accepted people."""
 
     def _thresholds(self) -> Thresholds:
         """A number has its cuts; every level of a category has a column of its own, cut between no and yes."""
@@ -154,12 +163,45 @@ class Model:
         """The policy of a learner's state, numbered and hashed."""
         version = int(state.rounds)
         policy = self.learner.act(state, Key(SEED, Role.LEARNER, version + 1))
+        policy = policy.policy if isinstance(policy, Floored) else policy
         weights = np.ascontiguousarray(policy.weights, dtype="<f8")
-        return Deployed(version, policy.weights, hashlib.sha256(self.digest + weights.tobytes()).hexdigest())
+        hash = hashlib.sha256(self.digest + weights.tobytes()).hexdigest()
+        return Deployed(version, policy.weights, hash, self._estimate(state))
+
+    def _estimate(self, state: Any) -> Estimate | None:
+        """How labels of the coming round are estimated, if they are; without a -0.0, which the log doesn't have."""
+        if not isinstance(self.learner, OneSided):
+            return None
+        return Estimate(*(part + 0.0 for part in self.learner.estimate(state)))
 
     def probabilities(self, policy: Deployed, rows: Rows) -> Floats:
-        """π at encoded people."""
-        return Mixture(self.hypotheses, policy.weights).at(rows)
+        """π at encoded people, with the floor."""
+        mixture = Mixture(self.hypotheses, policy.weights)
+        if policy.estimate is None or policy.estimate.floor == 0.0:
+            return mixture.at(rows)
+        return Floored(mixture, policy.estimate.floor).at(rows)
+
+    def booked(self, state: Any, rows: Rows, y: Floats, shown: Floats, estimate: Estimate) -> Any:
+        """The state of a learner that hears late labels of people who were accepted with the probabilities ``shown``.
+
+        Their round booked u for each. (s − u)/(π̃ + γ′) f(x) is added to the losses, and they join the running doubt.
+        """
+        s, F = label_weights(y, self.settings.costs), self.hypotheses
+        losses = F.added(state.losses, rows, (s - estimate.doubt) / (shown + estimate.slack))
+        seen, worth = state.seen, state.worth
+        for each, p in zip(s.tolist(), shown.tolist(), strict=True):
+            seen, worth = seen + 1.0 / p, worth + each / p
+        state = state._replace(losses=losses, seen=seen, worth=worth)
+        if isinstance(self.inside, AdaHedge):
+            start = self.inside.start
+            rate = start.rho / state.delta if state.delta > 0 else math.inf
+            state = state._replace(weights=prior_weights(F, start, losses, rate))
+        return state
+
+    @property
+    def keeps_reports(self) -> bool:
+        """Whether the learner keeps reports and revises their prices."""
+        return isinstance(self.inside, AdaHedge) and isinstance(self.inside.rule, Cuts)
 
     def dump(self, state: Any) -> dict[str, Any]:
         """A learner's state as plain JSON values; numbers survive bit by bit, also in the log.
@@ -178,7 +220,11 @@ class Model:
 
         Reports that were kept are frozen: their prices stay, so the policy does too, but can't be revised any more.
         """
-        return state.frozen_rows() if isinstance(state, KeptState) else state
+        if not self.keeps_reports:
+            return state
+        if not isinstance(self.learner, OneSided):
+            return state.frozen_rows()
+        return type(state)(*self.learner.inside(state).frozen_rows(), state.seen, state.worth)
 
 
 def score_program(settings: Settings, scores: Mapping[str, Any] | None) -> ScoreProgram | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from likewise.protocol import Floats
+from likewise.protocol import Estimate, Floats
 
 
 class PastRound(NamedTuple):
@@ -13,6 +13,12 @@ class PastRound(NamedTuple):
 
     probabilities: Floats
     labels: Floats
+    refs: tuple[str, ...] = ()
+    decisions: tuple[int, ...] = ()
+    returning: frozenset[int] = frozenset()
+    estimate: Estimate | None = None
+    learned: bool = True
+    erased: frozenset[int] = frozenset()
 
 
 @dataclass
@@ -24,14 +30,17 @@ class Memory:
     rounds
         The closed rounds, by number.
     policies
-        The hash of each policy that was deployed, by version.
+        The hash of each policy that was deployed, by its version and the late labels that were booked before it.
     limits
         For each person the highest probability that was answered with no and the lowest that was answered with yes.
+    record
+        For each person their probability and decision, as they got them the first time.
     announced
         Kind and round of the event that must come next, where two are written together.
     """
 
     rounds: dict[int, PastRound] = field(default_factory=dict)
-    policies: dict[int, str] = field(default_factory=dict)
+    policies: dict[tuple[int, int], str] = field(default_factory=dict)
     limits: dict[str, tuple[float, float]] = field(default_factory=dict)
+    record: dict[str, tuple[float, int]] = field(default_factory=dict)
     announced: tuple[str, int | None] | None = None

@@ -234,7 +234,44 @@ class Choices(Declared):
     k: Annotated[int, whole(1)] = Field(
         default=32, title="Largest batch (k)", description="The largest number of people in one round."
     )
+    labels: Literal["all", "accepted"] = Field(
+        default="all",
+        title="Labels",
+        description="Whose labels come to light: everybody's, or only those of accepted people (who got a yes).",
+    )
+    lot: Literal["person", "round"] = Field(
+        default="person",
+        title="Lot",
+        description="What decisions are drawn by: a lasting secret number of each person, or one number for everybody "
+        "in a round, which the log opens. With the latter, people who come again get their first answer.",
+    )
+    audits: Literal["probabilities", "decisions"] = Field(
+        default="probabilities",
+        title="Reviewers see",
+        description="What reviewers see: the probabilities, or only who got a yes and who a no.",
+    )
+    safe: StrictBool = Field(
+        default=False,
+        title="Good until proved bad",
+        description="Only with the labels of accepted people: everybody counts as good until proved bad. For labels "
+        "that come late, or only as bad news; it errs more at first.",
+    )
     waits: Waits = Field(default=Waits(), title="Waits", description="How long a round waits, and what happens then.")
+
+    @field_validator("audits")
+    @classmethod
+    def _fit_the_margin(cls, audits: str, info: ValidationInfo) -> str:
+        fits = audits != "decisions" or not info.data.get("margin")
+        must = 'be "probabilities" with a margin: who sees decisions reports above alpha or not at all'
+        require(fits, "audits", must, audits)
+        return audits
+
+    @field_validator("safe")
+    @classmethod
+    def _fits_the_labels(cls, safe: bool, info: ValidationInfo) -> bool:
+        fits = not safe or info.data.get("labels", "accepted") == "accepted"
+        require(fits, "safe", 'be false unless labels are "accepted": nobody is in doubt where all labels come', safe)
+        return safe
 
     @field_validator("features")
     @classmethod
@@ -298,6 +335,14 @@ class Settings(Choices):
     def level(self) -> float:
         """α − margin: a gap up to this can't be a violation."""
         return self.alpha - self.margin
+
+    @property
+    def keeps_record(self) -> bool:
+        """Whether people who come again get their first answer, and are left out of learning and audits.
+
+        What is learned or reported from decisions needs a lot that is fresh, and a repeated answer isn't.
+        """
+        return self.lot == "round" or self.labels == "accepted" or self.audits == "decisions"
 
     @cached_property
     def _checks(self) -> tuple[tuple[str, Callable[[Any], float | str]], ...]:

@@ -12,11 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from likewise.protocol import Batch, Floats, Report, Round, Rows
+from likewise.protocol import Batch, Estimate, Floats, Report, Round, Rows
 from likewise.service.stream.answers import Labelled, Outcome
 from likewise.service.stream.learner import Deployed, Model, score_program
 from likewise.service.stream.settings import Settings, Waits
 
+CLOCK = "clock"
+"""Who acts when only time has passed, or where nobody is needed."""
 PAGE = 64
 """Rounds that are copied together when one of them changes."""
 
@@ -50,8 +52,8 @@ class Verdict(NamedTuple):
 
     @property
     def final(self) -> bool:
-        """Whether time ended it: nobody can take that back."""
-        return self.outcome == "expired"
+        """Whether nobody gave it: time ended the wait, or there was nothing to report. It can't be taken back."""
+        return self.by == CLOCK
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,8 @@ class OpenRound:
         Its number, when it was opened (seconds), and the number of the policy that was deployed for it.
     refs, ids
         References and ids of its people; the id of an erased person is None.
-    rows, probabilities
-        People as the class needs them, and what they were shown.
+    rows, probabilities, decisions
+        People as the class needs them, what they were shown, and what they got.
     labels
         0 or 1, NaN while it is missing.
     late
@@ -78,6 +80,12 @@ class OpenRound:
         Whether the wait for labels has ended with some of them missing.
     closed
         Whether the next event is that it is learned.
+    returning
+        Positions of people who were decided about before: they got their first answer again, and don't count.
+    estimate
+        How labels are estimated, where only those of accepted people come; fixed when the round was opened.
+    drawn
+        Whether the learner, the auditors or the certificate look at decisions.
     erased, lost
         Positions of people who were erased while the round was open; positions whose features are not there any more
         when the log is read again.
@@ -90,7 +98,11 @@ class OpenRound:
     ids: tuple[str | None, ...]
     rows: Rows
     probabilities: Floats
+    decisions: tuple[int, ...]
     labels: Floats
+    returning: frozenset[int] = frozenset()
+    estimate: Estimate | None = None
+    drawn: bool = False
     late: tuple[tuple[int, int], ...] = ()
     verdict: Verdict | None = None
     retracted_at: float = -np.inf
@@ -101,8 +113,34 @@ class OpenRound:
 
     @property
     def missing(self) -> int:
-        """Labels that are still to come; nobody waits for the label of a person who was erased."""
-        return int(np.isnan(self.labels).sum()) - sum(bool(np.isnan(self.labels[i])) for i in self.erased)
+        """Labels that are still to come; nobody waits for the label of a person who was erased, or doesn't count."""
+        if not (self.erased or self.drawn):
+            return int(np.isnan(self.labels).sum())
+        gone = self.erased | self.unlabelled
+        return sum(i not in gone for i in np.flatnonzero(np.isnan(self.labels)).tolist())
+
+    @property
+    def unlabelled(self) -> frozenset[int]:
+        """Positions of people whose labels nobody takes: those who came before and, if so declared, the refused."""
+        if self.estimate is None:
+            return self.returning
+        return self.returning | {i for i, decision in enumerate(self.decisions) if not decision}
+
+    @property
+    def fresh(self) -> list[int]:
+        """Positions of people who count, and are still there."""
+        return [i for i in range(len(self.refs)) if i not in self.returning and i not in self.erased]
+
+    def needs_nobody(self, settings: Settings) -> bool:
+        """Whether no report of it could be accepted, so that no reviewer is asked."""
+        if settings.audits == "decisions":
+            return not self.reportable(settings.level)
+        return settings.keeps_record and len(self.fresh) < 2
+
+    def reportable(self, level: float) -> list[tuple[int, int]]:
+        """The pairs that were decided differently and are too far apart, whoever got the yes first."""
+        p, yes, fresh = self.probabilities, self.decisions, self.fresh
+        return [(i, j) for i in fresh for j in fresh if yes[i] > yes[j] and p[i] - p[j] > level]
 
     @property
     def known(self) -> Floats:
@@ -138,10 +176,26 @@ class OpenRound:
         if self.erased:
             labels = labels.copy()
             labels[list(self.erased)] = np.nan
-        batch, verdict = Batch(self.rows, labels, None), self.verdict
+        verdict, round_ = self.verdict, self.with_lots(labels)
         if verdict is None or not verdict.reviewed or self.reports_erased:
-            return Round(batch, self.probabilities, reviewed=False)
-        return Round(batch, self.probabilities, tuple(Report(*pair.positions) for pair in verdict.pairs))
+            return round_._replace(reviewed=False)
+        return round_._replace(reports=tuple(Report(*pair.positions) for pair in verdict.pairs))
+
+    def with_lots(self, labels: Floats) -> Round:
+        """The round with these labels and, where somebody looks at them, its decisions; nothing of its audit."""
+        round_ = Round(Batch(self.rows, labels, None, weight=self._weight()), self.probabilities)
+        if not self.drawn:
+            return round_
+        decisions = np.array(self.decisions, dtype=bool)
+        unseen = None if self.estimate is None else ~decisions
+        return round_._replace(decisions=decisions, unseen=unseen, estimate=self.estimate)
+
+    def _weight(self) -> Floats | None:
+        """0 for people who don't count; an estimate would take the erased for somebody."""
+        out = self.returning | (self.erased if self.estimate is not None else frozenset())
+        if not out:
+            return None
+        return np.array([0.0 if i in out else 1.0 for i in range(len(self.refs))])
 
     def settled_at(self, waits: Waits) -> float:
         """When its verdict is final: after the grace time; an expired audit is final at once."""
@@ -170,7 +224,8 @@ class OpenRound:
 
     def teaches(self, waits: Waits) -> bool:
         """Whether the learner learns from it when it closes; a wait that ended may say that it is discarded."""
-        unaudited = self.verdict is not None and self.verdict.final and waits.audit_end == "discard"
+        expired = self.verdict is not None and self.verdict.outcome == "expired"
+        unaudited = expired and waits.audit_end == "discard"
         return not unaudited and (self.labelled == "complete" or waits.label_end != "discard")
 
 
@@ -221,9 +276,18 @@ class Totals(NamedTuple):
     reported, cleared, skipped, expired
         Verdicts of the rounds learned.
     people, missing, ones
-        People in the rounds learned, how many labels of theirs never came, and how many were 1.
+        People in the rounds learned, how many labels of theirs never came, and how many were 1. People who came before
+        don't count. Where only labels of accepted people come, ``missing`` are accepted people.
     errors, charged, penalties
         Σ Err(π^t), Σ_t Σ_i s_i π^t(x_i) and Σ C_t over reports, each of the policy that was deployed for its round.
+        Where only labels of accepted people come, each is an estimate: see ``likewise.reduction.estimated_weights``,
+        and for errors the sum over accepted people with a label of (what they cost)/π̃.
+    refused, returned, booked
+        People who got a no, people who came again, and late labels of accepted people that the learner heard of.
+    estimated, zeros_weighed, ones_weighed
+        Where only labels of accepted people come: the label part of ``charged``, and Σ 1/π̃ over labels 0 and 1.
+    unseen
+        Σ 1/gap over the reports of auditors who see decisions: it estimates violations, seen or not.
     delay_sum, delay_max
         Of the rounds learned: how many rounds were learned between a round's opening and its own learning.
     late, corrected, erased
@@ -247,6 +311,17 @@ class Totals(NamedTuple):
     late: int = 0
     corrected: int = 0
     erased: int = 0
+    refused: int = 0
+    returned: int = 0
+    booked: int = 0
+    estimated: float = 0.0
+    zeros_weighed: float = 0.0
+    ones_weighed: float = 0.0
+    unseen: float = 0.0
+
+    def plus(self, **more: float) -> Totals:
+        """The same with something added."""
+        return self._replace(**{name: getattr(self, name) + by for name, by in more.items()})
 
 
 NOTHING = Totals()
@@ -268,8 +343,10 @@ class State:
         How many rounds were opened.
     rounds
         Those that are still open.
-    average
-        Σ over opened rounds of the weights deployed.
+    average, floors
+        Σ over opened rounds of the weights deployed, less the floors, and of the floors.
+    lot
+        The commitment to the nonce of the next round's lot, if rounds have one.
     stopped
         Why the stream is stopped; None while it runs.
     totals
@@ -282,6 +359,8 @@ class State:
     opened: int = 0
     rounds: OpenRounds = field(default_factory=OpenRounds)
     average: Floats | None = None
+    floors: float = 0.0
+    lot: str | None = None
     stopped: str | None = None
     totals: Totals = NOTHING
 
@@ -311,8 +390,7 @@ class State:
 
     def counted(self, **more: float) -> State:
         """The same state with something added to its totals."""
-        totals = self.totals
-        return replace(self, totals=totals._replace(**{name: getattr(totals, name) + by for name, by in more.items()}))
+        return replace(self, totals=self.totals.plus(**more))
 
 
 # The state as plain JSON values, bit by bit ---------------------------------------------------------------------------
@@ -332,6 +410,8 @@ def dump_state(state: State) -> dict[str, Any]:
         "opened": state.opened,
         "rounds": [_dump_round(round_) for round_ in state.rounds.values()],
         "average": None if state.average is None else state.average.tolist(),
+        "floors": state.floors,
+        "lot": state.lot,
         "stopped": state.stopped,
         "totals": state.totals._asdict(),
     }
@@ -352,6 +432,8 @@ def load_state(data: dict[str, Any]) -> State:
         opened=data["opened"],
         rounds=rounds,
         average=None if data["average"] is None else np.array(data["average"], dtype=float),
+        floors=data["floors"],
+        lot=data["lot"],
         stopped=data["stopped"],
         totals=Totals(**data["totals"]),
     )
@@ -367,6 +449,10 @@ def _dump_round(round_: OpenRound) -> dict[str, Any]:
         "ids": round_.ids,
         "rows": round_.rows.tolist(),
         "probabilities": round_.probabilities.tolist(),
+        "decisions": round_.decisions,
+        "returning": sorted(round_.returning),
+        "estimate": round_.estimate,
+        "drawn": round_.drawn,
         "labels": [None if np.isnan(label) else int(label) for label in round_.labels],
         "late": round_.late,
         "verdict": None if verdict is None else [*verdict[:3], [asdict(pair) for pair in verdict.pairs]],
@@ -387,6 +473,9 @@ def _load_round(data: dict[str, Any], model: Model) -> OpenRound:
             "rows": np.array(data["rows"], dtype=model.neutral(0).dtype),
             "probabilities": np.array(data["probabilities"], dtype=float),
             "labels": np.array([np.nan if label is None else label for label in data["labels"]], dtype=float),
+            "decisions": tuple(data["decisions"]),
+            "returning": frozenset(data["returning"]),
+            "estimate": None if data["estimate"] is None else Estimate(*data["estimate"]),
             "late": tuple((position, label) for position, label in data["late"]),
             "verdict": _load_verdict(data["verdict"]),
             "retracted_at": -np.inf if data["retracted_at"] is None else data["retracted_at"],

@@ -22,7 +22,6 @@ from typing import cast
 
 from likewise import theory
 from likewise.learners import AdaHedge, Cuts
-from likewise.learners.kept import KeptState
 from likewise.service.stream.answers import ClassPart, Delay, MadeOf, Promise, Regret, StreamStatus
 from likewise.service.stream.learner import Model
 from likewise.service.stream.state import State
@@ -44,9 +43,16 @@ def status(state: State) -> StreamStatus:
         "people": totals.people,
         "labels_missing": totals.missing,
         "labels_late": totals.late,
+        "labels_booked": totals.booked,
         "corrected": totals.corrected,
         "erased": totals.erased,
+        "refused": totals.refused,
+        "returned": totals.returned,
+        "outcome_unknown": totals.missing if settings.labels == "accepted" else None,
+        "unseen_violations": totals.unseen if settings.audits == "decisions" else None,
         "errors": totals.errors,
+        "better_constant": constant_error(state),
+        "estimated": settings.labels == "accepted",
         "penalties": totals.penalties,
         "regret": regret(state),
         "made_of": made_of(state.stream),
@@ -81,7 +87,7 @@ def regret(state: State) -> Regret:
     totals = state.totals
     void = totals.delay_max > 0 or totals.learned == 0
     proved = _proved(state) if totals.learned > 0 else None
-    kept = isinstance(state.learner, KeptState)
+    kept = state.stream.keeps_reports
     return {
         "observed": None if kept else observed_regret(state),
         "promised": None if void else _promised(state),
@@ -93,17 +99,22 @@ def regret(state: State) -> Regret:
 
 def _proved(state: State) -> float | None:
     """The limit that is proved from what happened, if one still holds."""
-    learner, totals, costs = state.stream.learner, state.totals, state.stream.settings.costs
-    if isinstance(learner, AdaHedge) and isinstance(state.learner, KeptState):
-        always_no = costs[1] * totals.ones
-        return learner.regret_limit(state.learner, totals.errors - always_no)
-    survives = totals.delay_max == 0 or learner.bound_survives_delay
-    return learner.observed_bound(state.learner) if survives else None
+    learner, totals, settings = state.stream.learner, state.totals, state.stream.settings
+    survives = (totals.delay_max == 0 and totals.booked == 0) or learner.bound_survives_delay
+    if state.stream.keeps_reports and settings.labels == "all":
+        always_no = settings.costs[1] * totals.ones
+        return float(learner.regret_limit(state.learner, totals.errors - always_no))
+    if not survives:
+        return None
+    if state.stream.keeps_reports:
+        return float(learner.regret_limit(state.learner, totals.estimated))
+    bound = learner.observed_bound(state.learner)
+    return None if bound is None else float(bound)
 
 
 def fair_at(state: State) -> float:
     """The level less ε: a learner that keeps reports is compared with policies that are fair at it."""
-    return state.stream.settings.level - cast(Cuts, cast(AdaHedge, state.stream.learner).rule).epsilon
+    return state.stream.settings.level - cast(Cuts, cast(AdaHedge, state.stream.inside).rule).epsilon
 
 
 def _in_words(state: State, proved: float | None) -> str:
@@ -120,7 +131,9 @@ def _in_words(state: State, proved: float | None) -> str:
 
 
 def _instead(state: State, proved: float | None) -> str:
-    if isinstance(state.learner, KeptState):
+    if state.stream.settings.labels == "accepted":
+        return "Nor is any limit proved where labels are estimated and rounds are learned late."
+    if state.stream.keeps_reports:
         return "Look at the limit that is proved from what happened instead."
     return "Look at the observed regret instead" + (", and at the limit proved from it." if proved is not None else ".")
 
@@ -138,11 +151,19 @@ def violations_limit(state: State) -> float | None:
     most = limits["observed"] if limits["proved"] is None else limits["proved"]
     if totals.learned == 0 or settings.level <= 0 or weight <= 0 or limits["observed"] is None or most is None:
         return None
+    if settings.labels == "accepted":  # the errors are estimated in one way, and the regret in another
+        return None
     return float(theory.violations_limit(most, constant_error(state), totals.errors, settings.level, weight))
 
 
 def constant_error(state: State) -> float:
-    """What one answer for everybody would have cost in the rounds learned: the better of the two."""
+    """What one answer for everybody would have cost in the rounds learned: the better of the two.
+
+    An estimate where only labels of accepted people come: each stands for 1/π̃ people.
+    """
+    if state.stream.settings.labels == "accepted":
+        false_positive, false_negative = state.stream.settings.costs
+        return min(false_positive * state.totals.zeros_weighed, false_negative * state.totals.ones_weighed)
     ones, labelled = state.totals.ones, state.totals.people - state.totals.missing
     return float(theory.constant_error(labelled - ones, ones, state.stream.settings.costs, constants=(0, 1)))
 

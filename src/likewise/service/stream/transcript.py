@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -24,9 +25,17 @@ from likewise.errors import require
 from likewise.facts import AuditorFacts, EnvironmentFacts, PlayFacts
 from likewise.game import Recorder, Transcript, learner_facts
 from likewise.policies import AveragePolicy
-from likewise.protocol import Batch, Round
+from likewise.protocol import Round
 from likewise.service.stream.answers import StreamCertificate
-from likewise.service.stream.events import Event, Learned, LearnerCheckpointed, RoundClosed, RoundOpened, StreamCreated
+from likewise.service.stream.events import (
+    Event,
+    LabelsBooked,
+    Learned,
+    LearnerCheckpointed,
+    RoundClosed,
+    RoundOpened,
+    StreamCreated,
+)
 from likewise.service.stream.learner import SEED
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
@@ -62,6 +71,7 @@ def letter(claims: Certificate, state: State) -> str:
             (totals.discarded, "Rounds discarded when their waits ended, which count as not reviewed"),
             (totals.corrected, "Audits corrected after their rounds were learned; nothing was unlearned"),
             (totals.late, "Labels that came too late and were not learned"),
+            (totals.booked, "Late labels of accepted people, of which the learner heard after their rounds"),
             (totals.erased, "People erased, whose rounds count as not reviewed"),
         )
         if count
@@ -74,16 +84,19 @@ def transcript(events: Iterable[Event], state: State) -> Transcript:
     """Every round that the events of a log opened, by its number; ``state`` is the one after the last of them."""
     settings, model = state.stream.settings, state.stream
     require(state.opened > 0, "stream", "have opened a round", state.opened)
-    people, reviewers = EnvironmentFacts("live stream"), AuditorFacts("people")
+    people, reviewers = EnvironmentFacts("live stream"), AuditorFacts("people", sees=settings.audits)
     alpha, margin = float(settings.alpha), float(settings.margin)
     facts = PlayFacts(learner_facts(model.learner), people, reviewers, alpha, margin, SEED)
+    if settings.keeps_record:
+        facts = replace(facts, lot=settings.lot, labels=settings.labels, returning="record")
     record = Recorder(model.hypotheses, facts)
     rounds, penalties, whole = _rounds(events, state)
     for round_, penalty in zip(rounds, penalties, strict=True):
         record.add(round_, penalty)
     # What the learner knows says nothing about these rounds if it knows labels that they don't hold any more.
     learner = state.learner if whole else None
-    return record.transcript(learner, AveragePolicy.of(model.hypotheses, state.average, state.opened))
+    average = AveragePolicy.of(model.hypotheses, state.average, state.opened, state.floors)
+    return record.transcript(learner, average)
 
 
 def _rounds(events: Iterable[Event], until: State) -> tuple[list[Round], list[float], bool]:
@@ -93,29 +106,39 @@ def _rounds(events: Iterable[Event], until: State) -> tuple[list[Round], list[fl
     penalties = dict.fromkeys(range(1, until.opened + 1), 0.0)
     views: dict[int, Any] = {}
     ids: dict[int, list[str | None]] = {}
-    whole = True
+    lost: set[int] = set()
     for event in events:
         if isinstance(event, RoundOpened):
             views[event.t], ids[event.t] = _view(event, until.stream.settings), _ids(event)
         elif isinstance(event, Learned):
             round_ = event.round(state)
             seen[event.t] = _unseen(round_) if round_.lost else round_.seen()
-            whole = whole and not round_.lost
+            lost |= {event.t} if round_.lost else set()
             penalties[event.t] = event.penalty
         elif isinstance(event, RoundClosed) and not event.learns:
             seen[event.t] = _unseen(event.round(state))
-        if not isinstance(event, StreamCreated | LearnerCheckpointed):
+        elif isinstance(event, LabelsBooked) and event.t not in lost:
+            seen[event.t] = _with_late(seen[event.t], event)
+        if not isinstance(event, StreamCreated | LearnerCheckpointed | LabelsBooked):
             state = event.evolve(state)
     seen |= {t: _unseen(round_) for t, round_ in state.rounds.items()}
     people = _numbered(ids)
     rounds = [seen[t]._replace(batch=seen[t].batch._replace(view=views[t], person=people[t])) for t in penalties]
-    return rounds, list(penalties.values()), whole
+    return rounds, list(penalties.values()), not lost
 
 
 def _unseen(round_: OpenRound) -> Round:
     """A round that was opened and is not known to be fair: labels count, unless a person of theirs is gone."""
     labels = np.full(len(round_.labels), np.nan) if round_.lost else round_.known
-    return Round(Batch(round_.rows, labels, None), round_.probabilities, reviewed=False)
+    return round_.with_lots(labels)._replace(reviewed=False)
+
+
+def _with_late(seen: Round, event: LabelsBooked) -> Round:
+    """A round with late labels of which the learner heard."""
+    y = seen.batch.y.copy()
+    for position, label in event.labels:
+        y[position] = label
+    return seen._replace(batch=seen.batch._replace(y=y))
 
 
 def _ids(event: RoundOpened) -> list[str | None]:

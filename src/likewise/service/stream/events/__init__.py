@@ -7,7 +7,7 @@ the table of kinds, stands in ``event``.
 
 from likewise.service.stream.events.audits import AuditCorrected, Audited, AuditRetracted
 from likewise.service.stream.events.event import KINDS, Aside, Event, Promise, read_event, seconds, stamp
-from likewise.service.stream.events.labels import LabelsExpired, LabelsLate, LabelsReceived
+from likewise.service.stream.events.labels import LabelsBooked, LabelsExpired, LabelsLate, LabelsReceived
 from likewise.service.stream.events.lifecycle import (
     LearnerCheckpointed,
     PersonErased,
@@ -26,6 +26,7 @@ __all__ = [
     "Audited",
     "Decided",
     "Event",
+    "LabelsBooked",
     "LabelsExpired",
     "LabelsLate",
     "LabelsReceived",

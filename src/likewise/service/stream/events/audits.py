@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 
-from likewise.protocol import Floats
 from likewise.service.stream.answers import GivenVerdict, Outcome, RoundRecord
-from likewise.service.stream.events.event import CLOCK, Promise, RoundEvent, each, kind
+from likewise.service.stream.events.event import Promise, RoundEvent, each, kind
 from likewise.service.stream.events.rounds import SLACK
-from likewise.service.stream.memory import Memory
-from likewise.service.stream.state import Pair, State, Verdict
+from likewise.service.stream.memory import Memory, PastRound
+from likewise.service.stream.settings import Settings
+from likewise.service.stream.state import CLOCK, OpenRound, Pair, State, Verdict
 
 OUTCOMES = ("reported", "cleared", "skipped")
 """What an auditor's answer is called in the log: a pair, none, skip."""
 EXPIRED: Final = "expired"
 """What an audit is called that nobody made in time."""
+NEEDLESS: Final = "cleared"
+"""What an audit is called that needs nobody, as no report of the round could be accepted."""
 REMARK = {"read": lambda value: None if value is None else Promise(**value)}
 
 
@@ -58,18 +60,21 @@ class _Answer(RoundEvent):
             "note": words.get("note", ""),
         }
 
-    def wrong(self, probabilities: Floats, erased: frozenset[int], level: float) -> str:
+    def wrong(self, round_: OpenRound | PastRound, settings: Settings) -> str:
         """Pairs if and only if something is reported; each favoured first, and far enough apart."""
         if self.verdict not in OUTCOMES:
             return f"has an unknown verdict, {self.verdict!r}"
         if (self.verdict == "reported") != bool(self.reports):
             return f"has the verdict {self.verdict!r}, but reports {len(self.reports)} pairs"
-        return next((why for pair in self.reports if (why := _wrong_pair(pair, probabilities, erased, level))), "")
+        return next((why for pair in self.reports if (why := _wrong_pair(pair, round_, settings))), "")
 
 
-def _wrong_pair(pair: Pair, probabilities: Floats, erased: frozenset[int], level: float) -> str:
-    if not all(isinstance(i, int) and 0 <= i < len(probabilities) and i not in erased for i in pair.positions):
-        return "reports people who are not in its round"
+def _wrong_pair(pair: Pair, round_: OpenRound | PastRound, settings: Settings) -> str:
+    probabilities, level, out = round_.probabilities, settings.level, round_.erased | round_.returning
+    if not all(isinstance(i, int) and 0 <= i < len(probabilities) and i not in out for i in pair.positions):
+        return "reports people who are not in its round, or were decided about before"
+    if settings.audits == "decisions" and not round_.decisions[pair.favoured] > round_.decisions[pair.disfavoured]:
+        return "reports two people who got the same answer"
     gap = float(probabilities[pair.favoured] - probabilities[pair.disfavoured])
     if gap != pair.gap:
         return f"reports a gap of {pair.gap}, but the gap was {gap}"
@@ -100,7 +105,10 @@ class Audited(_Answer):
         if self.verdict == EXPIRED:
             due = round_.audit_due(state.waits) <= self.time + SLACK and self.by == CLOCK
             return "" if due and not self.reports else "ends the wait for an audit too early"
-        return self.wrong(round_.probabilities, round_.erased, state.stream.settings.level)
+        settings = state.stream.settings
+        if self.by == CLOCK and (self.verdict != NEEDLESS or not round_.needs_nobody(settings)):
+            return "is a verdict by nobody on a round that needs a reviewer"
+        return self.wrong(round_, settings)
 
 
 @kind
@@ -143,9 +151,9 @@ class AuditCorrected(_Answer):
 
     def objection(self, state: State, memory: Memory) -> str:
         """A round that can still be audited isn't corrected."""
-        round_, level = state.rounds.get(self.t), state.stream.settings.level
+        round_, settings = state.rounds.get(self.t), state.stream.settings
         if round_ is None:
-            return self.wrong(memory.rounds[self.t].probabilities, frozenset(), level)
+            return self.wrong(memory.rounds[self.t], settings)
         if round_.verdict is None or not round_.verdict.final:
             return "corrects a round that can still be audited"
-        return self.wrong(round_.probabilities, round_.erased, level)
+        return self.wrong(round_, settings)

@@ -27,8 +27,6 @@ from likewise.service.stream.state import OpenRound, State
 
 VERSION = 2
 """Of the layout of events; the log carries the one that an event was written in."""
-CLOCK = "clock"
-"""Who acts when only time has passed."""
 Kind = TypeVar("Kind", bound="type[Event]")
 
 
@@ -118,7 +116,7 @@ class Event(ABC):
     alone: ClassVar[bool] = True
     """Whether it may stand alone; otherwise another event must have announced it (``announces``)."""
     may_lack: ClassVar[tuple[str, ...]] = ()
-    """Fields that stand in the log only where they are not None."""
+    """Fields that stand in the log only where they say something: where they are neither None nor empty."""
     why_missing: ClassVar[Mapping[str, str]] = {}
     """What to say of an event in the log that lacks a field, where it is known why."""
     at: str = field(metadata=IN_MEMORY)
@@ -137,7 +135,7 @@ class Event(ABC):
 
     @property
     def refs(self) -> list[str]:
-        """The references of everything that the event commits to."""
+        """The references of everything that the event commits to, or rests on."""
         return []
 
     @property
@@ -162,7 +160,7 @@ class Event(ABC):
         """What stands in the log: plain JSON values."""
         values = {name: _plain(getattr(self, name)) for name in _logged(type(self))}
         for name in self.may_lack:
-            if values[name] is None:
+            if values[name] in (None, []):
                 del values[name]
         return values
 
@@ -239,6 +237,8 @@ def _plain(value: Any) -> Any:
     cls = type(value)
     if cls is tuple:
         return [_plain(part) for part in value]
+    if isinstance(value, tuple):  # a part with names
+        return value._asdict()  # type: ignore[attr-defined]
     if dataclasses.is_dataclass(cls):  # a part of an event, which is flat
         return {name: getattr(value, name) for name in cls.__dataclass_fields__}
     return value

@@ -1,4 +1,4 @@
-"""Labels of a round: received in time, expired with some of them missing, or late."""
+"""Labels of a round: received in time, expired with some of them missing, late, or late and booked."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from likewise.protocol import Floats
+import numpy as np
+
+from likewise.protocol import Estimate, Floats, Rows
 from likewise.service.stream.answers import Labelled, RoundRecord
-from likewise.service.stream.events.event import RoundEvent, kind
-from likewise.service.stream.events.rounds import SLACK
-from likewise.service.stream.memory import Memory
+from likewise.service.stream.events.event import IN_MEMORY, RoundEvent, each, kind
+from likewise.service.stream.events.rounds import ESTIMATE, SLACK
+from likewise.service.stream.events.sums import late_sums
+from likewise.service.stream.memory import Memory, PastRound
 from likewise.service.stream.state import State
 
 Labels = tuple[tuple[int, int], ...]
@@ -40,15 +43,16 @@ class LabelsReceived(RoundEvent):
         """The labels of its people."""
         for position, label in self.labels:
             view["people"][position]["label"] = label
-        if all(person["label"] is not None for person in view["people"]):
+        awaited = [person for person in view["people"] if not (person["returning"] or person["unseen"])]
+        if all(person["label"] is not None for person in awaited):
             view["labels"] = "complete"
 
     def objection(self, state: State, memory: Memory) -> str:
         """Only a round whose labels are not settled takes them."""
         round_ = self.round(state)
-        if round_.closed or round_.labels_expired:
+        if round_.closed or (round_.labels_expired and round_.estimate is None):
             return "adds labels to a round whose labels are already settled"
-        return _not_new(self.labels, round_.labels, round_.erased)
+        return _not_new(self.labels, round_.labels, round_.erased | round_.unlabelled)
 
 
 @kind
@@ -103,15 +107,109 @@ class LabelsLate(RoundEvent):
         """Labels are late only once their round is settled without them."""
         round_ = state.rounds.get(self.t)
         if round_ is not None:
-            if not round_.labels_expired:
+            if not round_.labels_expired or round_.estimate is not None:
                 return "calls labels late while their round still waits for them"
-            return _not_new(self.labels, round_.known, round_.erased)
-        known = memory.rounds[self.t].labels
-        wrong = _not_new(self.labels, known, frozenset())
-        if not wrong:
-            for position, label in self.labels:
-                known[position] = label
-        return wrong
+            return _not_new(self.labels, round_.known, round_.erased | round_.unlabelled)
+        past = memory.rounds[self.t]
+        if past.estimate is not None and past.learned:
+            return "leaves late labels of accepted people unlearned"
+        return _remembered(self.labels, past)
+
+
+@dataclass(frozen=True, slots=True)
+class Booked:
+    """A late label of somebody who was accepted: their place in the batch, their reference and their probability."""
+
+    position: int
+    label: int
+    ref: str
+    probability: float
+
+
+@kind
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelsBooked(RoundEvent):
+    """Labels of accepted people came after their round was learned without them, and the learner heard of them.
+
+    The round counted each of them as u. Now (s − u)/(π̃ + γ′) is added for them, with the round's own u, π̃ and γ′.
+
+    Attributes
+    ----------
+    booked
+        The labels, with what the learner needs of their people.
+    estimate
+        The round's.
+    rows
+        The people as the class needs them, where whoever made the event knows.
+    """
+
+    kind: ClassVar[str] = "labels_booked"
+    booked: tuple[Booked, ...] = field(metadata=each(Booked))
+    estimate: Estimate = field(metadata=ESTIMATE)
+    by: str
+    rows: Rows | None = field(default=None, compare=False, metadata=IN_MEMORY)
+
+    @property
+    def refs(self) -> list[str]:
+        """The references of the people, to whom the round's opening committed."""
+        return [booked.ref for booked in self.booked]
+
+    @property
+    def labels(self) -> Labels:
+        """(position, label) of each."""
+        return tuple((booked.position, booked.label) for booked in self.booked)
+
+    def evolve(self, state: State) -> State:
+        """The learner has heard of them; one whose people were erased since is known from its next checkpoint on."""
+        round_, model = state.rounds.get(self.t), state.stream
+        if round_ is not None:  # a past round that is read on its own
+            return state.with_round(replace(round_, late=round_.late + self.labels))
+        y = np.array([booked.label for booked in self.booked], dtype=float)
+        shown = np.array([booked.probability for booked in self.booked], dtype=float)
+        weighed = late_sums(y, shown, self.estimate, model.settings.costs)
+        ones = int(y.sum())
+        state = state.counted(booked=len(y), missing=-len(y), ones=ones, **weighed)
+        rows = self._encoded(state) if self.rows is None else self.rows
+        if state.learner is None or rows is None:
+            return replace(state, learner=None, policy=None)
+        learner = model.booked(state.learner, rows, y, shown, self.estimate)
+        return replace(state, learner=learner, policy=model.deploy(learner))
+
+    def _encoded(self, state: State) -> Rows | None:
+        """The people, as long as all of them are there."""
+        features = {aside.ref: aside.content["features"] for aside in self.asides}
+        known = all(ref in features for ref in self.refs)
+        return state.stream.encode([features[ref] for ref in self.refs]) if known else None
+
+    def tell(self, view: RoundRecord) -> None:
+        """The late labels of its people."""
+        for position, label in self.labels:
+            view["people"][position]["late_label"] = label
+
+    def objection(self, state: State, memory: Memory) -> str:
+        """Only of accepted people, of a round that was learned, as that round's opening says."""
+        past = memory.rounds.get(self.t)
+        if past is None or past.estimate is None or not past.learned:
+            return "books labels of a round that was not learned without them"
+        out = past.returning | {i for i, decision in enumerate(past.decisions) if not decision}
+        wrong = _not_new(self.labels, past.labels, past.erased | out)
+        if wrong:
+            return wrong
+        same = all(
+            (booked.ref, booked.probability) == (past.refs[booked.position], past.probabilities[booked.position])
+            for booked in self.booked
+        )
+        if not same or self.estimate != past.estimate:
+            return "books labels of other people, or with another estimate, than its round's"
+        return _remembered(self.labels, past)
+
+
+def _remembered(labels: Labels, past: PastRound) -> str:
+    """Why labels of a past round can't be new; "" if they can, and then they are known from now on."""
+    wrong = _not_new(labels, past.labels, past.erased)
+    for position, label in labels if not wrong else ():
+        past.labels[position] = label
+    return wrong
 
 
 def _not_new(labels: Sequence[Sequence[int]], known: Floats, erased: frozenset[int]) -> str:

@@ -30,6 +30,8 @@ class StreamCreated(Event):
         Of the learners when it was created: a stream keeps the one that it began with.
     secret
         A commitment to the secret behind its decisions.
+    lot
+        A commitment to the nonce of the first round, where a round has one lot.
     scores
         Plain numbers from which the scores of people follow, if the class was fitted to a sample; the settings hold
         their hash. Nothing of this can be erased, so it must not hold anybody's row.
@@ -44,8 +46,9 @@ class StreamCreated(Event):
     learner_version: int
     secret: str
     by: str
+    lot: str | None = None
     scores: dict[str, Any] | None = None
-    may_lack: ClassVar[tuple[str, ...]] = ("scores",)
+    may_lack: ClassVar[tuple[str, ...]] = ("lot", "scores")
 
     def evolve(self, state: State) -> State:
         """The class and the learner are there, and have learned nothing."""
@@ -53,10 +56,13 @@ class StreamCreated(Event):
         model = Model(settings, self.learner_version, score_program(settings, self.scores))
         learner = model.learner.init()
         average = np.zeros(model.hypotheses.geometry.dim)
-        return replace(state, model=model, learner=learner, policy=model.deploy(learner), average=average)
+        policy = model.deploy(learner)
+        return replace(state, model=model, learner=learner, policy=policy, average=average, lot=self.lot)
 
     def objection(self, state: State, memory: Memory) -> str:
-        """The scores must be those whose hash the settings hold."""
+        """The scores must be those whose hash the settings hold, and the first lot be committed to if there is one."""
+        if (self.lot is not None) != (self.settings.get("lot") == "round"):
+            return "commits to a nonce, or does not, against its settings"
         held = None if self.scores is None else digest(self.scores)
         return "" if held == self.settings.get("scores") else "holds scores that don't match the hash in its settings"
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from likewise.protocol import Round, Rows
-from likewise.reduction import error, signed_weights
+from likewise.protocol import Estimate, Round, Rows
 from likewise.service.stream.answers import Labelled, Outcome, PersonDecided, RoundRecord
-from likewise.service.stream.events.event import IN_MEMORY, NUMBER, RoundEvent, each, kind
+from likewise.service.stream.events.event import IN_MEMORY, NUMBER, TUPLE, RoundEvent, each, kind
+from likewise.service.stream.events.sums import sums
+from likewise.service.stream.lots import Lot
 from likewise.service.stream.memory import Memory, PastRound
+from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State, Totals
 
 SLACK = 1e-3
@@ -31,6 +33,15 @@ class Decided:
     decision: int
 
 
+def _estimate(data: dict[str, Any]) -> Estimate:
+    """An estimate from the log, where a whole float is an int."""
+    return Estimate(**{name: float(value) for name, value in data.items()})
+
+
+ESTIMATE = {"read": _estimate}
+LOT = {"read": lambda data: Lot(**data)}
+
+
 @kind
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundOpened(RoundEvent):
@@ -44,16 +55,26 @@ class RoundOpened(RoundEvent):
         Rounds that were open before this one.
     people
         The batch.
+    returning
+        Positions of people who were decided about before, got the same again, and don't count.
+    estimate
+        How unseen labels are estimated, where only those of accepted people come.
+    lot
+        The nonce behind the round's lot, and a commitment to the next one, where a round has one lot.
     rows
         The people as the class of hypotheses needs them, where whoever made the event has encoded them already.
     """
 
     kind: ClassVar[str] = "round_opened"
+    may_lack: ClassVar[tuple[str, ...]] = ("returning", "estimate", "lot")
     version: int
     policy: str
     outstanding: int
     people: tuple[Decided, ...] = field(metadata=each(Decided))
     by: str
+    returning: tuple[int, ...] = field(default=(), metadata=TUPLE)
+    estimate: Estimate | None = field(default=None, metadata=ESTIMATE)
+    lot: Lot | None = field(default=None, metadata=LOT)
     rows: Rows | None = field(default=None, compare=False, metadata=IN_MEMORY)
 
     @property
@@ -73,13 +94,19 @@ class RoundOpened(RoundEvent):
             ids=tuple(shown[ref].person if ref in shown else None for ref in refs),
             rows=self._encoded(state) if self.rows is None else self.rows,
             probabilities=np.array([person.probability for person in self.people], dtype=float),
+            decisions=tuple(person.decision for person in self.people),
+            returning=frozenset(self.returning),
+            estimate=self.estimate,
+            drawn=state.stream.settings.keeps_record,
             labels=np.full(len(refs), np.nan),
             lost=frozenset(i for i, ref in enumerate(refs) if ref not in shown),
         )
-        average = None
+        average, floor = None, 0.0 if self.estimate is None else self.estimate.floor
         if state.average is not None and state.policy is not None:
-            average = state.average + state.policy.weights
-        return replace(state.with_round(round_), opened=self.t, average=average)
+            average = state.average + (state.policy.weights if floor == 0.0 else (1.0 - floor) * state.policy.weights)
+        lot = None if self.lot is None else self.lot.next
+        after = state.with_round(round_)
+        return replace(after, opened=self.t, average=average, floors=state.floors + floor, lot=lot)
 
     def _encoded(self, state: State) -> Rows:
         """The people whose features are still there; neutral rows for the others."""
@@ -101,8 +128,10 @@ class RoundOpened(RoundEvent):
                 "decision": person.decision,
                 "label": None,
                 "late_label": None,
+                "returning": i in self.returning,
+                "unseen": self.estimate is not None and not person.decision,
             }
-            for person in self.people
+            for i, person in enumerate(self.people)
         ]
         opened: RoundRecord = {
             "t": self.t,
@@ -113,7 +142,7 @@ class RoundOpened(RoundEvent):
             "policy": self.policy,
             "outstanding": self.outstanding,
             "people": people,
-            "labels": None,
+            "labels": None if any(not (person["returning"] or person["unseen"]) for person in people) else "complete",
             "audit": None,
             "retracted": 0,
             "corrections": [],
@@ -129,27 +158,72 @@ class RoundOpened(RoundEvent):
             return f"should open round {state.opened + 1} with {state.outstanding} rounds outstanding"
         if self.version != state.totals.learned:
             return f"should deploy policy version {state.totals.learned}, not {self.version}"
-        if memory.policies.setdefault(self.version, self.policy) != self.policy:
+        if memory.policies.setdefault((self.version, state.totals.booked), self.policy) != self.policy:
             return f"deploys a policy version {self.version} that differs from the one deployed before"
         if not 1 <= len(self.people) <= state.stream.settings.k:
             return f"opens a round of {len(self.people)} people, not of 1 to {state.stream.settings.k}"
+        return self._decisions(state, memory) or self._lots(state) or self._probabilities(state)
+
+    def _decisions(self, state: State, memory: Memory) -> str:
+        """Who is new gets a decision of theirs; who was decided about before got the same, where that counts."""
         ids = {aside.ref: aside.person for aside in self.asides}
-        for person in self.people:
-            if wrong := _decision(person, ids.get(person.ref), memory):
+        settings = state.stream.settings
+        for i, person in enumerate(self.people):
+            id = ids.get(person.ref)
+            limited = id if settings.lot == "person" and i not in self.returning else None
+            wrong = _decision(person, limited, memory) or (settings.keeps_record and self._recorded(i, id, memory))
+            if wrong:
                 return wrong
-        return self._probabilities(state)
+        known = not self.returning or settings.keeps_record
+        return "" if known else "serves people from the record, which this stream does not keep"
+
+    def _recorded(self, position: int, id: str | None, memory: Memory) -> str:
+        """Somebody who comes again is marked, and gets what they got the first time."""
+        if id is None:
+            return ""
+        person, before = self.people[position], memory.record.get(id)
+        if (before is not None) != (position in self.returning):
+            return "takes somebody who came before for a new person" if before else "takes a new person for a known one"
+        got = memory.record.setdefault(id, (person.probability, person.decision))
+        same = got == (person.probability, person.decision)
+        return "" if same else f"gives somebody who came before {person.probability} and {person.decision}, not {got}"
+
+    def _lots(self, state: State) -> str:
+        """The nonce is the one committed to, and every decision about somebody new follows from it."""
+        settings = state.stream.settings
+        if (self.lot is not None) != (settings.lot == "round"):
+            return "has a lot for its round, or has none, against the settings"
+        if self.lot is None:
+            return ""
+        if self.lot.committed != state.lot:
+            return "opens a nonce that is not the one committed to"
+        fresh = [person for i, person in enumerate(self.people) if i not in self.returning]
+        number = self.lot.number(settings.name, self.t, [person.probability for person in fresh])
+        follow = all(person.decision == (number < person.probability) for person in fresh)
+        return "" if follow else f"has a decision that does not follow from its lot, {number}"
 
     def _probabilities(self, state: State) -> str:
         """The probabilities of those whose features are still there follow from the policy, if it is known."""
         features = {aside.ref: aside.content["features"] for aside in self.asides}
-        known = [person for person in self.people if person.ref in features]
+        fresh = [person for i, person in enumerate(self.people) if i not in self.returning]
+        known = [person for person in fresh if person.ref in features]
+        if (self.estimate is not None) != (state.stream.settings.labels == "accepted"):
+            return "has an estimate of labels, or has none, against the settings"
         if state.policy is None or not known:
             return ""
+        if not _same(self.estimate, state.policy.estimate):
+            return f"estimates labels with {self.estimate}, not with {state.policy.estimate}"
         model = state.stream
         rows = model.encode([model.settings.person(features[person.ref]) for person in known])
         shown = np.array([person.probability for person in known])
         worst = float(np.abs(model.probabilities(state.policy, rows) - shown).max())
         return "" if worst <= TOLERANCE else f"shows probabilities that differ from the policy's by {worst:.3g}"
+
+
+def _same(written: Estimate | None, reached: Estimate | None) -> bool:
+    if written is None or reached is None:
+        return written is reached
+    return bool(np.allclose(written, reached, rtol=TOLERANCE, atol=TOLERANCE))
 
 
 def _decision(person: Decided, id: str | None, memory: Memory) -> str:
@@ -200,7 +274,9 @@ class RoundClosed(RoundEvent):
         if (self.audit, self.labels, self.learns) != (outcome, labelled, learns):
             end = "learned" if learns else "discarded"
             return f"should close a round that was {outcome}, with labels {labelled}, to be {end}"
-        memory.rounds[self.t] = PastRound(round_.probabilities, round_.known)
+        memory.rounds[self.t] = PastRound(
+            round_.probabilities, round_.known, round_.refs, round_.decisions, round_.returning, round_.estimate, learns
+        )
         return ""
 
 
@@ -238,7 +314,7 @@ class Learned(RoundEvent):
         """The learner's update, charged with the probabilities that were shown in the round."""
         round_, model = self.round(state), state.stream
         seen = round_.seen()
-        totals = self._added(state.totals, round_, seen, model.settings.costs)
+        totals = self._added(state.totals, round_, seen, model.settings)
         after = replace(state.without_round(self.t), totals=totals)
         if state.learner is None or round_.lost:
             # Somebody was erased after this round was learned: the next checkpoint says what the learner knew.
@@ -246,17 +322,21 @@ class Learned(RoundEvent):
         learner = model.learner.update(state.learner, seen)
         return replace(after, learner=learner, policy=model.deploy(learner))
 
-    def _added(self, totals: Totals, round_: OpenRound, seen: Round, costs: tuple[float, float]) -> Totals:
-        y, probabilities = seen.batch.y, seen.probabilities
-        s = signed_weights(y, seen.reports, self.penalty, costs)
+    def _added(self, totals: Totals, round_: OpenRound, seen: Round, settings: Settings) -> Totals:
+        y = seen.batch.y
+        missing = [i for i in np.flatnonzero(np.isnan(y)).tolist() if i not in round_.unlabelled]
+        new = [decision for i, decision in enumerate(round_.decisions) if i not in round_.returning]
+        felt = settings.audits == "decisions" and bool(seen.reports)
+        totals = totals.plus(**sums(seen, self.penalty, settings.costs))
         outcome = "skipped" if round_.reports_erased or round_.verdict is None else round_.verdict.outcome
         return totals._replace(
             learned=totals.learned + 1,
-            people=totals.people + len(y),
-            missing=totals.missing + int(np.isnan(y).sum()),
+            people=totals.people + len(new),
+            missing=totals.missing + len(missing),
             ones=totals.ones + int((y == 1).sum()),
-            errors=totals.errors + error(probabilities, y, costs),
-            charged=totals.charged + float(s @ probabilities),
+            refused=totals.refused + new.count(0),
+            returned=totals.returned + len(round_.returning),
+            unseen=totals.unseen + (1.0 / seen.gap if felt else 0.0),
             penalties=totals.penalties + (self.penalty if seen.reports else 0.0),
             delay_sum=totals.delay_sum + self.delay,
             delay_max=max(totals.delay_max, self.delay),
