@@ -165,11 +165,12 @@ def lots_drawn(desks: list[Desk]) -> Picture:
         right.set(title="Share of rounds, by number of acceptances", xlabel="people accepted in a round")
         outside_legend(figure, left)
     one, own = (having(desks, lot=lot) for lot in LOTS)
-    benign = [mean(d.within + d.unlike for d in same) for same in (one, own)]
+    benign = [mean(d.benign[i] for d in one) for i in (0, 1)]
     return Picture("lots", figure, (
         f"An auditor who finds people within {THETA} alike, tolerance τ = {ALPHA + THETA:g}; means over {len(one)} "
-        f"plays of {rounds:,} rounds. With one lot {benign[0]:,.0f} pairs are decided differently without a reason to "
-        f"complain, with own lots {benign[1]:,.0f}; with own lots the person of lower probability got the yes in "
+        f"plays of {rounds:,} rounds with each lot. Given the probabilities of the plays with one lot, "
+        f"{benign[0]:,.0f} pairs are decided differently without a reason to complain, on average; own lots would make that "
+        f"{benign[1]:,.0f}. With own lots the person of lower probability got the yes in "
         f"{mean(d.inverted for d in own):,.0f} pairs, with one lot in {mean(d.inverted for d in one):,.0f}. Right, "
         f"the price: the number of acceptances in a round varies more, {mean(d.variance for d in one):.2f} to "
         f"{mean(d.variance for d in own):.2f} (variance, given the probabilities)."
