@@ -156,12 +156,22 @@ class OneSided:
 
     def estimate(self, state: Any) -> Estimate:
         """Floor, doubt and slack of the coming round."""
-        T, cost = state.rounds + 1 if self.T is None else self.T, float(self.costs[1])
-        alone = self.rho == 0.0  # one hypothesis has nothing to explore
+        floor, slack = self._divisors(state.rounds + 1) if self.T is None else self._fixed
+        cost = float(self.costs[1])
         if self.safe:
-            return Estimate(0.0, -cost, 0.0 if alone else theory.ix_rate(T, self.rho))
-        floor = 0.0 if alone else theory.label_floor(T, self.rho, self._scale)
+            return Estimate(0.0, -cost, slack)
         return Estimate(floor, self._running(state) if self.doubt is None else -self.doubt * cost)
+
+    def _divisors(self, T: int) -> tuple[float, float]:
+        """γ and γ′ for a horizon of T rounds; one hypothesis has nothing to explore."""
+        if self.rho == 0.0:
+            return 0.0, 0.0
+        return theory.label_floor(T, self.rho, self._scale), theory.ix_rate(T, self.rho)
+
+    @cached_property
+    def _fixed(self) -> tuple[float, float]:
+        """γ and γ′ of a learner with a horizon, the same in every round."""
+        return self._divisors(self.T or 1)
 
     @property
     def _scale(self) -> float:
