@@ -38,6 +38,7 @@ from likewise.experiments.reproduce.result import Picture
 
 ROWS = ((FULL, NAIVE, RUNNING), (FULL, IPS, HALF, SAFE))
 """All six bands in one row would hide each other."""
+HUES = {kind: COLOURS[i] for kind, i in zip(KINDS, (0, 1, 4, 3, 2, 5), strict=True)}
 
 
 def errors_drawn(traps: list[Trapped], bad: list[Trapped], rows: Sequence[Sequence[str]] = ROWS) -> Picture:
@@ -89,8 +90,8 @@ def _so_far(errors: Any) -> Any:
 def _band(ax: Any, kind: str, curves: list[Any], x: Any = None) -> None:
     i, table = KINDS.index(kind), np.array(curves)
     x = np.arange(1, table.shape[1] + 1) if x is None else x
-    ax.fill_between(x, table.min(axis=0), table.max(axis=0), color=COLOURS[i], alpha=0.12, linewidth=0)
-    ax.plot(x, table.mean(axis=0), color=COLOURS[i], linestyle=STYLES[i], linewidth=1.8, label=kind)
+    ax.fill_between(x, table.min(axis=0), table.max(axis=0), color=HUES[kind], alpha=0.12, linewidth=0)
+    ax.plot(x, table.mean(axis=0), color=HUES[kind], linestyle=STYLES[i], linewidth=1.8, label=kind)
 
 
 def real_drawn(plays: list[Real]) -> Picture:
@@ -104,7 +105,7 @@ def real_drawn(plays: list[Real]) -> Picture:
             ax.axhline(best, color="#222222", linewidth=1.2, linestyle="--", label="best fair policy, in hindsight")
             for i, kind in enumerate(KINDS):
                 same = having(plays, data=data, kind=kind)
-                ax.scatter([p.violations for p in same], [p.error for p in same], color=COLOURS[i], marker=MARKERS[i],
+                ax.scatter([p.violations for p in same], [p.error for p in same], color=HUES[kind], marker=MARKERS[i],
                            s=42, label=kind)  # fmt: skip
             ax.set(title=f"{data}: error per person", xlabel="violations", xlim=(0, None))
             means = [mean(p.error for p in having(plays, data=data, kind=kind)) for kind in (FULL, RUNNING, NAIVE)]
@@ -169,8 +170,8 @@ def lots_drawn(desks: list[Desk]) -> Picture:
     return Picture("lots", figure, (
         f"An auditor who finds people within {THETA} alike, tolerance τ = {ALPHA + THETA:g}; means over {len(one)} "
         f"plays of {rounds:,} rounds with each lot. Given the probabilities of the plays with one lot, "
-        f"{benign[0]:,.0f} pairs are decided differently without a reason to complain, on average; own lots would make that "
-        f"{benign[1]:,.0f}. With own lots the person of lower probability got the yes in "
+        f"{benign[0]:,.0f} pairs are decided differently without a reason to complain, on average; own lots would "
+        f"make that {benign[1]:,.0f}. With own lots the person of lower probability got the yes in "
         f"{mean(d.inverted for d in own):,.0f} pairs, with one lot in {mean(d.inverted for d in one):,.0f}. Right, "
         f"the price: the number of acceptances in a round varies more, {mean(d.variance for d in one):.2f} to "
         f"{mean(d.variance for d in own):.2f} (variance, given the probabilities)."
