@@ -1,9 +1,10 @@
 """How well the default learner plays four data sets, beside release 1's: errors, violations, and the best constant.
 
-    python benchmarks/learning.py [seeds] [rounds]
+    python benchmarks/learning.py [seeds] [rounds] [suggested | models] [first seed]
 
-Five seeds of Adult, COMPAS, German and mortgage, each with its own warm-up split for the six models, T = 2,000 rounds
-of six people, α = .1, the library's distances. A play's people are drawn with replacement from the rest.
+Five seeds of Adult, COMPAS, German and mortgage, each with its own warm-up split for the class, T = 2,000 rounds of six
+people, α = .1, the library's distances. A play's people are drawn with replacement from the rest. The class is the
+suggested one, as in ``likewise play``, or cut-offs on the scores of six models.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 import likewise as lw
 from likewise.datasets import split
-from likewise.experiments.runs.classes import models
+from likewise.experiments.runs import classes
 
 NAMES = ("adult", "compas", "german", "mortgage")
 K, ALPHA = 6, 0.1
@@ -31,13 +32,15 @@ def learners(F: lw.Thresholds, T: int) -> dict[str, lw.AdaHedge]:
     }
 
 
-def measured(name: str, seed: int, T: int) -> dict[str, tuple[float, ...]]:
+def measured(name: str, seed: int, T: int, kind: str) -> dict[str, tuple[float, ...]]:
     """For each learner: error per person, violations, those of the last quarter, and error above the best constant."""
     data = lw.datasets.load(name)
     warm_up, rest = split(data, min(2000, len(data) // 3), seed)
-    F = models(data.features[warm_up], data.y[warm_up], 12)
-    people = lw.IID(data.features[rest], data.y[rest], k=K, view=data.view[rest]).encoded(F.encode)
-    auditor, results = lw.MetricAuditor(data.distance, ALPHA), {}
+    cuts = 12 if kind == "models" else None
+    built = classes.build(kind, data, warm_up, cuts=cuts, bins=1, features=(), seed=seed)
+    F = built.hypotheses
+    people = lw.IID(built.X[rest], data.y[rest], k=K, view=data.view[rest]).encoded(F.encode)
+    auditor, results = lw.MetricAuditor(data.metric, ALPHA), {}
     for who, learner in learners(F, T).items():
         t = lw.play(learner, people, auditor, T, seed=seed)
         above = (t.errors.sum() - t.constant_errors[-1]) / len(t.y)
@@ -46,12 +49,12 @@ def measured(name: str, seed: int, T: int) -> dict[str, tuple[float, ...]]:
     return results
 
 
-def main(seeds: int = 5, T: int = 2000) -> None:
+def main(seeds: int = 5, T: int = 2000, kind: str = "suggested", first: int = 0) -> None:
     """Print a table per data set and one over all."""
     everything: dict[str, list[tuple[float, ...]]] = {}
     for name in NAMES:
-        plays = [measured(name, seed, T) for seed in range(seeds)]
-        say(f"{name}: T = {T}, {seeds} seeds")
+        plays = [measured(name, seed, T, kind) for seed in range(first, first + seeds)]
+        say(f"{name}: T = {T}, {seeds} seeds, class {kind}")
         for who in plays[0]:
             table = np.array([play[who] for play in plays])
             everything.setdefault(who, []).extend(map(tuple, table))
@@ -78,4 +81,4 @@ def say(line: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*(int(number) for number in sys.argv[1:]))
+    main(*(int(word) if word.isdecimal() else word for word in sys.argv[1:]))

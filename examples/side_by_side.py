@@ -6,20 +6,22 @@ All methods learn from the same people and are measured on the same other people
     model, threshold              gradient boosting, which says yes from a probability of one half on
     model, probability            the same model, whose probability is the policy
     fairlearn, group parity       ExponentiatedGradient over the same type of model: equal rates of yes in two groups
-    inFairness, EXPLORE + GLIF    learns a metric from 1,000 answers, and smooths the model's answers among the near
-    inFairness, SenSeI            a network that answers alike for people whom that metric calls near
     linear program, every pair    knows the distance itself: the least error of all mixtures of cut-offs that keep any
                                   two of many people within distance + α
     linear program, same rounds   the same, for any two people of a round that the next two methods play
     paper's weights               hears at most one reported pair a round, and never the distance
     AdaHedge                      our default, hears the same
 
-The last four choose among the same hypotheses: six models' scores × cut-offs. The rows of inFairness, three settings of
-each method, are there if it is installed: ``pip install inFairness==0.2.3 torch``.
+The last four choose among the same hypotheses: six models' scores × cut-offs. A table of its own is for inFairness,
+three settings of each method, on one split; it needs ``pip install inFairness==0.2.3 torch``:
+
+    EXPLORE + GLIF                learns a metric from 1,000 answers, and smooths the model's answers among the near
+    SenSeI                        a network that answers alike for people whom that metric calls near
 
     python examples/side_by_side.py                                                  made-up people, in seconds
     python examples/side_by_side.py --small                                          only a few, to see that it runs
     python examples/side_by_side.py --data adult,compas --repeats 3 --write docs/side_by_side.md        in minutes
+    python examples/side_by_side.py --infairness --data adult --write docs/side_by_side.md              in minutes
 """
 
 import argparse
@@ -155,7 +157,6 @@ def methods(train: People, data: lw.datasets.Dataset, size: Size, seed: int) -> 
         "model, threshold": threshold,
         "model, probability": probability,
         "fairlearn, group parity": parity,
-        **(infairness(train, data, size, seed) if INSTALLED else {}),
         "linear program, every pair": lambda: program(lw.Stream([(some.X, some.y, some.view)], k=size.program), 1),
         "linear program, same rounds": lambda: program(batches, size.rounds),
         "paper's weights": lambda: heard(lambda F: lw.ExponentialWeights(F, k=K, T=size.rounds)),
@@ -166,37 +167,111 @@ def methods(train: People, data: lw.datasets.Dataset, size: Size, seed: int) -> 
 # inFairness -------------------------------------------------------------------------------------------------------
 
 INSTALLED = importlib.util.find_spec("inFairness") is not None
-MISSING = "The rows of inFairness are left out, as it is not installed: pip install inFairness==0.2.3 torch."
+MISSING = "inFairness is not installed: pip install inFairness==0.2.3 torch."
 ANSWERS, COMPARABLE = 1000, 0.5
 """How many pairs a person is asked about, and up to which distance they call the two comparable."""
 SMOOTHING, INVARIANCE = (10.0, 50.0, 250.0), (0.1, 1.0, 10.0)
 """Three settings: how much GLIF smooths, times the number of people, and how much SenSeI minds different answers."""
+Told = tuple[Policy, str]
+"""A policy, and what was told to learn it."""
 
 
-def infairness(train: People, data: lw.datasets.Dataset, size: Size, seed: int) -> dict[str, Callable[[], Policy]]:
-    """Both methods, with a metric that EXPLORE learns from answers about random pairs; three settings each."""
-    one, other = np.random.default_rng(seed).integers(len(train.y), size=(2, min(ANSWERS, 2 * size.train)))
-    both = zip(train.view[one], train.view[other], strict=True)
-    measure = lw.auditors.named_metric(data.metric) if isinstance(data.metric, str) else data.metric
-    answers = np.array([measure(np.array(pair))[0, 1] <= COMPARABLE for pair in both], dtype=float)
+def rivals(train: People, data: lw.datasets.Dataset, size: Size, seed: int) -> dict[str, Callable[[], Told]]:
+    """Both methods of inFairness at three settings, beside the same model without them and beside our default."""
+    simple, answered = methods(train, data, size, seed), Answered.about(train, data, size, seed)
 
-    def explored(columns: Any) -> Any:
+    def from_labels(name: str) -> Told:
+        return simple[name](), "labels"
+
+    def smoothed(strength: float) -> Told:
+        model = booster(seed).fit(train.X, train.y)
+        return Smoothed(model, answered.explored(train.view), strength), answered.said
+
+    def sensei(strength: float) -> Told:
+        metric = answered.explored(train.X)
+        return _sensei(train, metric, strength, size, seed), f"labels; {len(answered.answers):,} answers about pairs"
+
+    return {
+        **{name: lambda name=name: from_labels(name) for name in ("one answer for all", "model, probability")},
+        **{f"EXPLORE + GLIF, strength {s:g}": lambda s=s: smoothed(s) for s in SMOOTHING},
+        **{f"SenSeI, ρ = {s:g}": lambda s=s: sensei(s) for s in INVARIANCE},
+        "AdaHedge, six models": lambda: _audited(train, data, size, seed, _six_models),
+        "AdaHedge, suggested class": lambda: _audited(train, data, size, seed, _suggested),
+    }
+
+
+def _six_models(warm: People) -> lw.Thresholds:
+    fitted = [model.fit(warm.X, warm.y) for model in model_pool()]
+    return lw.Thresholds.scores(fitted, warm.X, cuts=CUTS)
+
+
+def _suggested(warm: People) -> lw.Thresholds:
+    return lw.classes.suggest_scores(warm.X, warm.y, warm.view, jobs=1).hypotheses
+
+
+def _audited(train: People, data: lw.datasets.Dataset, size: Size, seed: int, build: Callable[..., Any]) -> Told:
+    """Our default, which hears at most one pair a round."""
+    warm, rest = train[: size.warm_up], train[size.warm_up :]
+    both = build is _suggested  # such a class also takes what people are compared by
+    people = lw.IID(_columns(rest, both), rest.y, k=K, view=rest.view)
+    learner = lw.AdaHedge(build(warm), k=K, T=size.rounds, alpha=ALPHA)
+    t = lw.play(learner, people, lw.MetricAuditor(data.metric, ALPHA), size.rounds, seed=seed)
+    told = "labels, columns to compare by" if both else "labels"
+    said = f"{told}; {int(t.reported.sum()):,} pairs reported in {size.rounds:,} rounds"
+    return Average(t.average_policy.probability, both), said
+
+
+def _columns(people: People, both: bool) -> Any:
+    return lw.classes.stacked(people.X, people.view) if both else people.X
+
+
+@dataclass
+class Average:
+    """A policy of features, or of features and what people are compared by."""
+
+    probability: Policy
+    both: bool
+    whole = True
+
+    def __call__(self, people: People) -> Any:
+        """What each of these people gets."""
+        return self.probability(_columns(people, self.both))
+
+
+@dataclass
+class Answered:
+    """Random pairs, and a person's answers about them: comparable or not."""
+
+    one: Any
+    other: Any
+    answers: Any
+    seed: int
+
+    @classmethod
+    def about(cls, train: People, data: lw.datasets.Dataset, size: Size, seed: int) -> "Answered":
+        """Whoever is within ``COMPARABLE`` of another is comparable."""
+        one, other = np.random.default_rng(seed).integers(len(train.y), size=(2, min(ANSWERS, 2 * size.train)))
+        measure = lw.auditors.named_metric(data.metric) if isinstance(data.metric, str) else data.metric
+        both = zip(train.view[one], train.view[other], strict=True)
+        near = [measure(np.array(pair))[0, 1] <= COMPARABLE for pair in both]
+        return cls(one, other, np.array(near, dtype=float), seed)
+
+    @property
+    def said(self) -> str:
+        """How much a person had to answer."""
+        return f"labels, columns to compare by; {len(self.answers):,} answers about pairs"
+
+    def explored(self, columns: Any) -> Any:
+        """The metric on these columns that EXPLORE learns from the answers."""
+        import torch
         from inFairness.distances import EXPLOREDistance
 
-        check_random_state(None).seed(seed)  # EXPLORE draws from NumPy's global generator
+        torch.set_num_threads(1)
+        check_random_state(None).seed(self.seed)  # EXPLORE draws from NumPy's global generator
         distance = EXPLOREDistance()
-        parts = (_tensor(part) for part in (columns[one], columns[other], answers))
+        parts = (_tensor(part) for part in (columns[self.one], columns[self.other], self.answers))
         distance.fit(*parts, iters=1000, batchsize=100)
         return distance
-
-    def smoothed(strength: float) -> Policy:
-        return Smoothed(booster(seed).fit(train.X, train.y), explored(train.view), strength)
-
-    def sensei(strength: float) -> Policy:
-        return _sensei(train, explored(train.X), strength, size, seed)
-
-    rows = {f"inFairness, EXPLORE + GLIF, {s:g}": lambda s=s: smoothed(s) for s in SMOOTHING}
-    return rows | {f"inFairness, SenSeI, {s:g}": lambda s=s: sensei(s) for s in INVARIANCE}
 
 
 def _tensor(values: Any) -> Any:
@@ -262,9 +337,14 @@ class Fixed(NamedTuple):
         return self.chances
 
 
+def given(policy: Policy, people: People) -> Any:
+    """What a policy gives these people."""
+    return np.asarray(policy(people if getattr(policy, "whole", False) else people.X), dtype=float)
+
+
 def judged(policy: Policy, people: People, data: lw.datasets.Dataset) -> dict[str, float]:
     """What a policy does to people whom it did not learn from."""
-    chances = np.asarray(policy(people if getattr(policy, "whole", False) else people.X), dtype=float)
+    chances = given(policy, people)
     pairs = lw.evaluate_fairness(Fixed(chances), people.X, data.metric, ALPHA, view=people.view)
     shares = {(g, y): chances[(people.group == g) & (people.y == y)].mean() for g in (0, 1) for y in (0, 1)}
     whole = [chances[people.group == g].mean() for g in (0, 1)]
@@ -279,12 +359,17 @@ def judged(policy: Policy, people: People, data: lw.datasets.Dataset) -> dict[st
 Table = dict[str, dict[str, list[float]]]
 
 
+def parted(data: lw.datasets.Dataset, size: Size, seed: int) -> tuple[People, People]:
+    """People to learn from, and others to measure on."""
+    people, order = everybody(data), np.random.default_rng(seed).permutation(len(data))
+    return people[order[: size.train]], people[order[size.train :][: size.judged]]
+
+
 def measured(data: lw.datasets.Dataset, size: Size, repeats: int) -> Table:
     """Every method on the same splits: its numbers, one for each split."""
-    people, table = everybody(data), {}
+    table: Table = {}
     for seed in range(repeats):
-        order = np.random.default_rng(seed).permutation(len(data))
-        train, held_out = people[order[: size.train]], people[order[size.train :][: size.judged]]
+        train, held_out = parted(data, size, seed)
         for name, learn in methods(train, data, size, seed).items():
             started = time.process_time()
             policy = learn()
@@ -341,38 +426,71 @@ def said(name: str, size: Size, repeats: int) -> str:
     )
 
 
-BETWEEN = re.compile(r"(<!-- measured -->\n).*(<!-- end -->)", re.DOTALL)
+def beside_infairness(data: lw.datasets.Dataset, size: Size, seed: int = 0) -> list[str]:
+    """One line for each rival on one split: error, unfair pairs with their interval, what it was told, and seconds."""
+    train, held_out = parted(data, size, seed)
+    lines = ["| | error | unfair pairs (95 % interval) | told | seconds |", "|---|---:|---:|---|---:|"]
+    for name, learn in rivals(train, data, size, seed).items():
+        started = time.process_time()
+        policy, told = learn()
+        chances = given(policy, held_out)
+        seconds = time.process_time() - started  # with deciding, as GLIF does its work there
+        pairs = lw.evaluate_fairness(Fixed(chances), held_out.X, data.metric, ALPHA, view=held_out.view)
+        between = f"{pairs.share:.2%} ({pairs.lower:.2%} to {pairs.upper:.2%})".replace("%", " %")
+        error = float(np.abs(held_out.y - chances).mean())
+        lines.append(f"| {name} | {error:.3f} | {between} | {told} | {seconds:.1f} |")
+    return lines
+
+
+MEASURED = re.compile(r"(<!-- measured -->\n).*?(<!-- end -->)", re.DOTALL)
+BESIDE = re.compile(r"(<!-- infairness -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def one_section(data: lw.datasets.Dataset, size: Size, asked: argparse.Namespace) -> list[str]:
+    """What was measured on this data set."""
+    # One thread for every method, and only its own time: a busy machine must not change the table.
+    with threadpool_limits(1):
+        if asked.infairness:
+            return [
+                f"{data.name}: {size.train:,} people to learn from ({size.warm_up:,} of them for the classes) and "
+                f"{size.judged:,} others to measure on, one random split; {size.rounds:,} rounds of {K} people.",
+                "", *beside_infairness(data, size), "",
+            ]  # fmt: skip
+        table = measured(data, size, asked.repeats)
+    return [f"### {data.name}", "", said(data.name, size, asked.repeats), "", *written(table), "",
+            "AdaHedge beside the others, where the difference is more than two of its standard errors:", "",
+            *lost(table), ""]  # fmt: skip
+
+
+def write(page: list[str], path: Path, part: re.Pattern[str]) -> None:
+    """Replace one part of a page."""
+    text = path.read_text(encoding="utf-8")
+    new, count = part.subn(lambda found: found[1] + "\n".join(["", *page, "", ""]) + found[2], text)
+    assert count == 1, f"{path} must hold one measured part"
+    path.write_text(new, encoding="utf-8")
 
 
 def main() -> None:
     """Measure, print, and write the page if asked."""
-    options = argparse.ArgumentParser(description="Eight ways to decide, side by side.")
+    options = argparse.ArgumentParser(description="Eight ways to decide, side by side; or inFairness beside ours.")
     options.add_argument("--data", default="synthetic", help="adult,compas or synthetic")
     options.add_argument("--repeats", type=int, default=1, help="splits to average over")
     options.add_argument("--small", action="store_true", help="few people and rounds, only to see it run")
+    options.add_argument("--infairness", action="store_true", help="the table with inFairness, on one split")
     options.add_argument("--write", type=Path, help="a page whose measured part is replaced")
     asked = options.parse_args()
-    page = []
+    if asked.infairness and not INSTALLED:
+        raise SystemExit(MISSING)
+    page: list[str] = []
     for name in asked.data.split(","):
         data = lw.datasets.synthetic(3000) if name == "synthetic" else lw.datasets.load(name)
-        size = SMALL if asked.small else SIZES[data.name]
-        # One thread for every method, and only its own time: a busy machine must not change the table.
-        with threadpool_limits(1):
-            table = measured(data, size, asked.repeats)
-        page += [f"### {data.name}", "", said(data.name, size, asked.repeats), "", *written(table), "",
-                 "AdaHedge beside the others, where the difference is more than two of its standard errors:", "",
-                 *lost(table), ""]  # fmt: skip
-    names = ["likewise", "scikit-learn", "fairlearn", "numpy", *(["inFairness", "torch"] if INSTALLED else [])]
+        page += one_section(data, SMALL if asked.small else SIZES[data.name], asked)
+    names = ["likewise", "scikit-learn", "numpy", *(["inFairness", "torch"] if asked.infairness else ["fairlearn"])]
     packages = [f"{name} {importlib.metadata.version(name)}" for name in names]
-    if not INSTALLED:
-        print(MISSING)
     page += [f"Measured with {', '.join(packages)}, Python {platform.python_version()}, one thread, α = {ALPHA}."]
     print("\n".join(page))
     if asked.write:
-        text = asked.write.read_text(encoding="utf-8")
-        new, count = BETWEEN.subn(lambda found: found[1] + "\n".join(["", *page, "", ""]) + found[2], text)
-        assert count == 1, f"{asked.write} must hold one measured part"
-        asked.write.write_text(new, encoding="utf-8")
+        write(page, asked.write, BESIDE if asked.infairness else MEASURED)
 
 
 if __name__ == "__main__":

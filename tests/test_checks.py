@@ -60,6 +60,17 @@ LEARNERS = {
     "FTPL scalar": lambda F: lw.ContextFTPL(F, T=100, k=4, alpha=0.1, draws=50),
     "FTPL growing": lambda F: lw.ContextFTPL(F, T=100, k=4, alpha=0.1, noise="growing", draws=50),
 }
+ONE_SIDED = {
+    "default": lambda F: lw.OneSided(lw.AdaHedge(F, T=100, k=4, alpha=0.1)),
+    "any time": lambda F: lw.OneSided(lw.AdaHedge(F, k=4, alpha=0.1)),
+    "safe": lambda F: lw.OneSided(lw.AdaHedge(F, T=100, k=4, alpha=0.1), safe=True),
+    "growing": lambda F: lw.OneSided(lw.AdaHedge(F, T=100, k=4, alpha=0.1, penalty="growing"), doubt=0.5),
+    "fixed": lambda F: lw.OneSided(lw.AdaHedge(F, k=4, penalty=3.0), floor=1.0),
+    "Tilted": lambda F: lw.OneSided(lw.AdaHedge(F, k=4, penalty=lw.Tilted(0.05)), doubt=1.0, floor=0.0),
+    "Hedge": lambda F: lw.OneSided(lw.Hedge(F, T=100, k=4)),
+    "AnytimeHedge": lambda F: lw.OneSided(lw.AnytimeHedge(F, k=4, penalty=5.0)),
+    "Unconstrained": lambda F: lw.OneSided(lw.Unconstrained(F)),
+}
 
 
 OF_EVERY_CLASS = ["encode", "losses", "probability", "minimisers", "contrast", "constants", "to_dict"]
@@ -111,6 +122,44 @@ def test_our_learners_conform_and_only_the_checks_that_ran_are_named(name, kind)
     assert set(passed) == OF_EVERY_LEARNER | OF_SOME_LEARNERS[name]
 
 
+BY_DECISIONS = lw.DecisionAuditor("cityblock", alpha=0.05, theta=0.05, w=[0.0, 0.1, 0.1])
+WATCHERS = {
+    "probabilities": lw.MetricAuditor("cityblock", alpha=0.1, w=[0.0, 0.1, 0.1]),
+    "decisions": BY_DECISIONS,
+    "graded": lw.DecisionAuditor("cityblock", alpha=0.1, w=[0.0, 0.1, 0.1], choose="random"),
+}
+OF_SOME_ONE_SIDED = {"growing": {"bound", "observed bound"}, "fixed": {"bound", "observed bound"},
+                     "Tilted": {"bound", "observed bound"}, "Unconstrained": {"observed bound"}, "Hedge": set(),
+                     "AnytimeHedge": set()}  # fmt: skip
+
+
+@pytest.mark.parametrize("watcher", WATCHERS)
+@pytest.mark.parametrize("kind", ["thresholds", "tree", "finite, no constants"])
+@pytest.mark.parametrize("name", ONE_SIDED)
+def test_learners_of_one_sided_labels_conform(name, kind, watcher):
+    learner = ONE_SIDED[name](CLASSES[kind])
+    passed = lw.checks.check_learner(learner, lw.IID(X, y, k=4), WATCHERS[watcher])
+    unproved = set() if CLASSES[kind].constants else {"bound"}
+    expected = OF_EVERY_LEARNER | {"unseen labels"} | OF_SOME_ONE_SIDED.get(name, {"bound"}) - unproved
+    assert set(passed) == expected
+
+
+@pytest.mark.parametrize("name", ["AdaHedge", "growing AdaHedge", "Hedge", "FTPL scalar"])
+def test_learners_of_all_labels_conform_with_an_auditor_of_decisions(name):
+    learner = LEARNERS[name](CLASSES["thresholds"])
+    passed = lw.checks.check_learner(learner, lw.IID(X, y, k=4), BY_DECISIONS)
+    assert set(passed) == OF_EVERY_LEARNER | OF_SOME_LEARNERS[name]
+
+
+def test_a_learner_that_looks_at_unseen_labels_is_caught():
+    class Peeks(lw.OneSided):
+        def update(self, state, round):
+            return super().update(state, round._replace(decisions=np.ones_like(round.decisions)))
+
+    with pytest.raises(CheckFailed, match="a label that is unseen teaches nothing"):
+        lw.checks.check_learner(Peeks(LEARNERS["AdaHedge"](CLASSES["thresholds"])), PEOPLE, AUDITOR)
+
+
 def test_smoothed_ftpl_conforms():
     F = lw.EstimatorClass(DecisionTreeClassifier(max_depth=2, random_state=0), pool=X)
     learner = lw.SmoothedFTPL(F, k=4, draws=3, perturbations=20)
@@ -125,13 +174,17 @@ AUDITORS = {
     "noisy": lw.NoisyAuditor(lw.MetricAuditor("euclidean", alpha=0.1), misses=0.3, false_reports=0.3),
     "panel": lw.Panel([lw.MetricAuditor("euclidean", 0.1), lw.MetricAuditor("cityblock", 0.1)], rule="any"),
     "content": lw.MetricAuditor("euclidean", alpha=1.0),
+    "relation": lw.DecisionAuditor("euclidean", alpha=0.1, theta=0.3),
+    "graded": lw.DecisionAuditor("euclidean", alpha=0.1, choose="first", persistence=0.5),
+    "unscreened": lw.DecisionAuditor("euclidean", alpha=0.1, theta=0.3, choose="random", screened=False),
 }
 
 
 @pytest.mark.parametrize("name", AUDITORS)
 def test_our_auditors_conform_and_only_the_checks_that_ran_are_named(name):
     expected = {"answers", "levels", "repeatable", "inputs", "permutation", "facts"}
-    expected -= {"noisy": {"permutation"}, "content": {"levels"}}.get(name, set())
+    expected -= {"content": {"levels"}}.get(name, set())
+    expected -= {"permutation"} if name in ("noisy", "relation", "graded", "unscreened") else set()
     assert set(lw.checks.check_auditor(AUDITORS[name], 0.2 * X)) == expected
 
 
@@ -358,6 +411,15 @@ def test_a_class_whose_losses_disagree_with_its_predictions_is_caught():
 
     with pytest.raises(CheckFailed, match="agree with predictions"):
         lw.checks.check_hypothesis_class(Wrong([[0.0], [0.0], [0.0]]), X)
+
+
+def test_an_auditor_who_names_people_decided_alike_is_caught():
+    class Turned(lw.DecisionAuditor):
+        def audit(self, batch, decisions, key, pairs):
+            return tuple(lw.Report(int(j), int(i)) for i, j in pairs) or None
+
+    with pytest.raises(CheckFailed, match="names a yes and a no, in this order"):
+        lw.checks.check_auditor(Turned("euclidean", alpha=0.1), 0.2 * X)
 
 
 def test_an_auditor_who_reports_tiny_gaps_is_caught():

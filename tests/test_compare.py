@@ -7,6 +7,7 @@ import dataclasses
 import importlib.util
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -420,3 +421,33 @@ def test_the_page_holds_a_measured_row_for_every_method_on_both_data_sets(exampl
         part = measured.split(f"### {name}\n")[1].split("### ")[0]
         rows = [line.split("|")[1].strip() for line in part.splitlines() if line.startswith("| ")][1:]
         assert rows == names
+
+
+def test_the_page_holds_a_measured_row_for_every_rival(example, data):
+    page = (ROOT / "docs" / "side_by_side.md").read_text()
+    measured = page.split("<!-- infairness -->")[1].split("<!-- end -->")[0]
+    rows = [line.strip("| ").split(" | ") for line in measured.splitlines() if line.startswith("| ")][1:]
+    names = list(example.rivals(example.everybody(data), data, example.SIZES["Synthetic"], seed=0))
+    assert [row[0] for row in rows] == names
+    assert sum("EXPLORE" in name for name in names) == sum("SenSeI" in name for name in names) == 3
+    for _, error, pairs, _, _ in rows:
+        share, low, high = (float(number) for number in re.findall(r"[\d.]+(?= %)", pairs))
+        assert low <= share <= high
+        assert 0 < float(error) < 0.5
+    assert "inFairness 0.2.3" in measured
+
+
+def test_the_rivals_of_ours_are_measured_without_inFairness(example, data):
+    """Our rows need no package of others: a policy over both parts of people, and how much was told to learn it."""
+    size = example.SMALL
+    train, held_out = example.parted(data, size, 0)
+    rows = example.rivals(train, data, size, 0)
+    policy, told = rows["AdaHedge, suggested class"]()
+    chances = example.given(policy, held_out)
+    assert chances.shape == (size.judged,)
+    assert 0 <= chances.min() < chances.max() <= 1
+    assert re.fullmatch(r"labels, columns to compare by; \d+ pairs reported in 60 rounds", told)
+    alike = example.Answered.about(train, data, size, 0)
+    compare = named_metric(data.metric) if isinstance(data.metric, str) else data.metric
+    distances = compare(train.view)
+    np.testing.assert_array_equal(alike.answers, distances[alike.one, alike.other] <= example.COMPARABLE)

@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import likewise as lw
 from likewise.errors import InvalidParameter, ModelMismatch, NotSupported
-from likewise.policies import Committee, thresholds_of
+from likewise.policies import Committee, Floored, thresholds_of
 
 X = np.random.default_rng(11).normal(size=(50, 2))
 NAMED = pd.DataFrame(X, columns=["age", "debt"])
@@ -256,3 +256,81 @@ def test_what_is_no_weight_vector_is_not_made_one():
 def test_an_average_of_no_rounds_has_no_probability():
     with pytest.raises(NotSupported, match="no rounds"):
         lw.AveragePolicy().probability(X)
+
+
+# Floors ------------------------------------------------------------------------------------------------------
+
+FLOORED = {
+    "both constants": lw.Thresholds.quantiles(X, cuts=3),
+    "no yes": lw.FiniteClass([lambda X: X[:, 0] > 0, lambda X: X[:, 1] > 0], constants=(0,)),
+    "cells": lw.Cells.grid(X, bins=2),
+}
+
+
+@pytest.mark.parametrize("floor", [0.0, 0.07, 0.25, 0.999])
+@pytest.mark.parametrize("name", FLOORED)
+def test_a_floor_lifts_everybody_and_shrinks_every_gap(name, floor):
+    F = FLOORED[name]
+    policy = random_policy(F, 1)
+    p, lifted = policy.probability(X), Floored(policy, floor).probability(X)
+    assert lifted == pytest.approx(1 - (1 - floor) * (1 - p))
+    assert (lifted >= floor).all()
+    assert (lifted <= 1).all()
+    gaps = np.subtract.outer(p, p)
+    assert np.subtract.outer(lifted, lifted) == pytest.approx((1 - floor) * gaps, abs=1e-15)
+    assert Floored(policy, floor).on(lw.Batch(F.encode(X), np.zeros(len(X)), None)) == pytest.approx(lifted)
+
+
+@pytest.mark.parametrize("floor", [-0.1, 1.0, 1.5])
+def test_a_floor_is_below_one(floor):
+    with pytest.raises(InvalidParameter, match=r"`floor` must be in \[0, 1\), got"):
+        Floored(random_policy(FLOORED["cells"]), floor)
+
+
+@pytest.mark.parametrize("name", FLOORED)
+def test_a_floored_policy_is_one_mixture_where_the_class_says_yes(name):
+    F = FLOORED[name]
+    floored = Floored(random_policy(F, 2), 0.2)
+    if name == "no yes":
+        with pytest.raises(NotSupported, match="only if the class holds “always yes”"):
+            floored.mixture()
+        return
+    mixed = floored.mixture()
+    assert mixed.probability(X) == pytest.approx(floored.probability(X))
+    assert lw.Mixture.from_dict(mixed.to_dict()).probability(X) == pytest.approx(floored.probability(X))
+
+
+@pytest.mark.parametrize("name", FLOORED)
+def test_an_average_counts_floors_policies_without_one_and_parts_alike(name):
+    F, rng = FLOORED[name], np.random.default_rng(3)
+    policies = [random_policy(F, int(rng.integers(99))) for _ in range(8)]
+    policies = [Floored(p, 0.3 * rng.random()) if i % 3 else p for i, p in enumerate(policies)]
+    mean = np.mean([policy.probability(X) for policy in policies], axis=0)
+    whole, parts = lw.AveragePolicy(), [lw.AveragePolicy(), lw.AveragePolicy()]
+    for i, policy in enumerate(policies):
+        whole.include(policy)
+        parts[i // 4].include(policy)
+    joined = parts[0].joined(parts[1])
+    back = lw.AveragePolicy.of(F, whole.total, whole.rounds, whole.floors)
+    for average in (whole, joined, back):
+        assert average.probability(X) == pytest.approx(mean)
+        assert average.at(F.encode(X)) == pytest.approx(mean)
+        if name != "no yes":
+            assert average.mixture().probability(X) == pytest.approx(mean)
+
+
+def test_a_floored_policy_of_any_kind_is_averaged_too():
+    class Half:
+        hypotheses = None
+
+        def at(self, rows):
+            return np.full(len(rows), 0.5)
+
+        probability = at
+
+    average, F = lw.AveragePolicy(), FLOORED["both constants"]
+    mixture = random_policy(F, 5)
+    for policy in (Floored(Half(), 0.2), mixture, Floored(mixture, 0.1)):
+        average.include(policy)
+    p = mixture.at(F.encode(X))
+    assert average.at(F.encode(X)) == pytest.approx((0.6 + p + 0.1 + 0.9 * p) / 3)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
+import itertools
 import json
 import re
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +19,9 @@ from likewise.experiments import demo, games
 from likewise.experiments.compare.neighbours import NEIGHBOURS
 from likewise.experiments.reproduce import (
     EXPERIMENTS,
+    accepted,
+    changes,
+    drift,
     generalisation,
     identity,
     neighbours,
@@ -164,6 +170,144 @@ def test_a_tolerant_reviewer_is_no_metric_and_only_overlooks_small_differences()
     assert (d > detours + 1e-12).any()
 
 
+# Noise and drift ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    return changes.People.of(lw.datasets.synthetic(1200), kind="thresholds")
+
+
+def test_a_play_through_no_change_is_one_play(crowd):
+    two_parts = changes.one_play(crowd, changes.DEFAULT, "none", 200, seed=3)
+    people = crowd.drawn(lambda y, view: y, 1.0)
+    learner = changes.learner_of(changes.DEFAULT, crowd.hypotheses, 200)
+    t = lw.play(learner, people, lw.MetricAuditor(crowd.distance, changes.ALPHA), seed=3)
+    np.testing.assert_array_equal(two_parts.errors, t.errors / changes.K)
+    np.testing.assert_array_equal(two_parts.violations, t.violations)
+    assert two_parts.behind == pytest.approx(t.errors.sum() - t.constant_errors[-1])
+
+
+def test_half_of_the_people_flip_and_a_lenient_reviewer_sees_everybody_further_apart(crowd):
+    y, view = crowd.y, crowd.view
+    changed = changes.half_flipped(y, view) != y
+    assert changed.mean() == pytest.approx(0.5, abs=0.02)
+    assert view[changed, 0].min() > view[~changed, 0].max()
+    distance = lw.auditors.named_metric(crowd.distance) if isinstance(crowd.distance, str) else crowd.distance
+    looser = crowd.drawn(lambda y, view: y, changes.LOOSER).view
+    np.testing.assert_allclose(distance(looser[:30]), changes.LOOSER * distance(view[:30]))
+
+
+def test_whoever_accuses_falsely_names_the_widest_gap_above_alpha_and_marks_it(crowd):
+    never, always = (changes.Accusing(lw.MetricAuditor(crowd.distance, 0.1), share) for share in (0.0, 1.0))
+    learner = changes.learner_of(changes.DEFAULT, crowd.hypotheses, 100)
+    honest, t = (lw.play(learner, crowd.drawn(lambda y, view: y, 1.0), who, 100, seed=1) for who in (never, always))
+    assert not any(report.false for reports in honest.reports if reports for report in reports)
+    false = [(round_, report) for round_, reports in zip(t, t.reports, strict=True) for report in reports or ()
+             if report.false]  # fmt: skip
+    assert len(false) > 10
+    for round_, report in false:
+        p = round_.probabilities
+        assert p[report.favoured] - p[report.disfavoured] == np.ptp(p) > 0.1
+
+
+@pytest.mark.parametrize("change", changes.CHANGES)
+def test_after_any_change_the_play_is_as_close_to_the_best_constant_as_was_proved(crowd, change):
+    for seed in range(3):
+        p = changes.one_play(crowd, changes.DEFAULT, change, 120, seed)
+        assert p.recovered <= p.recovered_at_most < changes.K * 120
+        assert p.behind <= p.behind_at_most
+
+
+def test_what_was_given_up_comes_back_only_if_a_little_is_forgotten(crowd):
+    default, never = (changes.one_play(crowd, name, "flip", 400, 0) for name in (changes.DEFAULT, changes.NOTHING))
+    assert default.late_error < 0.5 < never.late_error
+    after, later = drift.back(default), drift.back(never)
+    assert after is not None
+    assert later is None or after < later
+    assert never.recovered_at_most is None
+
+
+# One lot per round ----------------------------------------------------------------------------------------------------
+
+
+def test_acceptances_vary_by_the_law_of_their_lots():
+    p = np.array([0.25, 0.5, 0.5, 0.875])
+    lots = (np.arange(8) + 0.5) / 8  # every probability is in eighths
+    one = np.array([(lot < p).sum() for lot in lots])
+    own = np.array([sum(lot < q for lot, q in zip(four, p, strict=True)) for four in itertools.product(lots, repeat=4)])
+    batch = lw.Batch(np.zeros((4, 1)), np.zeros(4), np.zeros((4, 1)))
+    round_ = lw.Round(batch, p, decisions=np.array([False, True, False, True]))
+    desk = accepted._on_the_desk(round_, lw.DecisionAuditor("cityblock", 0.1, 0.1))
+    sorts, (yes, expected, by_one, by_own, benign, benign_own) = list(desk[:4]), desk[4:]
+    assert (by_one, by_own) == pytest.approx((one.var(), own.var()))
+    assert (yes, expected) == (2, pytest.approx(one.mean()))
+    # Different answers: the second and the first, the fourth and both; the second and the third are a tie.
+    assert sorts == [3, 1, 0, 0]
+    # Benign: a quarter's yes and a higher one's no, and a tie either way; one lot has none of them.
+    assert benign == 0
+    assert benign_own == pytest.approx(0.25 * (0.5 + 0.5 + 0.125) + 2 * 0.25 + 2 * 0.5 * 0.125)
+
+
+def test_with_one_lot_nobody_is_passed_over_and_with_own_lots_somebody_is(results):
+    (table,) = (e["tables"]["lots"] for e in results if e["number"] == 11)
+    one, own = (row["lower probability got the yes"] for row in table)
+    assert one == 0 < own
+
+
+def test_who_ignores_unseen_labels_stays_stuck_after_a_bad_beginning_and_the_default_does_not():
+    plays = {
+        kind: [accepted.bad_first("", kind, 200, seed) for seed in range(3)]
+        for kind in (accepted.NAIVE, accepted.RUNNING)
+    }
+    assert sum(p.stuck for p in plays[accepted.NAIVE]) >= 2
+    assert not any(p.stuck for p in plays[accepted.RUNNING])
+    for p in plays[accepted.RUNNING]:
+        assert p.behind[0] <= p.behind[1] < np.inf
+
+
+# Other worlds, a script of its own --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def other_worlds():
+    """``benchmarks/other_worlds.py`` as a module."""
+    path = Path(__file__).parent.parent / "benchmarks" / "other_worlds.py"
+    spec = importlib.util.spec_from_file_location("other_worlds", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_four_of_six_distances_of_other_worlds_are_no_metrics(other_worlds):
+    view = np.random.default_rng(0).random((30, 3))
+    broken = {}
+    for distance in other_worlds.DISTANCES:
+        d = distance(view)
+        np.testing.assert_array_equal(d, d.T)
+        assert d.min() >= 0
+        broken[distance.__name__] = bool((d > (d[:, :, None] + d[None]).min(axis=1) + 1e-9).any())
+    assert [name for name, is_broken in broken.items() if not is_broken] == ["own", "strict"]
+
+
+def test_worlds_are_drawn_before_anything_is_played_and_none_is_rare(other_worlds):
+    worlds = other_worlds.worlds(160)
+    assert worlds == other_worlds.worlds(160)
+    for part, count in (("data", 7), ("distance", 6), ("T", 4), ("alpha", 5), ("k", 4), ("hypotheses", 2)):
+        values = [getattr(world, part) for world in worlds]
+        assert len(set(values)) == count
+        assert min(values.count(value) for value in set(values)) >= 160 / count / 2
+
+
+def test_in_a_world_the_best_fair_policy_and_the_best_constant_are_where_they_must_be(other_worlds):
+    world = other_worlds.World("breast", "own", 0.2, 4, 120, "columns", 0)
+    for play in other_worlds.played(world):
+        assert play.gain >= -1e-9  # a constant is fair
+        assert play.excess == pytest.approx(play.error - play.best)
+        assert play.behind == pytest.approx(play.excess - play.gain)
+        assert 0 <= play.violations <= 1
+
+
 def test_every_baseline_there_is_has_a_row_beside_its_neighbours():
     assert set(NEIGHBOURS) <= set(neighbours.NAMES)
     assert {"adahedge", "weights", "unconstrained"} <= set(neighbours.NAMES)
@@ -191,8 +335,8 @@ def test_an_experiment_that_breaks_is_a_failed_row_and_the_others_still_run(tmp_
 
 
 def test_unknown_experiments_are_refused(tmp_path):
-    with pytest.raises(InvalidParameter, match="`only` must name experiments 1 to 9"):
-        reproduce(tmp_path, only=[10], progress=False)
+    with pytest.raises(InvalidParameter, match="`only` must name experiments 1 to 11"):
+        reproduce(tmp_path, only=[12], progress=False)
 
 
 def test_two_processes_find_what_one_finds():

@@ -77,6 +77,7 @@ PLAYS = {
     "suggested": {"hypotheses": "suggested", "split": (20, 40, 40), "T": 20},
     "noise, and a random pair": {"misses": 0.3, "false_reports": 0.2, "choose": "random"},
     "margin and costs": {"margin": 0.05, "costs": (1.0, 2.0)},
+    "labels of the accepted": {"labels": "accepted"},
 }
 
 
@@ -418,6 +419,6 @@ def test_a_folder_of_another_format_is_refused_and_its_format_named(people, tmp_
     run.folder.write_json("settings.json", run.folder.read_json("settings.json") | {"format": 2})
     for begin in (Run.resume, lambda path: Run.again(path, tmp_path / "again")):
         with pytest.raises(
-            InvalidParameter, match=r"must hold a run of format 3, got .*run of format 2 \(an older run"
+            InvalidParameter, match=r"must hold a run of format 4, got .*run of format 2 \(an older run"
         ):
             begin(tmp_path / "run")

@@ -2,7 +2,7 @@
 
 One play of the demo (Adult, or made-up people where Adult can't be found) gives most of them, and the README's table,
 which is printed. The scorecard needs cut-offs on columns: German credit. ``reviewers`` is experiment 9 of ``likewise
-reproduce`` with one seed.
+reproduce`` with one seed, ``accepted`` and ``lots`` are from experiment 11.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from matplotlib.figure import Figure
 import likewise as lw
 from likewise import datasets, figures
 from likewise.datasets import Dataset
+from likewise.drawing import COLOURS, canvas
 from likewise.experiments import demo
-from likewise.experiments.reproduce import no_metric
+from likewise.experiments.reproduce import accepted, no_metric, one_lot, one_lot_drawn
 from likewise.experiments.reproduce.work import Workers
 from likewise.experiments.runs import classes
 from likewise.scoring import FinishedPolicy
@@ -50,7 +51,8 @@ def main() -> None:
         "certificate": figures.certificate_curve(lw.certify(ours)),
         "scorecard": scorecard(datasets.german()),
     }
-    for name, figure in (drawn | {"reviewers": reviewers()}).items():
+    drawn |= {"reviewers": reviewers(), "accepted": accepted_only(), "lots": lots(setting), "lottery": lottery()}
+    for name, figure in drawn.items():
         figures.save(figure, FOLDER / f"{name}.png")
     _, board = demo.judged(setting, plays)
     print(f"{setting.split}.\n\n{board.markdown()}")
@@ -61,6 +63,42 @@ def reviewers() -> Figure:
     size = no_metric.Size(T=2000, seeds=1)
     name, played, _ = no_metric.measure(size, Workers())
     return no_metric.picture(played, size, name)
+
+
+def accepted_only() -> Figure:
+    """Who sees all outcomes, who ignores the unseen ones, and who estimates them."""
+    kinds = (accepted.FULL, accepted.NAIVE, accepted.RUNNING)
+    seeds, workers = range(20), Workers()
+    traps = workers.map(accepted.trapped, [(g, kind, 2000, s) for g in accepted.TRAPS for kind in kinds for s in seeds])
+    calls = [(one_lot.BAD_FIRST, kind, 500, seed) for kind in kinds for seed in seeds]
+    return one_lot_drawn.errors_drawn(traps, workers.map(accepted.bad_first, calls), (kinds,)).figure
+
+
+def lots(setting: demo.Setting) -> Figure:
+    """One lot beside own lots, on the demo's people."""
+    calls = [(lot, setting, seed) for seed in range(5) for lot in accepted.LOTS]
+    return one_lot_drawn.lots_drawn(Workers().map(accepted.desk, calls)).figure
+
+
+def lottery() -> Figure:
+    """The same six people with one lot, and with a lot for each: who gets a yes."""
+    people, own = (0.9, 0.75, 0.65, 0.5, 0.3, 0.1), (0.4, 0.83, 0.2, 0.7, 0.15, 0.5)
+    with canvas(11, 3.6) as figure:
+        axes = figure.subplots(1, 2, sharey=True)
+        for ax, drawn, title in zip(axes, ((0.57,) * 6, own), ("One lot for the round", "A lot for each"), strict=True):
+            for place, (probability, lot) in enumerate(zip(people, drawn, strict=True)):
+                yes = lot < probability
+                ax.bar(place, probability, 0.62, color=COLOURS[2] if yes else "#cccccc", edgecolor="white")
+                ax.text(
+                    place, probability + 0.03, "yes" if yes else "no", ha="center", fontweight="bold" if yes else None
+                )
+                ax.plot([place - 0.42, place + 0.42], [lot, lot], color=COLOURS[1], linewidth=2.4,
+                        label="lot" if place == 0 else None)  # fmt: skip
+            ax.set_xticks(range(6), [f"{probability:g}" for probability in people])
+            ax.set(title=title, xlabel="six people and their probabilities", ylim=(0, 1.08))
+        axes[0].axhline(0.57, color=COLOURS[1], linewidth=1, linestyle=":")
+        axes[0].legend(loc="upper right")
+    return figure
 
 
 if __name__ == "__main__":

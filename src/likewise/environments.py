@@ -43,8 +43,9 @@ def as_labels(y: Any, people: int) -> Floats:
 def as_weights(weight: Any, people: int) -> Floats:
     """Weights as numbers, at least 0, one per person; or a refusal."""
     weights = np.asarray(weight, dtype=float)
-    fine = weights.shape == (people,) and bool(np.isfinite(weights).all() and (weights >= 0).all())
-    require(fine, "weight", f"be a number of at least 0 for each of {people} people", f"shape {weights.shape}")
+    require(weights.shape == (people,), "weight", f"hold a number for each of {people} people", weights.shape)
+    wrong = weights[~(np.isfinite(weights) & (weights >= 0))]
+    require(len(wrong) == 0, "weight", "hold numbers of at least 0", wrong[:1].tolist())
     return weights
 
 
@@ -238,7 +239,7 @@ class IID:
 
     def compiled(self) -> tuple[Rows, Floats, Floats] | None:
         """Rows, labels and view as plain arrays of numbers for a compiled play; None where they are not."""
-        if self._framed or self.weight is not None or self.view.dtype.kind not in "fiub":
+        if self._framed or self.view.dtype.kind not in "fiub":
             return None
         view = np.ascontiguousarray(self.view.reshape(len(self.y), -1), dtype=float)
         return None if np.isnan(view).any() else (self._rows, self.y, view)

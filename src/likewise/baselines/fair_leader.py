@@ -191,8 +191,8 @@ class FairLeader(Baseline):
         state = state._replace(rounds=state.rounds + 1, reports=state.reports + bool(round.reports))
         if self.commit is not None and state.rounds > self.commit:
             return state
-        rows, y = round.batch.rows, round.batch.y
-        losses = self.hypotheses.added(state.losses, rows, label_weights(y, self.costs))
+        rows, labels = round.batch.rows, label_weights(round.batch.y, self.costs, round.batch.weight)
+        losses = self.hypotheses.added(state.losses, rows, labels)
         new = self._told_cuts(round, state.asked) if self.told is not None else self._reported_cuts(round)
         cuts, weights, solved = state.cuts.and_(new), state.weights, state.solved
         if state.rounds >= GROWN * solved or state.rounds == self.commit or self._broken(weights, cuts, rows).size:

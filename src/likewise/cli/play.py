@@ -37,6 +37,8 @@ Examples:
 
     likewise play adult --rounds 5000 --class models --learner weights
 
+    likewise play people.csv --label repaid --compare-by income,debt --labels accepted
+
     likewise play --resume people-run
 
     likewise play --again people-run
@@ -82,6 +84,13 @@ def play(
     costs: Annotated[
         str, typer.Option(rich_help_panel=options.PLAY, help="What a wrong yes and a wrong no cost.")
     ] = "1,1",
+    labels: Annotated[
+        str,
+        typer.Option(
+            rich_help_panel=options.PLAY,
+            help="all, or accepted: play as if the outcome of refused people stayed unknown, as a bank's would.",
+        ),
+    ] = "all",
     ask: Annotated[
         bool, typer.Option("--ask", rich_help_panel=REVIEWER, help="You are the reviewer, here in the terminal.")
     ] = False,
@@ -296,6 +305,10 @@ class Command:
             f"{s.T:,} rounds of {s.k} people; policies are mixtures of {size} hypotheses ({s.hypotheses}), learner "
             f"{s.learner}, α = {s.alpha:g}, seed {s.seed}."
         )
+        if s.labels == "accepted":
+            self.console.print(
+                "Decisions are drawn, with one lot a round, and the learner never sees the label of a refused person."
+            )
         if s.ask:
             self.console.print(
                 "You are the reviewer. People come with the probability of a yes, highest first. Point at two who are "

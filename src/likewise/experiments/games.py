@@ -3,6 +3,7 @@
     two people   a and b always come, a is positive and b is not, d = 0: one pair, the same in every round
     pairs        sixteen pairs that are alike; the adversary sees p^t and shows the most violating one, rewarded
     town         a finite population with a distance; i.i.d., or an adversary that sees π^t, or a blind one
+    trap         two groups and rules that accept only one of them: who refuses a group never learns that it is good
 
 Each game gives people, encoded once for its class, and the distance that its auditor knows.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -194,3 +196,96 @@ class Town:
             return Batch(rows[chosen], np.asarray((X[chosen, 0] > 0.5) ^ reported, dtype=float), X[chosen])
 
         return Adversary(choose, k=self.k, sees_policy=False)
+
+
+# Traps -----------------------------------------------------------------------------------------------------
+
+
+class OnlyOf:
+    """A hypothesis that accepts people of one group whose score is above a cut."""
+
+    def __init__(self, group: int, score: int, cut: float) -> None:
+        self.group, self.score, self.cut = group, score, cut
+
+    def __call__(self, X: Any) -> Any:
+        """The answers for people with their group in the first column and their scores in the others."""
+        people = np.asarray(X)
+        return (people[:, 0] == self.group) & (people[:, 1 + self.score] >= self.cut)
+
+
+@dataclass(frozen=True)
+class Trap:
+    """Labels seen only of accepted people: where the rules accept only one group, the other one's labels stay unseen.
+
+    People have a score z ~ N(0, 1), and are good with probability clip(``good`` of their group + 0.12 z, 0.02, 0.98).
+    120 rules accept only group A, above 24 quantiles of five scores z + 0.35 v · noise, v = 0 … 4; 24 accept only group
+    B, above the same quantiles of z. Everybody is unlike everybody else, so there is nothing to report.
+
+    Parameters
+    ----------
+    good
+        The probability of being good at z = 0, in A and in B.
+    share
+        The share of group A.
+    constants
+        Which constants the class holds besides the 144 rules.
+    k
+        People in a round.
+    people
+        How many people there are.
+    """
+
+    good: tuple[float, float] = (0.7, 0.9)
+    share: float = 0.5
+    constants: tuple[int, ...] = (0,)
+    k: int = 6
+    people: int = 12_000
+
+    @cached_property
+    def hypotheses(self) -> FiniteClass:
+        """The 144 rules and the constants."""
+        levels = np.linspace(0, 0.9, 24).tolist()
+        only_a = [OnlyOf(0, v, _quantile(level, v)) for v in range(5) for level in levels]
+        return FiniteClass(
+            [*only_a, *(OnlyOf(1, 0, _quantile(level, 0)) for level in levels)], constants=self.constants
+        )
+
+    def population(self, seed: int) -> tuple[Floats, Floats]:
+        """Group and scores of the people, and whether they are good."""
+        rng = np.random.default_rng([15, seed])
+        group = (rng.random(self.people) >= self.share).astype(float)
+        z, noise = rng.standard_normal(self.people), rng.standard_normal((self.people, 4))
+        probability = np.clip(np.asarray(self.good)[group.astype(int)] + 0.12 * z, 0.02, 0.98)
+        scores = z[:, None] + 0.35 * np.arange(1, 5) * noise
+        return np.column_stack([group, z, scores]), (rng.random(self.people) < probability).astype(float)
+
+    def iid(self, seed: int) -> IID:
+        """Independent draws from the population of this seed."""
+        X, y = self.population(seed)
+        return IID(X, y, k=self.k, view=np.arange(float(self.people))[:, None])
+
+    def bad_at_first(self, seed: int, rounds: int) -> Adversary:
+        """Everybody is bad in so many rounds, then people are as they are."""
+        X, y = self.population(seed)
+        rows, view = self.hypotheses.encode(X), np.arange(float(self.people))[:, None]
+
+        def choose(moment: Moment) -> Batch:
+            chosen = moment.key.generator().integers(self.people, size=self.k)
+            return Batch(rows[chosen], y[chosen] * (moment.t > rounds), view[chosen])
+
+        return Adversary(choose, k=self.k, sees_policy=False)
+
+
+def _quantile(level: float, v: int) -> float:
+    """A quantile of z + 0.35 v · noise."""
+    return NormalDist(0, float(np.hypot(1, 0.35 * v))).inv_cdf(level) if level > 0 else -np.inf
+
+
+TRAP = Trap()
+"""No rule accepts everybody, and B is better."""
+SECOND_TRAP = Trap((0.3, 0.85), share=0.6, constants=(0, 1))
+"""Both constants are there, and both are bad; most people are A, and most of A are bad."""
+RARE = Trap((0.05, 0.95), share=0.9, constants=(0, 1))
+"""Hardly anybody is good, and nearly all who are, are B."""
+MOSTLY_GOOD = Trap((0.8, 0.95), share=0.5, constants=(0, 1))
+"""Accepting everybody is right; to be played with a bad start."""

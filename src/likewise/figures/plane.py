@@ -65,7 +65,7 @@ def frontier_points(frontier: Frontier, transcript: Transcript, distance: Distan
     level α of the play is counted on the play's rounds, or on 5,000 of them.
     """
     t, F = transcript, transcript.hypotheses
-    free = Mixture(F, F.geometry.leader(F.losses(t.rows, label_weights(t.y, t.costs))))
+    free = Mixture(F, F.geometry.leader(F.losses(t.rows, label_weights(t.y, t.costs, t.weight))))
     policies = [*(point.policy for point in frontier.points), free]
     shares = _violating(t, [policy.at(t.rows) for policy in policies], distance)
     errors = [*frontier.errors, frontier.points[0].unconstrained]

@@ -80,13 +80,16 @@ def _regret(t: Transcript, after: NDArray[np.intp]) -> Floats | None:
     for moment in after:
         stop = int(t.starts[moment])
         losses = losses + F.losses(t.rows[start:stop], s[start:stop])
-        base += base_error(t.y[start:stop], t.costs)
+        base += base_error(t.y[start:stop], t.costs, None if t.weight is None else t.weight[start:stop])
         regrets.append(float(paid[moment - 1]) - base - F.geometry.minimum(losses))
         start = stop
     return np.array(regrets)
 
 
 def _observed(t: Transcript, learner: Learner, after: NDArray[np.intp]) -> Floats | None:
+    """The learner's own limit; None where it is one of estimated errors, which is no limit of the true ones drawn."""
+    if t.estimates is not None:
+        return None
     limits = []
     for state in states(t, learner, after):
         limit = learner.observed_bound(state)

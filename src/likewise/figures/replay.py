@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from likewise.errors import InvalidParameter, require
 from likewise.game import Transcript
-from likewise.protocol import Batch, Learner, Round
+from likewise.protocol import Learner
 
 
 def moments(T: int, most: int) -> NDArray[np.intp]:
@@ -36,9 +36,7 @@ def states(transcript: Transcript, learner: Learner, after: Sequence[int] | NDAr
     state, learned = learner.init(), 0
     for moment in after:
         for i in range(learned, int(moment)):
-            people = slice(int(t.starts[i]), int(t.starts[i + 1]))
             # The view is left out: a learner never sees it, and slicing a dataframe costs more than learning.
-            batch = Batch(t.rows[people], t.y[people], None)
-            state = learner.update(state, Round(batch, t.shown[people], t.reports_in(i), bool(t.reviewed[i])))
+            state = learner.update(state, t.round(i, view=False))
         learned = int(moment)
         yield state

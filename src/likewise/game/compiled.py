@@ -7,7 +7,7 @@ loop plays instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from likewise import kernels
 from likewise.game.averages import Averages
-from likewise.game.recorder import Recorder
+from likewise.game.recorder import Drawn, Recorder
 from likewise.game.rounds import World
 from likewise.game.transcript import Transcript
 from likewise.hypotheses.thresholds import FEW
@@ -32,47 +32,77 @@ class CompiledPlay:
     """The parts of a play, as arrays. A part with a compiled form has more than its protocol asks for."""
 
     learner: Any
+    """The learner with weights: that inside a learner of one-sided labels."""
     environment: Any
+    world: World
     first: Any
     rule: tuple[Any, ...]
+    side: Floats
+    """Whose labels are seen, and how others are estimated, as ``likewise.kernels.lots`` takes it."""
     population: tuple[Rows, Floats, Floats]
     audit: tuple[Any, ...]
 
     @classmethod
     def of(cls, learner: Learner, people: Environment, world: World) -> CompiledPlay | None:
         """The compiled play of these parts; None unless each of them has a compiled form and keeps to it."""
-        if not world.plain:
+        if world.record is not None:
             return None
+        side = np.zeros(6)
+        side[0] = kernels.ACCEPTED if world.labels == "accepted" else kernels.ALL
+        if hasattr(learner, "estimate"):
+            estimated = _form(learner, "init", "act", "update", "estimate", "penalty_at")
+            if estimated is None:
+                return None
+            learner, side = estimated
         first = _form(
             learner.hypotheses, "losses", "probability", "added", "mix_gap", "shrunk", "contrast", "tilted", "prices"
         )
         rule = _form(learner, "init", "act", "update", "learn", "penalty_at")
+        weighted = getattr(people, "weight", None) is not None
+        if weighted and rule is not None and rule[0] == "EXPONENTIAL_WEIGHTS":
+            return None
         population = _form(people, "batch", "draws")
         if first is None or rule is None or population is None or people.k is None or people.k > FEW:
             return None
         metric = _form(world.auditor, "audit", "excess", width=population[2].shape[1])
-        return None if metric is None else cls(learner, people, first, rule, population, metric)
+        return None if metric is None else cls(learner, people, world, first, rule, side, population, metric)
 
     def play(
         self, record: Recorder, averages: Averages, state: Any, T: int, seed: int, chunks: Iterable[range]
     ) -> Transcript:
         """T rounds from ``state`` on, onto the record; a chunk ends wherever the averages begin a new sum."""
         k, begins = self.environment.k or 0, state.rounds + 1
+        lots = np.zeros((T, k)) if self.world.lots is None else self.world.lots.many(begins, T, k)
         seen = np.empty((T, k)), np.empty((T, 2), dtype=np.intp), np.empty(T, dtype=np.int8), np.empty(T)
+        drawn = np.empty((T, k), dtype=bool), np.empty((T, 3))
         draws = self.environment.draws(seed, begins, T)
         fold = (_Kept if self.rule[0] == "KEPT" else _Weights)(self, state)
         average = np.zeros(len(fold.weights))
         summed, ends = state.rounds, {*averages.cuts, state.rounds + T}
+        (rows, y, view), chosen = self.population, draws.ravel()
+        weight = None if self.environment.weight is None else self.environment.weight[chosen]
+        each = np.ones(len(chosen)) if weight is None else weight
+        people = rows[chosen], y[chosen], view[chosen], self.environment.person[chosen], each
         for part in chunks:
-            span = slice(part.start, part.stop)
-            fold.play(draws[span], average, *(array[span] for array in seen))
+            span, those = slice(part.start, part.stop), slice(part.start * k, part.stop * k)
+            fold.play([array[those] for array in people], average, *(array[span] for array in (lots, *seen, *drawn)))
             if fold.rounds in ends:
-                averages.add(AveragePolicy.of(self.learner.hypotheses, average, fold.rounds - summed))
+                floors = sum(drawn[1][summed - begins + 1 : fold.rounds - begins + 1, 0].tolist(), 0.0)
+                averages.add(AveragePolicy.of(self.learner.hypotheses, average, fold.rounds - summed, floors))
                 average[:], summed = 0.0, fold.rounds
-        (rows, y, _), people = self.population, draws.ravel()
-        everybody = Batch(rows[people], y[people], self.environment.view[people], self.environment.person[people])
-        record.add_many(everybody, *seen)
+        rows, y, _, person, _ = people
+        record.add_many(Batch(rows, y, self.environment.view[chosen], person, weight), *seen, self._drawn(*drawn))
         return record.transcript(fold.state(), averages.all_rounds, averages.first_pass, averages.late)
+
+    def _drawn(self, decisions: NDArray[np.bool_], estimates: Floats) -> Drawn | None:
+        """What lots brought about, if any were drawn."""
+        if self.world.lots is None:
+            return None
+        everybody, rounds = decisions.ravel(), len(decisions)
+        estimated = self.side[0] == kernels.ESTIMATED
+        unknown, none = np.full((rounds, 3), np.nan), np.zeros(rounds, dtype=np.intp)
+        estimates = estimates if estimated else unknown
+        return Drawn(everybody, ~everybody, estimates, none, unknown[:, 0])
 
     @property
     def costs(self) -> Floats:
@@ -85,27 +115,31 @@ class _Weights:
 
     def __init__(self, play: CompiledPlay, state: Any) -> None:
         self.parts, self.kind = play, type(state)
+        self.sums = np.array([getattr(state, name, 0.0) for name in SUMS])
         self.weights = np.array(play.learner.act(state, Key(0, Role.LEARNER, state.rounds + 1)).weights)
         numbers = getattr(state, "log_weights", None)
         self.numbers = np.array(state.losses if numbers is None else numbers)
         self.delta, self.reports, self.rounds = getattr(state, "delta", 0.0), state.reports, state.rounds
 
-    def play(self, draws: Any, average: Floats, *seen: Any) -> None:
+    def play(self, people: Sequence[Any], average: Floats, *seen: Any) -> None:
         """Some rounds more."""
         parts, (metric, alpha, level, choose) = self.parts, self.parts.audit
         self.delta, self.reports, self.rounds = kernels.play_rounds(
-            getattr(kernels, parts.rule[0]), np.array(parts.rule[1]), parts.costs,
-            float(parts.learner.hypotheses.log_size), parts.first, *parts.population, draws, *metric, alpha, level,
-            choose, self.numbers, self.weights, self.delta, self.reports, self.rounds, average, *seen,
+            getattr(kernels, parts.rule[0]), np.array(parts.rule[1]), parts.costs, parts.side,
+            float(parts.learner.hypotheses.log_size), parts.first, parts.environment.k, *people[:3], people[4],
+            *metric, alpha, level, choose, self.numbers, self.weights, self.delta, self.reports, self.rounds,
+            self.sums, average, *seen,
         )  # fmt: skip
 
     def state(self) -> Any:
         """The learner's state after the rounds so far."""
         fields = {"rounds": self.rounds, "reports": self.reports, "losses": self.numbers, "log_weights": self.numbers}
-        fields |= {"delta": self.delta, "weights": self.weights}
+        fields |= {"delta": self.delta, "weights": self.weights} | dict(zip(SUMS, self.sums.tolist(), strict=True))
         return self.kind(**{name: fields[name] for name in self.kind._fields})
 
 
+SUMS = ("seen", "worth")
+"""What a learner of one-sided labels knows of the people it has seen."""
 TABLES = ("contrasts", "people", "gaps", "terms", "passed", "repeats", "made")
 """What a learner that keeps reports knows of each."""
 
@@ -115,6 +149,7 @@ class _Kept:
 
     def __init__(self, play: CompiledPlay, state: Any) -> None:
         self.parts, self.last = play, state
+        self.sums = np.array([getattr(state, name, 0.0) for name in SUMS])
         self.weights, self.losses = np.array(state.weights), np.array(state.losses)
         self.frozen, self.count = np.array(state.frozen), len(state.gaps)
         room = max(int(play.learner.rule.rows), self.count) + 1
@@ -122,14 +157,15 @@ class _Kept:
         self.delta, self.reports, self.rounds = float(state.delta), state.reports, state.rounds
         self.shared = float(state.shared)
 
-    def play(self, draws: Any, average: Floats, *seen: Any) -> None:
+    def play(self, people: Sequence[Any], average: Floats, *seen: Any) -> None:
         """Some rounds more."""
         parts, (metric, alpha, level, choose) = self.parts, self.parts.audit
-        _, knobs, prior, offset = parts.rule
+        _, knobs, prior = parts.rule
         self.delta, self.reports, self.rounds, self.shared, self.count = kernels.play_kept(
-            np.array(knobs, dtype=float), parts.costs, prior, offset, parts.first, *parts.population,
-            parts.environment.person, draws, *metric, alpha, level, choose, self.losses, self.weights, self.delta,
-            self.reports, self.rounds, self.shared, self.frozen, self.count, *self.tables, average, *seen,
+            np.array(knobs, dtype=float), parts.costs, parts.side, prior.weights, prior.inverse, prior.offset,
+            parts.first, parts.environment.k, *people, *metric, alpha, level, choose, self.losses, self.weights,
+            self.delta, self.reports, self.rounds, self.shared, self.frozen, self.count, *self.tables, self.sums,
+            average, *seen,
         )  # fmt: skip
 
     def state(self) -> Any:
@@ -137,8 +173,12 @@ class _Kept:
         rows = {name: table[: self.count].copy() for name, table in zip(TABLES, self.tables, strict=True)}
         return self.last._replace(
             rounds=self.rounds, reports=self.reports, losses=self.losses, delta=self.delta, weights=self.weights,
-            shared=self.shared, frozen=self.frozen, **rows,
+            shared=self.shared, frozen=self.frozen, **rows, **self._sums(),
         )  # fmt: skip
+
+    def _sums(self) -> dict[str, float]:
+        """Those of a running doubt, if the state has any."""
+        return dict(zip(SUMS, self.sums.tolist(), strict=True)) if hasattr(self.last, SUMS[0]) else {}
 
 
 def _with_room(table: NDArray[Any], rows: int) -> NDArray[Any]:

@@ -47,12 +47,21 @@ class Lots:
             return Key(self.seed, Role.LOT, t).stream(1).random(people)
         number, place = divmod(t - 1, BLOCK)
         if self._block is None or self._block[0] != number:
-            self._block = number, Key(self.seed, Role.LOT, number).generator().random(BLOCK)
+            self._block = number, self._drawn(number)
         return np.full(people, self._block[1][place])
+
+    def _drawn(self, block: int) -> Floats:
+        """The lots of BLOCK rounds."""
+        return Key(self.seed, Role.LOT, block).generator().random(BLOCK)
 
     def many(self, first: int, rounds: int, people: int) -> Floats:
         """(rounds, people): the lots of rounds ``first``, ``first + 1``, …"""
-        return np.array([self.of(t, people) for t in range(first, first + rounds)]).reshape(rounds, people)
+        if self.kind == "person":
+            return np.array([self.of(t, people) for t in range(first, first + rounds)]).reshape(rounds, people)
+        block, start = divmod(first - 1, BLOCK)
+        blocks = range(block, (first + rounds - 2) // BLOCK + 1)
+        drawn = np.concatenate([self._drawn(number) for number in blocks])[start : start + rounds]
+        return np.repeat(drawn[:, None], people, axis=1)
 
 
 class Record:

@@ -270,12 +270,13 @@ class Transcript:
     def __iter__(self) -> Iterator[Round]:
         return (self.round(i) for i in range(self.rounds))
 
-    def round(self, i: int) -> Round:
-        """Round i of this transcript, counted from 0, as the learner saw it."""
+    def round(self, i: int, *, view: bool = True) -> Round:
+        """Round i of this transcript, counted from 0, as the learner saw it; with the auditor's view or without."""
         people = slice(int(self.starts[i]), int(self.starts[i + 1]))
         decisions, unseen = of(self.decisions, people), of(self.unseen, people)
         y = self.y[people] if unseen is None else np.where(unseen, np.nan, self.y[people])
-        batch = Batch(self.rows[people], y, self.view_of(i), of(self.person, people), of(self.weight, people))
+        seen = self.view_of(i) if view else None
+        batch = Batch(self.rows[people], y, seen, of(self.person, people), of(self.weight, people))
         estimate = None if self.estimates is None else Estimate(*self.estimates[i].tolist())
         reviewed = bool(self.reviewed[i])
         compared = of(self.compared, people)
@@ -372,9 +373,18 @@ class Transcript:
         return first.joined(second) if second.rounds else None
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per round, as a pandas dataframe."""
+        """One row per round, as a pandas dataframe.
+
+        Where decisions were drawn also how many people were accepted, how many reports were refused, and the largest
+        gap that violates, where a simulation knows it.
+        """
         import pandas as pd
 
+        drawn = {
+            "accepted": None if self.decisions is None else self._round_sums(self.decisions.astype(np.intp)),
+            "refused": self.refused,
+            "violating": self.violating,
+        }
         return pd.DataFrame(
             {
                 "round": self.first + np.arange(self.rounds),
@@ -387,6 +397,7 @@ class Transcript:
                 "penalty": self.penalties,
                 "lagrangian": self.lagrangian,
             }
+            | {name: column for name, column in drawn.items() if column is not None}
         )
 
     def reports_frame(self) -> pd.DataFrame:
@@ -405,6 +416,7 @@ class Transcript:
                 "false": self.false,
                 "penalty": self.pair_penalties,
             }
+            | ({} if self.stated is None else {"stated": self.stated})
         )
 
     def save(self, path: str | Path) -> None:

@@ -313,8 +313,8 @@ class Losses(NamedTuple):
     @classmethod
     def of(cls, transcript: Transcript) -> Losses:
         """Of the people of a play, under the labels that came."""
-        weights = label_weights(transcript.y, transcript.costs)
         t = transcript
+        weights = label_weights(t.y, t.costs, t.weight)
         return cls(t.rows, weights, t.base_error, t.starts, t.first, t.shown)
 
 

@@ -24,7 +24,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import kernels
+from likewise import kernels, theory
 from likewise.protocol import Floats
 
 
@@ -37,7 +37,7 @@ class Simplex:
     @cached_property
     def log_size(self) -> float:
         """ln N."""
-        return math.log(self.dim)
+        return theory.log_size(self.dim)
 
     def minimum(self, losses: Floats) -> float:
         """The smallest loss of any hypothesis."""
@@ -93,7 +93,7 @@ class Cube:
     @property
     def log_size(self) -> float:
         """ln 2^m."""
-        return self.dim * math.log(2.0)
+        return self.dim * theory.log_size(2)
 
     def minimum(self, losses: Floats) -> float:
         """Each cell says 1 where that lowers the loss."""

@@ -47,8 +47,11 @@ def settled(
     tolerance: float,
     share: float,
 ) -> Settled:
-    """Set the prices: the ``fresh`` newest rows first, then sweeps over all that are off by more than the tolerance."""
-    losses, terms = losses.copy(), terms.copy()
+    """Set the prices: the ``fresh`` newest rows first, then sweeps over all that are off by more than the tolerance.
+
+    ``losses`` change in place, as every array of a large class takes longer to make than to fill.
+    """
+    terms = terms.copy()
     if math.isinf(eta):
         for j in range(len(terms) - fresh, len(terms)):
             terms[j, kernels.PRICE] = terms[j, kernels.SLOPE]  # what Δ was charged for; no rate, no better price
@@ -60,7 +63,7 @@ def settled(
     low = kernels.prior_masses(losses, prior.weights, eta, masses)
     if len(terms):
         low = F.prices(losses, masses, prior.weights, eta, low, contrasts, terms, fresh, sweeps, tolerance)
-    kernels.shared(losses, masses, prior.weights, eta, low, share)
+    kernels.shared(losses, masses, prior.weights, prior.inverse, eta, low, share)
     return Settled(losses, masses, terms, 0.0)
 
 

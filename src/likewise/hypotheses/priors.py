@@ -20,6 +20,7 @@ from likewise.errors import InvalidParameter, require
 from likewise.hypotheses.base import EnumerableClass
 from likewise.hypotheses.geometry import Cube
 from likewise.protocol import Floats
+from likewise.theory.elementary import log
 
 
 class Prior(NamedTuple):
@@ -35,12 +36,15 @@ class Prior(NamedTuple):
         ρ = ln(1/min w): no mixture is further from it in relative entropy.
     constants
         The largest relative entropy of a constant hypothesis; None if the class has none.
+    inverse
+        1/w.
     """
 
     weights: Floats
     offset: Floats
     rho: float
     constants: float | None
+    inverse: Floats
 
     @property
     def uniform(self) -> bool:
@@ -51,7 +55,8 @@ class Prior(NamedTuple):
 def uniform_prior(F: EnumerableClass, alpha: float = 0.0) -> Prior:
     """Equal weight on every hypothesis; on cells, ½ everywhere, which treats everybody alike in the first round."""
     weights = np.full(F.geometry.dim, 0.5 if isinstance(F.geometry, Cube) else 1.0 / F.geometry.dim)
-    return Prior(weights, np.empty(0), float(F.log_size), float(F.log_size) if F.constants else None)
+    rho = float(F.log_size)
+    return Prior(weights, np.empty(0), rho, rho if F.constants else None, 1.0 / weights)
 
 
 def fair_prior(F: EnumerableClass, alpha: float) -> Prior:
@@ -117,18 +122,25 @@ def given_prior(F: EnumerableClass, weights: Sequence[float]) -> Prior:
     require(w.shape == (F.geometry.dim,), "prior", f"have {F.geometry.dim} entries", w.shape)
     if isinstance(F.geometry, Cube):
         require(bool(((w > 0) & (w < 1)).all()), "prior", "give each cell a probability in (0, 1)", w.tolist())
-        entropies = {1: float(-np.log(w).sum()), 0: float(-np.log1p(-w).sum())}
-        rho = float(-np.log(np.minimum(w, 1 - w)).sum())
-        return Prior(w, np.log(w) - np.log1p(-w), rho, max(entropies[value] for value in F.constants))
+        ones, zeros = _logs(w), _logs(1.0 - w)
+        entropies = {1: -float(ones.sum()), 0: -float(zeros.sum())}
+        rho = -float(np.minimum(ones, zeros).sum())
+        return Prior(w, ones - zeros, rho, max(entropies[value] for value in F.constants), 1.0 / w)
     if not ((w > 0).all() and abs(w.sum() - 1) < 1e-9):
         raise InvalidParameter(f"`prior` must be positive and add up to 1, got a sum of {w.sum():g}.")
     return _listed(F, w)
 
 
 def _listed(F: EnumerableClass, weights: Floats) -> Prior:
-    entropies = [-math.log(float(weights[F.constant(value) == 1.0][0])) for value in F.constants]
-    offset = np.log(weights * len(weights))
-    return Prior(weights, offset, -math.log(weights.min()), max(entropies) if entropies else None)
+    entropies = [-log(float(weights[F.constant(value) == 1.0][0])) for value in F.constants]
+    offset = _logs(weights * len(weights))
+    return Prior(weights, offset, -log(float(weights.min())), max(entropies) if entropies else None, 1.0 / weights)
+
+
+def _logs(values: Floats) -> Floats:
+    """ln of each, of the few different ones once, and the same on every machine."""
+    different, places = np.unique(values, return_inverse=True)
+    return np.array([log(float(value)) for value in different])[places]
 
 
 PRIORS = {"fair": fair_prior, "uniform": uniform_prior, "even": even_prior}

@@ -10,7 +10,7 @@ loaded when the first of its names is asked for (PEP 562), and its names are pla
 
 numba's cache on disk notices a change of the file that a loop stands in, but not of a loop that it calls from
 elsewhere. So a loop that calls those of another file is cached only if its key in that cache holds a checksum of that
-file, as in ``likewise.kernels.kept`` and ``likewise.experiments.reproduce.worst_pairs``.
+file: ``likewise.kernels.caching`` sees to it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from likewise.kernels.metrics import CHEBYSHEV, CITYBLOCK, EUCLIDEAN, MAHALANOBI
 
 FILES = {
     "counting": ("count_violations",),
+    "elementary": ("exp", "expm1", "log", "log1p"),
     "kept": ("CUTS_ALONE", "CUTS_SCHEDULED", "CUTS_TILTED", "play_kept"),
+    "lots": ("ACCEPTED", "ALL", "ESTIMATED", "draw", "estimate_at", "label_part", "penalised", "with_floor"),
     "noise": ("LANES", "laplace_noise", "padding_noise", "philox_key", "threshold_perturbed_leaders"),
     "play": (
         "ADAHEDGE_FIXED",
@@ -37,12 +39,9 @@ FILES = {
         "chosen_pair",
         "distance",
         "distances",
-        "exp",
-        "expm1",
         "free_energy",
         "gibbs",
         "leaders",
-        "log",
         "minimum",
         "penalty",
         "play_rounds",
@@ -50,8 +49,8 @@ FILES = {
         "prior_masses",
         "raised",
         "shared",
-        "signed_weights",
         "spread",
+        "threshold_add",
         "threshold_added",
         "threshold_mix_gap",
         "threshold_probability",

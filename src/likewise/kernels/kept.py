@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import math
-import zlib
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numba import njit
 
-from likewise.kernels import play, prices
+from likewise.kernels import elementary, play, prices
+from likewise.kernels import lots as lots_of_a_round
+from likewise.kernels.caching import cached
+from likewise.kernels.elementary import exp, log, log1p
+from likewise.kernels.lots import accumulate_floored, draw, estimate_at, label_part, penalised, with_floor
 from likewise.kernels.play import (
-    accumulate,
+    all_before,
     audit,
+    mix_gap_from,
+    places,
     prior_leaders,
     prior_masses,
+    probability_from,
     shared,
-    signed_weights,
-    threshold_added,
-    threshold_mix_gap,
-    threshold_probability,
+    threshold_add,
 )
-from likewise.kernels.prices import CAP, PRICE, SLOPE, START, STEEP, seen_fine, threshold_prices, threshold_tilted
+from likewise.kernels.prices import CAP, PRICE, SLOPE, START, STEEP, seen_fine, settle_thresholds, threshold_tilted
 from likewise.theory import LOG_CEILING
 
 CUTS_SCHEDULED, CUTS_TILTED, CUTS_ALONE = range(3)
@@ -48,7 +49,7 @@ CUTS_SCHEDULED, CUTS_TILTED, CUTS_ALONE = range(3)
 def _penalty(rule, reports, t, delta):
     """C of a report in round t."""
     if rule[KIND] == CUTS_SCHEDULED:
-        return math.exp(min(rule[SECOND_KNOB] * reports + math.log(rule[FIRST_KNOB]), LOG_CEILING))
+        return exp(min(rule[SECOND_KNOB] * reports + log(rule[FIRST_KNOB]), LOG_CEILING))
     if rule[KIND] == CUTS_TILTED:
         floor = rule[SECOND_KNOB] * rule[WEIGHT] * math.sqrt(t / rule[RHO])
         return max(floor, rule[FIRST_KNOB] * delta / rule[RHO])
@@ -60,7 +61,7 @@ def _raised(rule, delta):
     """The least that Δ becomes on a report."""
     if rule[KIND] == CUTS_SCHEDULED:
         return 0.0
-    return min(delta * (1 + rule[FIRST_KNOB] ** 2 / (2 * rule[RHO])), math.exp(LOG_CEILING))
+    return min(delta * (1 + rule[FIRST_KNOB] ** 2 / (2 * rule[RHO])), exp(LOG_CEILING))
 
 
 @njit(error_model="numpy")
@@ -119,7 +120,7 @@ def _shorten(count, frozen, contrasts, people, gaps, terms, passed, repeats, mad
 
 
 @njit(error_model="numpy")
-def _settle(rule, delta, share, prior, first, losses, weights, contrasts, terms, count, fresh):
+def _settle(rule, delta, share, prior, inverse, first, losses, weights, contrasts, terms, count, fresh, work):
     """Prices, share and weights after a round, in place; returns what the share cost a comparator."""
     if delta <= 0:
         for j in range(count - fresh, count):
@@ -129,74 +130,69 @@ def _settle(rule, delta, share, prior, first, losses, weights, contrasts, terms,
         return 0.0
     eta = rule[RHO] / delta
     low = prior_masses(losses, prior, eta, weights)
-    low = threshold_prices(
-        losses, weights, prior, eta, low, contrasts[:count], terms[:count], fresh, int(rule[SWEEPS]) if fresh else 1,
-        rule[TOLERANCE], first,
-    )  # fmt: skip
-    shared(losses, weights, prior, eta, low, share)
-    return -math.log1p(-share) / eta if share > 0 else 0.0
+    if count > 0:
+        low = settle_thresholds(
+            losses, weights, prior, eta, low, contrasts, terms, count, fresh,
+            int(rule[SWEEPS]) if fresh else 1, rule[TOLERANCE], first, work,
+        )  # fmt: skip
+    shared(losses, weights, prior, inverse, eta, low, share)
+    return -log1p(-share) / eta if share > 0 else 0.0
 
 
-def _compiled(checksum: int) -> Any:
-    """The loop. numba notices a change of this file, not of loops from others: it closes over their checksum."""
+@cached(elementary, lots_of_a_round, play, prices)
+def play_kept(
+    rule, costs, side, prior, inverse, offset, first, k, rows, y, view, person, weight, metric, metric_weights,
+    metric_inverse, alpha, level, choose, losses, weights, delta, reports, done, paid, frozen, count, contrasts, people,
+    gaps, terms, passed, repeats, made, sums, average, lots, shown, pairs, violates, penalties, decisions, estimates,
+):  # fmt: skip
+    """Play rounds on people who come k by k, into the arrays that are given.
 
-    @njit(cache=True, error_model="numpy")
-    def play_kept(
-        rule, costs, prior, offset, first, rows, y, view, person, draws, metric, metric_weights, inverse, alpha, level,
-        choose, losses, weights, delta, reports, done, paid, frozen, count, contrasts, people, gaps, terms, passed,
-        repeats, made, average, shown, pairs, violates, penalties,
-    ):  # fmt: skip
-        """Play ``len(draws)`` rounds on a stored population, into the arrays that are given.
-
-        The first ``count`` rows of the tables are those that are kept; there is room for one more than the most.
-        Returns Δ, rounds with a report that was kept, rounds, what forgetting has cost, and the number of rows.
-        """
-        _ = checksum
-        k = draws.shape[1]
-        batch, seen = np.empty((k, rows.shape[1]), rows.dtype), np.empty((k, view.shape[1]))
-        labels, p, who = np.empty(k), np.empty(k), np.empty(k, np.int64)
-        for r in range(len(draws)):
-            for i in range(k):
-                batch[i] = rows[draws[r, i]]
-                seen[i] = view[draws[r, i]]
-                labels[i] = y[draws[r, i]]
-                who[i] = person[draws[r, i]]
-            threshold_probability(weights, batch, first, p)
-            high, low, excess = audit(seen, p, metric, metric_weights, inverse, level, choose)
-            done += 1
-            C = _penalty(rule, reports, done, delta)
-            shown[r] = p
-            pairs[r, 0], pairs[r, 1] = high, low
-            violates[r] = -1 if high < 0 else (1 if excess > alpha else 0)
-            penalties[r] = C
-            accumulate(average, weights)
-            gap = p[high] - p[low] if high >= 0 else 0.0
-            kept = high >= 0 and gap > rule[LEVEL]
-            eta = rule[RHO] / delta if delta > 0 else math.inf
-            s = signed_weights(labels, high if kept else -1, low, C, costs[0], costs[1])
-            least, before = _raised(rule, delta) if kept else 0.0, delta
-            delta = max(delta + threshold_mix_gap(weights, losses, batch, s, p, eta, first, offset), least)
-            if kept:
-                s = signed_weights(labels, -1, -1, 0.0, costs[0], costs[1])
-            threshold_added(losses, batch, s, first, losses)
-            if high < 0:
-                seen_fine(count, who, p, people, gaps, terms, passed)
-            if kept:
-                _row_of(batch[high], batch[low], first, contrasts[count])
-                people[count, 0], people[count, 1] = who[high], who[low]
-                _join(rule, count, done, before, C, gap, contrasts, people, gaps, terms, passed, repeats, made)
-                count += 1
-                reports += 1
-                if count > max(1, int(rule[MOST_ROWS])):
-                    _shorten(count, frozen, contrasts, people, gaps, terms, passed, repeats, made)
-                    count -= 1
-            share = rule[FORGET] / (rule[HORIZON] if rule[HORIZON] > 0 else done) if delta > 0 else 0.0
-            paid += _settle(
-                rule, delta, share, prior, first, losses, weights, contrasts, terms, count, 1 if kept else 0
-            )
-        return delta, reports, done, paid, count
-
-    return play_kept
-
-
-play_kept = _compiled(zlib.crc32(b"".join(Path(str(file.__file__)).read_bytes() for file in (play, prices))))
+    The first ``count`` rows of the tables are those that are kept; there is room for one more than the most. Returns Δ,
+    rounds with a report that was kept, rounds, what forgetting has cost, and the number of rows. ``side`` says whose
+    labels are seen (``likewise.kernels.lots``), ``sums`` belong to its running doubt and are changed in place.
+    """
+    size, own, keys, part = places(first), np.empty(k), np.empty(k, np.int64), np.empty(k)
+    work = (np.empty(size), np.empty(size), np.zeros(size))
+    over, under, different = np.empty(size), np.empty(size), 2 + 2 * (len(first) - 1) * (k + 1)
+    mass, lost = np.empty(different), np.empty(different)
+    for r in range(len(y) // k):
+        start, stop = r * k, (r + 1) * k
+        batch, labels, seen, who = rows[start:stop], y[start:stop], view[start:stop], person[start:stop]
+        estimate, p = estimates[r], shown[r]
+        done += 1
+        estimate_at(side, done, costs[1], sums, estimate)
+        all_before(weights, first, over, under)
+        probability_from(weights, over, under, batch, first, own)
+        with_floor(own, estimate[0], p)
+        draw(lots[r], p, decisions[r])
+        high, low, excess = audit(seen, p, metric, metric_weights, metric_inverse, level, choose)
+        C = _penalty(rule, reports, done, delta)
+        pairs[r, 0], pairs[r, 1] = high, low
+        violates[r] = -1 if high < 0 else (1 if excess > alpha else 0)
+        penalties[r] = C
+        accumulate_floored(average, weights, estimate[0])
+        gap = p[high] - p[low] if high >= 0 else 0.0
+        kept = high >= 0 and gap > rule[LEVEL]
+        eta = rule[RHO] / delta if delta > 0 else math.inf
+        label_part(labels, weight[start:stop], costs[0], costs[1], side, estimate, p, decisions[r], sums, part)
+        s = penalised(part, high if kept else -1, low, C)
+        least, before = _raised(rule, delta) if kept else 0.0, delta
+        charge = mix_gap_from(over, under, weights, losses, batch, s, own, eta, first, offset, keys, mass, lost)
+        delta = max(delta + charge, least)
+        threshold_add(losses, batch, part, first)
+        if high < 0:
+            seen_fine(count, who, p, people, gaps, terms, passed)
+        if kept:
+            _row_of(batch[high], batch[low], first, contrasts[count])
+            people[count, 0], people[count, 1] = who[high], who[low]
+            _join(rule, count, done, before, C, gap, contrasts, people, gaps, terms, passed, repeats, made)
+            count += 1
+            reports += 1
+            if count > max(1, int(rule[MOST_ROWS])):
+                _shorten(count, frozen, contrasts, people, gaps, terms, passed, repeats, made)
+                count -= 1
+        share = rule[FORGET] / (rule[HORIZON] if rule[HORIZON] > 0 else done) if delta > 0 else 0.0
+        paid += _settle(
+            rule, delta, share, prior, inverse, first, losses, weights, contrasts, terms, count, 1 if kept else 0, work
+        )
+    return delta, reports, done, paid, count

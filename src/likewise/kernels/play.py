@@ -11,6 +11,20 @@ import math
 import numpy as np
 from numba import njit
 
+from likewise.kernels import elementary
+from likewise.kernels import lots as lots_of_a_round
+from likewise.kernels.caching import cached
+from likewise.kernels.elementary import exp, expm1, log, log1p
+from likewise.kernels.lots import (
+    ALL,
+    LABELS,
+    accumulate_floored,
+    draw,
+    estimate_at,
+    label_part,
+    penalised,
+    with_floor,
+)
 from likewise.kernels.metrics import CHEBYSHEV, CITYBLOCK, EUCLIDEAN, MAHALANOBIS
 from likewise.theory import LOG_CEILING, ROUNDING
 
@@ -19,70 +33,12 @@ EXPONENTIAL_WEIGHTS, HEDGE, ADAHEDGE_FIXED, ADAHEDGE_SCHEDULED, ADAHEDGE_TILTED 
 WORST, FIRST = range(2)
 UNIFORM = np.empty(0)
 """The offset of a uniform prior: there is none."""
+PERSON_BITS, PERSON = 6, 63
+"""A batch that is sorted has at most 64 people: a place, times 64, and a person fit into one number."""
+NONE, ONE = np.uint64(0), np.uint64(1)
 
 
 # Weights ----------------------------------------------------------------------------------------------------
-
-
-@njit(error_model="numpy", fastmath={"contract"})
-def _power(x):
-    """(q, 2^n) with e^x = 2^n (1 + q), for −680 ≤ x ≤ 680, written so that loops over it vectorise.
-
-    x = n ln 2 + r with |r| ≤ ½ ln 2, and q = e^r − 1 by its Taylor polynomial of degree 13: the rest is below 2^−57.
-    """
-    # Adding 1.5 · 2^52 rounds to a whole number and leaves it in the lowest bits, here as the exponent of 2^n.
-    shifted = x * 1.4426950408889634 + (6755399441055744.0 + 1023.0)
-    n = shifted - (6755399441055744.0 + 1023.0)
-    r = x - n * 0.693147180369123816490
-    r = r - n * 1.90821492927058770002e-10
-    # In pairs, by Estrin, as a chain of thirteen products would leave the processor waiting.
-    r2 = r * r
-    r4 = r2 * r2
-    low = (0.5 + 0.16666666666666666 * r) + (0.041666666666666664 + 0.008333333333333333 * r) * r2
-    mid = (0.001388888888888889 + 0.0001984126984126984 * r) + (2.48015873015873e-05 + 2.7557319223985893e-06 * r) * r2
-    high = (2.755731922398589e-07 + 2.505210838544172e-08 * r) + (
-        2.08767569878681e-09 + 1.6059043836821613e-10 * r
-    ) * r2
-    q = r + (low + (mid + high * r4) * r4) * r2
-    bits = np.float64(shifted).view(np.int64) << np.int64(52)
-    return q, np.int64(bits).view(np.float64)
-
-
-@njit(error_model="numpy", fastmath={"contract"})
-def exp(x):
-    """e^x for −680 ≤ x ≤ 680, within a unit in the last place."""
-    q, scale = _power(x)
-    return (q + 1.0) * scale
-
-
-@njit(error_model="numpy", fastmath={"contract"})
-def expm1(x):
-    """e^x − 1 for −680 ≤ x ≤ 680, with all its digits also where it is close to 0."""
-    q, scale = _power(x)
-    return q * scale + (scale - 1.0)
-
-
-@njit(error_model="numpy")  # no products and sums in one step: the same bits on every machine
-def log(x):
-    """ln x of a positive normal number, within a unit in the last place, written so that loops over it vectorise.
-
-    x = 2^n (1 + f) with √½ ≤ 1 + f < √2; ln(1 + f) by an odd polynomial in f/(2 + f), as in fdlibm.
-    """
-    bits = np.float64(x).view(np.int64) - np.int64(0x3FE6A09E00000000)
-    whole = bits >> np.int64(52)
-    mantissa = (bits & np.int64(0x000FFFFFFFFFFFFF)) + np.int64(0x3FE6A09E00000000)
-    f = np.int64(mantissa).view(np.float64) - 1.0
-    # A whole number in the lowest bits of 1.5 · 2^52, as processors are slow to turn integers into floats.
-    n = np.int64(whole + np.int64(0x4338000000000000)).view(np.float64) - 6755399441055744.0
-    s = f / (2.0 + f)
-    z = s * s
-    w = z * z
-    odd = z * (
-        0.6666666666666735130 + w * (0.2857142874366239149 + w * (0.1818357216161805012 + w * 0.1479819860511658591))
-    )
-    even = w * (0.3999999999940941908 + w * (0.2222219843214978396 + w * 0.1531383769920937332))
-    half = 0.5 * f * f
-    return n * 6.93147180369123816490e-01 - ((half - (s * (half + (odd + even)) + n * 1.90821492927058770002e-10)) - f)
 
 
 @njit
@@ -110,7 +66,7 @@ def _maximum(values):
 
 
 @njit
-def _sum(values):
+def total_of(values):
     """Σ in four interleaved parts: an order of its own, but always the same, and four times faster."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     whole = len(values) // 4 * 4
@@ -124,7 +80,7 @@ def _sum(values):
     return (a + b) + (c + d)
 
 
-@njit(cache=True, error_model="numpy")
+@cached(elementary)
 def gibbs(losses, eta, weights):
     """p_f ∝ exp(−η L_f), shifted by the smallest η L_f so that nothing overflows; log weights are losses at η = −1."""
     low = minimum(losses) if eta >= 0 else _maximum(losses)
@@ -133,7 +89,7 @@ def gibbs(losses, eta, weights):
         # Hopeless hypotheses get no weight at all: numbers near 1e-308 would slow every later pass down.
         weight = exp(max(exponent, -680.0))
         weights[i] = weight if exponent > -680.0 else 0.0
-    share = 1.0 / _sum(weights)
+    share = 1.0 / total_of(weights)
     for i in range(len(losses)):
         weights[i] *= share
 
@@ -145,14 +101,14 @@ def accumulate(total, weights):
         total[i] += weights[i]
 
 
-@njit(cache=True)
+@cached(elementary)
 def free_energy(losses, eta):
     """−(1/η) ln mean exp(−η L)."""
     low = minimum(losses)
     total = 0.0
     for i in range(len(losses)):
-        total += math.exp(-eta * (losses[i] - low))
-    return low - math.log(total / len(losses)) / eta
+        total += exp(max(-eta * (losses[i] - low), -680.0))
+    return low - log(total / len(losses)) / eta
 
 
 @njit(cache=True)
@@ -167,7 +123,7 @@ def leaders(losses, weights):
         weights[i] = 1.0 / count if losses[i] == low else 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@cached(elementary)
 def prior_masses(losses, prior, eta, masses):
     """w_f exp(−η (L_f − low)), not normalised; returns low, the smallest loss."""
     low = minimum(losses)
@@ -178,23 +134,24 @@ def prior_masses(losses, prior, eta, masses):
     return low
 
 
-@njit(cache=True, error_model="numpy")
-def shared(losses, masses, prior, eta, low, share):
+@cached(elementary)
+def shared(losses, masses, prior, inverse, eta, low, share):
     """From masses to weights p ← (1 − σ) p + σ w, and the losses that these are the exponential weights of; in place.
 
-    ``masses`` are w_f exp(−η (L_f − low)). With σ = 0 they are divided by their sum, and losses stay as they are.
+    ``masses`` are w_f exp(−η (L_f − low)), and ``inverse`` is 1/w. With σ = 0 masses are divided by their sum, and
+    losses stay as they are.
     """
-    total = _sum(masses)
+    total = total_of(masses)
     each = 1.0 / total
     if share == 0.0:
         for i in range(len(masses)):
             masses[i] *= each
         return
-    kept, given = 1.0 - share, share * total
+    kept, given, scale = 1.0 - share, share * total, 1.0 / eta
     for i in range(len(masses)):
-        mixed = kept * (masses[i] / prior[i]) + given
+        mixed = kept * (masses[i] * inverse[i]) + given
         masses[i] = prior[i] * (mixed * each)
-        losses[i] = low - log(mixed) / eta
+        losses[i] = low - log(mixed) * scale
 
 
 @njit(cache=True)
@@ -210,20 +167,6 @@ def prior_leaders(losses, prior, weights):
 
 
 # Thresholds -------------------------------------------------------------------------------------------------
-
-
-@njit(cache=True)
-def signed_weights(y, favoured, disfavoured, C, false_positive, false_negative):
-    """s_i = c_fp (1 − y_i) − c_fn y_i + C (1[i = favoured] − 1[i = disfavoured]); a missing label adds nothing."""
-    s = np.empty(len(y))
-    for i in range(len(y)):
-        s[i] = false_positive - (false_positive + false_negative) * y[i]
-        if s[i] != s[i]:
-            s[i] = 0.0
-    if favoured >= 0:
-        s[favoured] += C
-        s[disfavoured] -= C
-    return s
 
 
 @njit(cache=True)
@@ -268,30 +211,70 @@ def _shift(out, values, start, stop, amount):
         to[i] = of[i] + amount
 
 
+@njit
+def _missed(c, place, weight):
+    """The weight of a person who has not passed cut c."""
+    return weight if c >= place else 0.0
+
+
+@njit
+def _add_four(losses, up, down, cuts, four, out):
+    """Along one column, Σ s f of four people, given by their weights and places: no chain of sums, so it vectorises."""
+    (a, b, c, d), (first, second, third, fourth) = four
+    total = (a + b) + (c + d)
+    for i in range(cuts):
+        missed = (_missed(i, first, a) + _missed(i, second, b)) + (_missed(i, third, c) + _missed(i, fourth, d))
+        over, under = up + np.uint64(i), down + np.uint64(i)
+        out[over] = losses[over] + (total - missed)
+        out[under] = losses[under] + missed
+
+
+@njit
+def _add_four_to(losses, up, down, cuts, four):
+    """The same in place: LLVM vectorises what changes one array, and not what may change another."""
+    (a, b, c, d), (first, second, third, fourth) = four
+    total = (a + b) + (c + d)
+    for i in range(cuts):
+        missed = (_missed(i, first, a) + _missed(i, second, b)) + (_missed(i, third, c) + _missed(i, fourth, d))
+        losses[up + np.uint64(i)] += total - missed
+        losses[down + np.uint64(i)] += missed
+
+
+@njit
+def _four(rows, s, j, i):
+    """Weights and places of four people in column j, from person i on; who isn't there weighs nothing."""
+    k = len(s)
+    b, second = (s[i + 1], rows[i + 1, j]) if i + 1 < k else (0.0, rows[i, j])
+    c, third = (s[i + 2], rows[i + 2, j]) if i + 2 < k else (0.0, rows[i, j])
+    d, fourth = (s[i + 3], rows[i + 3, j]) if i + 3 < k else (0.0, rows[i, j])
+    return (s[i], b, c, d), (rows[i, j], second, third, fourth)
+
+
 @njit(cache=True)
 def threshold_added(losses, rows, s, first, out):
-    """losses + Σ_i s_i f(x_i) for every f, in one pass along the cuts of each column; ``out`` may be ``losses``."""
+    """losses + Σ_i s_i f(x_i) for every f, four people at a time."""
     M = first[-1]
-    total = _total(s)
     out[0] = losses[0]
-    out[1] = losses[1] + total
-    stopped = np.empty(_longest(first) + 1)  # Σ s of those who passed exactly this many cuts
+    out[1] = losses[1] + _total(s)
     for j in range(len(first) - 1):
-        cuts = first[j + 1] - first[j]
-        up, down = slice(2 + first[j], 2 + first[j + 1]), slice(2 + M + first[j], 2 + M + first[j + 1])
-        over, under, new_over, new_under = losses[up], losses[down], out[up], out[down]
-        for c in range(cuts + 1):
-            stopped[c] = 0.0
-        for i in range(len(s)):
-            stopped[rows[i, j]] += s[i]
-        missed = 0.0
-        for c in range(cuts):
-            missed += stopped[c]
-            new_over[c] = over[c] + (total - missed)
-            new_under[c] = under[c] + missed
+        up, down, cuts = np.uint64(2 + first[j]), np.uint64(2 + M + first[j]), first[j + 1] - first[j]
+        _add_four(losses, up, down, cuts, _four(rows, s, j, 0), out)
+        for four in range(1, (len(s) + 3) // 4):
+            _add_four_to(out, up, down, cuts, _four(rows, s, j, 4 * four))
 
 
 @njit(cache=True)
+def threshold_add(losses, rows, s, first):
+    """The same in place."""
+    M = first[-1]
+    losses[1] += _total(s)
+    for j in range(len(first) - 1):
+        up, down, cuts = np.uint64(2 + first[j]), np.uint64(2 + M + first[j]), first[j + 1] - first[j]
+        for four in range((len(s) + 3) // 4):
+            _add_four_to(losses, up, down, cuts, _four(rows, s, j, 4 * four))
+
+
+@cached(elementary)
 def threshold_shrunk(log_weights, rows, s, base, rate, first, out):
     """log w_f + ln(1 − rate (base + Σ_i s_i f(x_i))): one logarithm per step, not per hypothesis.
 
@@ -300,8 +283,8 @@ def threshold_shrunk(log_weights, rows, s, base, rate, first, out):
     M = first[-1]
     total = _total(s)
     bins, sums = np.empty(len(s), np.int64), np.empty(len(s))
-    out[0] = log_weights[0] + math.log1p(-rate * base)
-    out[1] = log_weights[1] + math.log1p(-rate * (base + total))
+    out[0] = log_weights[0] + log1p(-rate * base)
+    out[1] = log_weights[1] + log1p(-rate * (base + total))
     for j in range(len(first) - 1):
         start, stop = first[j], first[j + 1]
         steps = _steps(rows, s, j, bins, sums)
@@ -309,8 +292,8 @@ def threshold_shrunk(log_weights, rows, s, base, rate, first, out):
         above = 0.0
         for at in range(steps + 1):
             low = start + (bins[at] if at < steps else 0)
-            up = math.log1p(-rate * (base + above))
-            down = math.log1p(-rate * (base + total - above))
+            up = log1p(-rate * (base + above))
+            down = log1p(-rate * (base + total - above))
             _shift(out, log_weights, 2 + low, 2 + high, up)
             _shift(out, log_weights, 2 + M + low, 2 + M + high, down)
             if at < steps:
@@ -318,22 +301,48 @@ def threshold_shrunk(log_weights, rows, s, base, rate, first, out):
             high = low
 
 
+# Places are unsigned below, as numba asks of every signed index whether it counts from the end, and makes a view of an
+# array more slowly than a round can wait.
+
+
+@njit
+def _before(weights, first, j, over, under, at):
+    """Along column j, the weight before each cut, from ``at`` on: of hypotheses 1[x >= c], and of 1[x < c]."""
+    up, down = np.uint64(2 + first[j]), np.uint64(2 + first[-1] + first[j])
+    passed, missed = 0.0, 0.0
+    over[at], under[at] = 0.0, 0.0
+    for c in range(first[j + 1] - first[j]):
+        cut = np.uint64(c)
+        passed += weights[up + cut]
+        missed += weights[down + cut]
+        over[at + cut + ONE] = passed
+        under[at + cut + ONE] = missed
+
+
+@njit
+def _says_one(over, under, rows, j, at, cuts, out):
+    """Add the weight in column j that says 1 to each person: of the cuts passed, and of the other kind of those not."""
+    everything = under[at + np.uint64(cuts)]
+    for i in range(len(rows)):
+        passed = at + np.uint64(rows[i, j])
+        out[i] += over[passed] + (everything - under[passed])
+
+
 @njit(cache=True)
 def threshold_probability(weights, rows, first, out):
-    """π(x): passing a cut gains the weight of 1[x >= c] and loses that of 1[x < c]."""
-    M = first[-1]
-    out[:] = weights[1] + _sum(weights[2 + M :])
-    gained = np.empty(_longest(first) + 1)
-    gained[0] = 0.0
+    """π(x), column by column."""
+    out[:] = weights[1]
+    over, under = np.empty(_longest(first) + 1), np.empty(_longest(first) + 1)
     for j in range(len(first) - 1):
-        over, under = weights[2 + first[j] : 2 + first[j + 1]], weights[2 + M + first[j] : 2 + M + first[j + 1]]
-        total = 0.0
-        for c in range(len(over)):
-            total += over[c] - under[c]
-            gained[c + 1] = total
-        for i in range(len(rows)):
-            out[i] += gained[rows[i, j]]
-    for i in range(len(rows)):
+        _before(weights, first, j, over, under, NONE)
+        _says_one(over, under, rows, j, NONE, first[j + 1] - first[j], out)
+    _within(out)
+
+
+@njit
+def _within(out):
+    """Probabilities, whatever rounding has left over."""
+    for i in range(len(out)):
         out[i] = min(1.0, max(0.0, out[i]))
 
 
@@ -347,69 +356,134 @@ def _longest(first):
 
 
 @njit
-def _masses(weights, rows, s, first, mass, lost):
-    """The losses that hypotheses have in a round, and the weight of those that have each; returns how many there are.
+def _sorted(rows, j, keys):
+    """The people of column j by the cuts they passed, most first: places and people, in one number each.
 
-    Along a column the loss changes only at the people's steps, so there are few.
+    Every pair is compared, whatever the outcome: a processor is slower to guess wrong than to do so.
     """
-    M, total = first[-1], _total(s)
-    bins, sums = np.empty(len(s), np.int64), np.empty(len(s))
-    before = np.empty((2, _longest(first) + 1))  # weight before each cut of a column
-    over, under = before[0], before[1]
-    over[0], under[0] = 0.0, 0.0
-    mass[0], lost[0], mass[1], lost[1] = weights[0], 0.0, weights[1], total
-    count = 2
-    for j in range(len(first) - 1):
-        up, down = weights[2 + first[j] : 2 + first[j + 1]], weights[2 + M + first[j] : 2 + M + first[j + 1]]
-        passed, missed = 0.0, 0.0
-        for c in range(len(up)):
-            passed += up[c]
-            missed += down[c]
-            over[c + 1] = passed
-            under[c + 1] = missed
-        steps = _steps(rows, s, j, bins, sums)
-        high, above = len(up), 0.0
-        for at in range(steps + 1):
-            low = bins[at] if at < steps else 0
-            mass[count], lost[count] = over[high] - over[low], above
-            mass[count + 1], lost[count + 1] = under[high] - under[low], total - above
-            count += 2
-            if at < steps:
-                high, above = low, sums[at]
+    for i in range(len(rows)):
+        key = (np.int64(rows[i, j]) << PERSON_BITS) + i
+        for at in range(i):
+            other = keys[at]
+            keys[at] = max(other, key)
+            key = min(other, key)
+        keys[i] = key
+
+
+@njit
+def _column_masses(over, under, start, cuts, keys, s, total, count, mass, lost):
+    """The losses in a round along a column, which change at the people only, and the weight that has each.
+
+    Where nobody's loss it is, as two people stand at the same place, it counts as 0. Returns how many there are so far.
+    """
+    high, above = start + np.uint64(cuts), 0.0
+    for at in range(len(s) + 1):
+        low = start + np.uint64(keys[at] >> PERSON_BITS) if at < len(s) else start
+        some, place = high > low, np.uint64(count)
+        mass[place], lost[place] = over[high] - over[low], above if some else 0.0
+        mass[place + ONE], lost[place + ONE] = under[high] - under[low], total - above if some else 0.0
+        count += 2
+        if at < len(s):
+            high = low
+            above += s[np.uint64(keys[at] & PERSON)]
     return count
 
 
-@njit(cache=True, error_model="numpy")
-def threshold_mix_gap(weights, losses, rows, s, probabilities, eta, first, offset):
-    """δ = p·ℓ + (1/η) ln Σ_f p_f exp(−η ℓ_f), with one exponential per step and none per hypothesis.
+@njit
+def _gap_of_masses(mass, lost, mean, eta):
+    """(δ, whether it has its digits), from the weights that have each loss."""
+    least = minimum(lost)
+    if math.isinf(eta):
+        return mean - least, True
+    for i in range(len(mass)):
+        mass[i] *= expm1(max(-eta * (lost[i] - least), -680.0))
+    shrunk = total_of(mass)
+    if shrunk > -1.0 + 1e-6:  # the masses are differences, good to 1e-15
+        return mean - least + log1p(shrunk) / eta, True
+    return 0.0, False
 
-    ``losses`` are the cumulative ones before the round, for the rare case that all of Σ p exp(−ηℓ) underflows;
-    ``offset`` is ln(N w_f) then, or empty for a uniform prior w.
-    """
-    mean = 0.0
-    size = 0.0
+
+@njit
+def _gap_of_losses(losses, rows, s, mean, eta, first, offset):
+    """δ from the cumulative losses before the round, for the rare case that all of Σ p exp(−ηℓ) underflows."""
+    before, after = losses.copy(), np.empty(len(losses))
+    for i in range(len(offset)):
+        before[i] -= offset[i] / eta
+    threshold_added(before, rows, s, first, after)
+    return mean - (free_energy(after, eta) - free_energy(before, eta))
+
+
+@njit
+def _mean_and_size(s, probabilities):
+    """p·ℓ = Σ s π(x), and Σ |s|."""
+    mean, size = 0.0, 0.0
     for i in range(len(s)):
         mean += s[i] * probabilities[i]
         size += abs(s[i])
-    most = 2 + 2 * (len(first) - 1) * (len(s) + 1)
-    both = np.empty((2, most))
-    count = _masses(weights, rows, s, first, both[0], both[1])
-    mass, lost = both[0, :count], both[1, :count]
-    least = minimum(lost)
-    if math.isinf(eta):
-        gap = mean - least
-        return gap if gap > ROUNDING * size else 0.0
-    for i in range(count):
-        mass[i] *= expm1(max(-eta * (lost[i] - least), -680.0))
-    shrunk = _sum(mass)
-    if shrunk > -1.0 + 1e-6:  # the masses are differences, good to 1e-15
-        gap = mean - least + math.log1p(shrunk) / eta
-    else:
-        before, after = losses.copy(), np.empty(len(losses))
-        for i in range(len(offset)):
-            before[i] -= offset[i] / eta
-        threshold_added(before, rows, s, first, after)
-        gap = mean - (free_energy(after, eta) - free_energy(before, eta))
+    return mean, size
+
+
+@cached(elementary)
+def threshold_mix_gap(weights, losses, rows, s, probabilities, eta, first, offset):
+    """δ = p·ℓ + (1/η) ln Σ_f p_f exp(−η ℓ_f), with one exponential per step and none per hypothesis.
+
+    ``losses`` are the cumulative ones before the round; ``offset`` is ln(N w_f), or empty for a uniform prior w.
+    """
+    mean, size = _mean_and_size(s, probabilities)
+    columns, total, keys = len(first) - 1, _total(s), np.empty(len(s), np.int64)
+    mass, lost = np.empty(2 + 2 * columns * (len(s) + 1)), np.empty(2 + 2 * columns * (len(s) + 1))
+    over, under = np.empty(_longest(first) + 1), np.empty(_longest(first) + 1)
+    mass[0], lost[0], mass[1], lost[1] = weights[0], 0.0, weights[1], total
+    count = 2
+    for j in range(columns):
+        _before(weights, first, j, over, under, NONE)
+        _sorted(rows, j, keys)
+        count = _column_masses(over, under, NONE, first[j + 1] - first[j], keys, s, total, count, mass, lost)
+    gap, exact = _gap_of_masses(mass, lost, mean, eta)
+    if not exact:
+        gap = _gap_of_losses(losses, rows, s, mean, eta, first, offset)
+    return gap if gap > ROUNDING * size else 0.0
+
+
+# The same from the weight before every cut of every column, which a play sums up once for each round. Column j starts
+# at first[j] + j, as it has one place more than cuts.
+
+
+@njit
+def places(first):
+    """How many places all columns have."""
+    return first[-1] + len(first) - 1
+
+
+@njit
+def all_before(weights, first, over, under):
+    """The weight before each cut, of all columns."""
+    for j in range(len(first) - 1):
+        _before(weights, first, j, over, under, np.uint64(first[j] + j))
+
+
+@njit
+def probability_from(weights, over, under, rows, first, out):
+    """As ``threshold_probability``."""
+    out[:] = weights[1]
+    for j in range(len(first) - 1):
+        _says_one(over, under, rows, j, np.uint64(first[j] + j), first[j + 1] - first[j], out)
+    _within(out)
+
+
+@njit(error_model="numpy")
+def mix_gap_from(over, under, weights, losses, rows, s, probabilities, eta, first, offset, keys, mass, lost):
+    """As ``threshold_mix_gap``; ``keys``, ``mass`` and ``lost`` are room to work in."""
+    mean, size = _mean_and_size(s, probabilities)
+    total, count = _total(s), 2
+    mass[0], lost[0], mass[1], lost[1] = weights[0], 0.0, weights[1], total
+    for j in range(len(first) - 1):
+        at, cuts = np.uint64(first[j] + j), first[j + 1] - first[j]
+        _sorted(rows, j, keys)
+        count = _column_masses(over, under, at, cuts, keys, s, total, count, mass, lost)
+    gap, exact = _gap_of_masses(mass, lost, mean, eta)
+    if not exact:
+        gap = _gap_of_losses(losses, rows, s, mean, eta, first, offset)
     return gap if gap > ROUNDING * size else 0.0
 
 
@@ -502,7 +576,7 @@ def audit(view, probabilities, metric, weights, inverse, level, choose):
 def penalty(kind, knobs, reports, t, delta, log_size):
     """C_t, by the learner's rule."""
     if kind == ADAHEDGE_SCHEDULED:
-        return math.exp(min(knobs[1] * reports + math.log(knobs[0]), LOG_CEILING))
+        return exp(min(knobs[1] * reports + log(knobs[0]), LOG_CEILING))
     if kind == ADAHEDGE_TILTED:
         return max(knobs[1] * knobs[2] * math.sqrt(t / log_size), knobs[0] * delta / log_size)
     return knobs[0] if kind == ADAHEDGE_FIXED else knobs[1]
@@ -513,59 +587,64 @@ def raised(kind, knobs, delta, log_size):
     """The least that Δ becomes on a report."""
     if kind != ADAHEDGE_TILTED:
         return 0.0
-    return min(delta * (1 + knobs[0] ** 2 / (2 * log_size)), math.exp(LOG_CEILING))
+    return min(delta * (1 + knobs[0] ** 2 / (2 * log_size)), exp(LOG_CEILING))
 
 
 @njit
-def _ones(y):
-    """How many labels are 1."""
+def _ones(y, decisions, side):
+    """How many of the labels that are seen are 1."""
     count = 0.0
     for i in range(len(y)):
-        if y[i] == 1.0:
+        if y[i] == 1.0 and (side[LABELS] == ALL or decisions[i]):
             count += 1.0
     return count
 
 
-@njit(cache=True)
+@cached(elementary, lots_of_a_round)
 def play_rounds(
-    kind, knobs, costs, log_size, first, rows, y, view, draws, metric, metric_weights, inverse, alpha, level, choose,
-    losses, weights, delta, reports, done, average, shown, pairs, violates, penalties,
+    kind, knobs, costs, side, log_size, first, k, rows, y, view, weight, metric, metric_weights, inverse, alpha, level,
+    choose, losses, weights, delta, reports, done, sums, average, lots, shown, pairs, violates, penalties, decisions,
+    estimates,
 ):  # fmt: skip
-    """Play ``len(draws)`` rounds of a threshold class on a stored population, into the arrays that are given.
+    """Play rounds of a threshold class on people who come k by k, into the arrays that are given.
 
     ``losses`` are the learner's numbers (log-weights for exponential weights), ``knobs`` its parameters: (γ/B, C),
     (η, C), (C), (first, growth) or (c, floor, k). ``losses`` and ``weights`` are changed in place; returns Δ, the
-    number of reports and that of rounds after the last round.
+    number of reports and that of rounds after the last round. ``side`` says whose labels are seen
+    (``likewise.kernels.lots``), ``sums`` belong to its running doubt and are changed in place.
     """
-    k = draws.shape[1]
-    batch = np.empty((k, rows.shape[1]), rows.dtype)
-    seen = np.empty((k, view.shape[1]))
-    labels, p = np.empty(k), np.empty(k)
-    for r in range(len(draws)):
-        for i in range(k):
-            batch[i] = rows[draws[r, i]]
-            seen[i] = view[draws[r, i]]
-            labels[i] = y[draws[r, i]]
-        threshold_probability(weights, batch, first, p)
+    columns, own, keys, part = len(first) - 1, np.empty(k), np.empty(k, np.int64), np.empty(k)
+    over, under = np.empty(places(first)), np.empty(places(first))
+    mass, lost = np.empty(2 + 2 * columns * (k + 1)), np.empty(2 + 2 * columns * (k + 1))
+    for r in range(len(y) // k):
+        batch, labels, seen = rows[r * k : (r + 1) * k], y[r * k : (r + 1) * k], view[r * k : (r + 1) * k]
+        estimate, p = estimates[r], shown[r]
+        estimate_at(side, done + 1, costs[1], sums, estimate)
+        all_before(weights, first, over, under)
+        probability_from(weights, over, under, batch, first, own)
+        with_floor(own, estimate[0], p)
+        draw(lots[r], p, decisions[r])
         high, low, excess = audit(seen, p, metric, metric_weights, inverse, level, choose)
         C = penalty(kind, knobs, reports, done + 1, delta, log_size)
-        shown[r] = p
         pairs[r, 0], pairs[r, 1] = high, low
         violates[r] = -1 if high < 0 else (1 if excess > alpha else 0)
         penalties[r] = C
-        accumulate(average, weights)
-        s = signed_weights(labels, high, low, C, costs[0], costs[1])
+        accumulate_floored(average, weights, estimate[0])
+        label_part(labels, weight[r * k : (r + 1) * k], costs[0], costs[1], side, estimate, p, decisions[r], sums, part)
+        s = penalised(part, high, low, C)
         if kind == EXPONENTIAL_WEIGHTS:
-            threshold_shrunk(losses, batch, s, costs[1] * _ones(labels) + C, knobs[0], first, losses)
+            base = costs[1] * _ones(labels, decisions[r], side) + C
+            threshold_shrunk(losses, batch, s, base, knobs[0], first, losses)
             gibbs(losses, -1.0, weights)
         elif kind == HEDGE:
-            threshold_added(losses, batch, s, first, losses)
+            threshold_add(losses, batch, s, first)
             gibbs(losses, knobs[0], weights)
         else:
             eta = log_size / delta if delta > 0 else math.inf
             least = raised(kind, knobs, delta, log_size) if high >= 0 else 0.0
-            delta = max(delta + threshold_mix_gap(weights, losses, batch, s, p, eta, first, UNIFORM), least)
-            threshold_added(losses, batch, s, first, losses)
+            gap = mix_gap_from(over, under, weights, losses, batch, s, own, eta, first, UNIFORM, keys, mass, lost)
+            delta = max(delta + gap, least)
+            threshold_add(losses, batch, s, first)
             if delta > 0:
                 gibbs(losses, log_size / delta, weights)
             else:

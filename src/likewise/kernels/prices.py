@@ -5,7 +5,7 @@ starts at a gap of a with slope C and gets steeper at b, up to the cap C̄. With
 best price alone puts p·D at a if μ ≤ C, at b if C ≤ μ ≤ C̄: a quadratic equation in exp(−η · change).
 
 A class keeps D in its own form: listed hypotheses as a row of −1, 0, 1; cells as the two cells; thresholds as the cuts
-that either person passed, in each column. Loops here call none of another file.
+that either person passed, in each column.
 """
 
 from __future__ import annotations
@@ -15,32 +15,49 @@ import math
 import numpy as np
 from numba import njit
 
+from likewise.kernels import elementary, play
+from likewise.kernels.caching import cached
+from likewise.kernels.elementary import exp, log
+from likewise.kernels.play import all_before, prior_masses, total_of
+
 PRICE, SLOPE, CAP, START, STEEP = range(5)
 """The columns of a table of terms: μ, C, C̄, a and b."""
 FAR = 300.0
 """A change of η μ beyond this is made from the losses again: masses would leave the range of floats."""
+NEAR, RARE = 2.0, 1e-4
+"""Sums along cuts are changed in place if η μ changes by at most the first and a row's mass is at least the second part
+of all: they are differences, and have few digits of what is small or grows."""
 
 
 @njit(error_model="numpy")
 def best_price(price, P, Z, M, slope, cap, start, steep, eta):
     """The exact price of a row, from the masses where D is 1, 0 and −1 at its present price."""
+    return _best(price, P, Z, M, slope, cap, start, steep, eta)[0]
+
+
+@njit(error_model="numpy", forceinline=True)
+def _best(price, P, Z, M, slope, cap, start, steep, eta):
+    """The exact price, and exp(−η · change) where that is known without an exponential; or else 0."""
     if P <= 0.0:
-        return 0.0
+        return 0.0, 0.0
     if Z + M <= 0.0:
-        return cap
-    low = price - math.log(_factor(start, P, Z, M)) / eta
+        return cap, 0.0
+    factor = _factor(start, P, Z, M)
+    low = price - log(factor) / eta
     if low <= slope:
-        return max(0.0, low)
-    return min(max(price - math.log(_factor(steep, P, Z, M)) / eta, slope), cap)
+        return (low, factor) if low > 0.0 else (0.0, 0.0)
+    factor = _factor(steep, P, Z, M)
+    high = price - log(factor) / eta
+    return (high, factor) if slope < high < cap else (min(max(high, slope), cap), 0.0)
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def _factor(v, P, Z, M):
     """What the mass where D = 1 must be multiplied by, and that where D = −1 divided by, so that p·D = v."""
     return (v * Z + math.sqrt(v * v * Z * Z + 4.0 * (1.0 - v * v) * P * M)) / (2.0 * (1.0 - v) * P)
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def _off(gap, terms, j, tolerance):
     """Whether the gap p·D of row j is further than the tolerance from where its price should have put it."""
     price, slope, cap = terms[j, PRICE], terms[j, SLOPE], terms[j, CAP]
@@ -49,18 +66,7 @@ def _off(gap, terms, j, tolerance):
     return rise or fall
 
 
-@njit(error_model="numpy")
-def _refilled(losses, prior, eta, masses):
-    """w exp(−η (L − low)) from the losses; returns low."""
-    low = losses[0]
-    for i in range(1, len(losses)):
-        low = min(low, losses[i])
-    for i in range(len(losses)):
-        masses[i] = prior[i] * math.exp(max(-eta * (losses[i] - low), -680.0))
-    return low
-
-
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def _usable(change, total):
     """Whether masses can be multiplied through: neither they nor their sum leave the range of floats."""
     return abs(change) <= FAR and 1e-100 < total < 1e100
@@ -111,7 +117,7 @@ def _listed_step(row, term, losses, masses, prior, eta, low, P, Z, M):
         return low, False
     term[PRICE] = price
     usable = _usable(eta * change, total)
-    down = math.exp(-eta * change) if usable else 1.0
+    down = exp(-eta * change) if usable else 1.0
     up = 1.0 / down
     for i in range(len(row)):
         if row[i] > 0:
@@ -120,10 +126,10 @@ def _listed_step(row, term, losses, masses, prior, eta, low, P, Z, M):
         elif row[i] < 0:
             losses[i] -= change
             masses[i] *= up
-    return (low if usable else _refilled(losses, prior, eta, masses)), True
+    return (low if usable else prior_masses(losses, prior, eta, masses)), True
 
 
-@njit(cache=True, error_model="numpy")
+@cached(elementary, play)
 def listed_prices(losses, masses, prior, eta, low, rows, terms, fresh, sweeps, tolerance):
     """Set the prices of (J, N) rows: the ``fresh`` newest first, then sweeps from the oldest on. All in place."""
     for j in range(len(rows) - fresh, len(rows)):
@@ -147,7 +153,8 @@ def listed_prices(losses, masses, prior, eta, low, rows, terms, fresh, sweeps, t
 def _says_one(loss, offset, eta):
     """σ(offset − η loss): the probability of a cell."""
     x = eta * loss - offset
-    return math.exp(-x) / (1.0 + math.exp(-x)) if x > 0 else 1.0 / (1.0 + math.exp(x))
+    less = exp(max(-abs(x), -680.0))
+    return less / (1.0 + less) if x > 0 else 1.0 / (1.0 + less)
 
 
 @njit(error_model="numpy")
@@ -163,7 +170,7 @@ def _cell_step(row, term, losses, offset, eta):
     return change != 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@cached(elementary, play)
 def cell_prices(losses, offset, eta, rows, terms, fresh, sweeps, tolerance):
     """As ``listed_prices`` for (J, 2) rows of cells; ``offset`` is the log odds of the prior."""
     for j in range(len(rows) - fresh, len(rows)):
@@ -181,72 +188,80 @@ def cell_prices(losses, offset, eta, rows, terms, fresh, sweeps, tolerance):
 
 # Thresholds -------------------------------------------------------------------------------------------------
 
-# ``net`` and ``pending`` have one number more per column than cuts: column j starts at first[j] + j. A row holds, for
-# each column, where in these either person stands; where both passed the same cuts of column j, first[j] + j twice.
+# ``over``, ``under`` and ``pending`` have one number more per column than cuts: column j starts at
+# first[j] + j. A row holds, for each column, where in these either person stands; where both passed the same cuts of
+# column j, first[j] + j twice. Loops are forced into each other, as a call that hands over ten arrays costs as much as
+# the work of a step.
 
 
-@njit(error_model="numpy")
-def _net_gains(masses, first, net):
-    """In every column, the mass that a person gains by passing each cut, less the mass lost; lowest cut first."""
-    M = first[-1]
-    for j in range(len(first) - 1):
-        at, total = first[j] + j, 0.0
-        net[at] = 0.0
-        for c in range(first[j], first[j + 1]):
-            total += masses[2 + c] - masses[2 + M + c]
-            net[c + j + 1] = total
-
-
-@njit(error_model="numpy")
-def _threshold_gap(rows, r, net):
-    """Σ_f mass_f D_f of row r: passing more cuts in a column gains what is between."""
-    columns = rows.shape[1] // 2
-    odd, even = 0.0, 0.0
-    for j in range(0, columns - 1, 2):
-        even += net[rows[r, j]] - net[rows[r, columns + j]]
-        odd += net[rows[r, j + 1]] - net[rows[r, columns + j + 1]]
-    if columns % 2:
-        even += net[rows[r, columns - 1]] - net[rows[r, 2 * columns - 1]]
-    return even + odd
-
-
-@njit(error_model="numpy")
-def _threshold_masses(rows, r, M, masses):
-    """The masses where D is 1 and −1."""
-    columns, under = rows.shape[1] // 2, np.uint64(M)
-    P, N = 0.0, 0.0
+@njit(error_model="numpy", forceinline=True)
+def _threshold_gap(rows, r, over, under):
+    """Σ_f mass_f D_f of row r: passing more cuts in a column gains what is between, and loses it of the other kind."""
+    columns, gained, lost = rows.shape[1] // 2, 0.0, 0.0
     for j in range(columns):
         high, low = rows[r, j], rows[r, columns + j]
+        gained += over[high] - over[low]
+        lost += under[high] - under[low]
+    return gained - lost
+
+
+@njit(error_model="numpy", forceinline=True)
+def _quick_masses(rows, r, over, under):
+    """The masses where D is 1 and −1, as differences of sums."""
+    columns = rows.shape[1] // 2
+    gained, spared, lost, given = 0.0, 0.0, 0.0, 0.0
+    for j in range(columns):
+        high, low = rows[r, j], rows[r, columns + j]
+        passed, missed = over[high] - over[low], under[high] - under[low]  # both negative where low passed more
+        gained += max(passed, 0.0)
+        spared += max(-missed, 0.0)
+        lost += max(missed, 0.0)
+        given += max(-passed, 0.0)
+    return gained + spared, lost + given
+
+
+@njit(error_model="numpy")
+def _exact_masses(rows, r, first, masses):
+    """The masses where D is 1 and −1, added up one by one."""
+    columns, M = rows.shape[1] // 2, first[-1]
+    P, N = 0.0, 0.0
+    for j in range(columns):
+        high, low = np.int64(rows[r, j]), np.int64(rows[r, columns + j])
         passed, missed = 0.0, 0.0
-        # Unsigned, as numba asks of every signed index whether it counts from the end.
-        start = np.uint64(2 - j + min(high, low))
-        for c in range(start, start + np.uint64(max(high, low) - min(high, low))):
+        for c in range(2 - j + min(high, low), 2 - j + max(high, low)):
             passed += masses[c]
-            missed += masses[c + under]
+            missed += masses[c + M]
         P += passed if high > low else missed
         N += missed if high > low else passed
     return P, N
 
 
-@njit(error_model="numpy")
-def _threshold_scaled(rows, r, first, masses, net, down):
-    """Masses where D = 1 times ``down``, where D = −1 divided by it, and the net gains that follow."""
-    columns, M, up = rows.shape[1] // 2, first[-1], 1.0 / down
+@njit(error_model="numpy", forceinline=True)
+def _rescale(over, under, start, count, low, high, of_over, of_under):
+    """Sums along a column when masses between two places grow by a factor, of which 1 is taken off.
+
+    Sums rise along a column, so that a sum itself tells on which side of the two places it stands.
+    """
+    least, most, lower, upper = over[low], over[high], under[low], under[high]
+    for i in range(count):
+        at = start + np.uint64(i)
+        passed, missed = over[at], under[at]
+        passed += of_over * (min(max(passed, least), most) - least)
+        missed += of_under * (min(max(missed, lower), upper) - lower)
+        over[at], under[at] = passed, missed
+
+
+@njit(error_model="numpy", forceinline=True)
+def _threshold_scaled(rows, r, first, over, under, down):
+    """Masses where D = 1 times ``down``, where D = −1 divided by it: the sums that follow."""
+    columns, less, more = rows.shape[1] // 2, down - 1.0, 1.0 / down - 1.0
     for j in range(columns):
         high, low = rows[r, j], rows[r, columns + j]
         if high == low:
             continue
-        of_over, of_under = (down, up) if high > low else (up, down)
-        gained = 0.0
-        i, after = np.uint64(2 - j + min(high, low)), np.uint64(M)
-        for c in range(np.uint64(min(high, low) + 1), np.uint64(max(high, low) + 1)):
-            over, under = masses[i], masses[i + after]
-            masses[i], masses[i + after] = over * of_over, under * of_under
-            gained += over * (of_over - 1.0) - under * (of_under - 1.0)
-            net[c] += gained
-            i += np.uint64(1)
-        for c in range(np.uint64(max(high, low) + 1), np.uint64(first[j + 1] + j + 1)):
-            net[c] += gained
+        start, count = np.uint64(first[j] + j + 1), first[j + 1] - first[j]  # nothing is before the first cut
+        of_over, of_under = (less, more) if high > low else (more, less)
+        _rescale(over, under, start, count, min(high, low), max(high, low), of_over, of_under)
 
 
 @njit(error_model="numpy")
@@ -254,17 +269,20 @@ def _settle_pending(losses, first, pending):
     """Add what price changes ask for, each noted at the two ends of its cuts, and forget it."""
     M = first[-1]
     for j in range(len(first) - 1):
-        at, change = first[j] + j, 0.0
-        over, under = losses[2 + first[j] : 2 + first[j + 1]], losses[2 + M + first[j] : 2 + M + first[j + 1]]
-        for c in range(len(over)):
-            change += pending[at + c]
-            over[c] += change
-            under[c] -= change
-            pending[at + c] = 0.0
-        pending[at + len(over)] = 0.0
+        at, up, down = np.uint64(first[j] + j), np.uint64(2 + first[j]), np.uint64(2 + M + first[j])
+        cuts, change = first[j + 1] - first[j], 0.0
+        for i in range(cuts):
+            change += pending[at + np.uint64(i)]
+            pending[at + np.uint64(i)] = change
+        for i in range(cuts):
+            cut = np.uint64(i)
+            losses[up + cut] += pending[at + cut]
+            losses[down + cut] -= pending[at + cut]
+    for i in range(len(pending)):
+        pending[i] = 0.0
 
 
-@njit(error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def threshold_tilted(rows, r, first, losses, change):
     """losses + change · D of row r, in place."""
     pending = np.zeros(first[-1] + len(first) - 1)
@@ -272,7 +290,7 @@ def threshold_tilted(rows, r, first, losses, change):
     _settle_pending(losses, first, pending)
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def _noted(rows, r, pending, change):
     """Note a change of price at the two ends of its cuts: twice the same place, and so nothing, where D = 0."""
     columns = rows.shape[1] // 2
@@ -282,61 +300,82 @@ def _noted(rows, r, pending, change):
 
 
 @njit(error_model="numpy")
-def _threshold_step(rows, r, terms, losses, masses, prior, eta, low, first, net, pending, total):
-    """Set the price of row r; returns low, the sum of all masses, and whether the price changed."""
-    P, N = _threshold_masses(rows, r, first[-1], masses)
+def _from_losses(losses, masses, prior, eta, first, work):
+    """Masses and sums from the losses again; returns low and the sum of all masses."""
+    over, under, pending = work
+    _settle_pending(losses, first, pending)
+    low = prior_masses(losses, prior, eta, masses)
+    all_before(masses, first, over, under)
+    return low, total_of(masses)
+
+
+@njit(error_model="numpy")
+def _exact_step(rows, r, terms, losses, masses, prior, eta, first, work):
+    """Set the price of row r from the losses; returns low, the sum of all masses, and whether the price changed."""
+    low, total = _from_losses(losses, masses, prior, eta, first, work)
+    P, N = _exact_masses(rows, r, first, masses)
     Z = max(0.0, total - P - N)
-    price = best_price(terms[r, PRICE], P / total, Z / total, N / total, terms[r, SLOPE], terms[r, CAP],
-                       terms[r, START], terms[r, STEEP], eta)  # fmt: skip
+    price, _ = _best(terms[r, PRICE], P, Z, N, terms[r, SLOPE], terms[r, CAP], terms[r, START], terms[r, STEEP], eta)
     change = price - terms[r, PRICE]
     if change == 0.0:
         return low, total, False
     terms[r, PRICE] = price
-    _noted(rows, r, pending, change)
-    if _usable(eta * change, total):
-        down = math.exp(-eta * change)
-        _threshold_scaled(rows, r, first, masses, net, down)
-        return low, P * down + Z + N / down, True
-    _settle_pending(losses, first, pending)
-    low = _refilled(losses, prior, eta, masses)
-    _net_gains(masses, first, net)
-    return low, _all(masses), True
+    _noted(rows, r, work[2], change)
+    low, total = _from_losses(losses, masses, prior, eta, first, work)
+    return low, total, True
+
+
+@njit(error_model="numpy", forceinline=True)
+def _threshold_step(rows, r, terms, losses, masses, prior, eta, low, first, work, total):
+    """As ``_exact_step``, from the sums along the cuts where these have enough digits, as is nearly always so."""
+    over, under, pending = work
+    P, N = _quick_masses(rows, r, over, under)
+    if P / total > RARE:
+        Z = max(0.0, total - P - N)
+        price, down = _best(
+            terms[r, PRICE], P, Z, N, terms[r, SLOPE], terms[r, CAP], terms[r, START], terms[r, STEEP], eta
+        )
+        change = price - terms[r, PRICE]
+        if abs(eta * change) <= NEAR:
+            if down == 0.0:
+                down = exp(-eta * change)
+            terms[r, PRICE] = price
+            _noted(rows, r, pending, change)
+            _threshold_scaled(rows, r, first, over, under, down)
+            return low, P * down + Z + N / down, change != 0.0
+    return _exact_step(rows, r, terms, losses, masses, prior, eta, first, work)
 
 
 @njit(error_model="numpy")
-def _all(values):
-    """Σ in four interleaved parts."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    whole = len(values) // 4 * 4
-    for i in range(0, whole, 4):
-        a += values[i]
-        b += values[i + 1]
-        c += values[i + 2]
-        d += values[i + 3]
-    for i in range(whole, len(values)):
-        a += values[i]
-    return (a + b) + (c + d)
+def settle_thresholds(losses, masses, prior, eta, low, rows, terms, count, fresh, sweeps, tolerance, first, work):
+    """As ``threshold_prices`` for the first ``count`` rows, with room to work in.
 
-
-@njit(cache=True, error_model="numpy")
-def threshold_prices(losses, masses, prior, eta, low, rows, terms, fresh, sweeps, tolerance, first):
-    """As ``listed_prices`` for (J, 2 columns) rows: the cuts that the first person passed, then the second."""
-    if len(rows) == 0:
-        return low
-    size = first[-1] + len(first) - 1
-    net, pending, total = np.empty(size), np.zeros(size), _all(masses)
-    _net_gains(masses, first, net)
-    for j in range(len(rows) - fresh, len(rows)):
-        low, total, _ = _threshold_step(rows, j, terms, losses, masses, prior, eta, low, first, net, pending, total)
-    for _ in range(sweeps):
-        moved = False
-        for j in range(len(rows)):
-            if _off(_threshold_gap(rows, j, net) / total, terms, j, tolerance):
+    That is three arrays with a number for each place, the last one of zeros.
+    """
+    over, under, pending = work
+    total, ever = total_of(masses), False
+    all_before(masses, first, over, under)
+    for sweep in range(sweeps + 1):  # the first one is over the fresh rows, whatever their gaps
+        moved = sweep == 0
+        for r in range(np.uint64(count - fresh if sweep == 0 else 0), np.uint64(count)):
+            if sweep == 0 or _off(_threshold_gap(rows, r, over, under) / total, terms, r, tolerance):
                 low, total, changed = _threshold_step(
-                    rows, j, terms, losses, masses, prior, eta, low, first, net, pending, total
+                    rows, r, terms, losses, masses, prior, eta, low, first, work, total
                 )
-                moved = moved or changed
+                moved, ever = moved or changed, ever or changed
         if not moved:
             break
+    if not ever:
+        return low
     _settle_pending(losses, first, pending)
-    return low
+    return prior_masses(losses, prior, eta, masses)
+
+
+@cached(elementary, play)
+def threshold_prices(losses, masses, prior, eta, low, rows, terms, fresh, sweeps, tolerance, first):
+    """As ``listed_prices`` for (J, 2 columns) rows: the cuts that the first person passed, then the second."""
+    size = first[-1] + len(first) - 1
+    work = (np.empty(size), np.empty(size), np.zeros(size))
+    return settle_thresholds(
+        losses, masses, prior, eta, low, rows, terms, len(rows), fresh, sweeps, tolerance, first, work
+    )

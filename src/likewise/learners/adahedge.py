@@ -29,6 +29,7 @@ from likewise.learners.penalties import Cuts, Scheduled, Tilted
 from likewise.policies import Mixture
 from likewise.protocol import Floats, Key, Report, Round
 from likewise.reduction import penalised
+from likewise.theory.elementary import log1p
 
 FORGET = 0.01
 """The share of the prior that the default learner mixes in over a whole play."""
@@ -244,13 +245,13 @@ class AdaHedge(BaseLearner):
             delta = max(delta, rule.raised(state.delta, self._rho))
             losses = F.added(state.losses, rows, labels)
         kept = self._kept(rule, state, round, reports, C)
-        kept, frozen = kept.shortened(rule.rows, len(reports))
+        kept, frozen = kept.shortened(rule.rows, len(reports)) if reports else (kept, 0.0)
         losses, terms = self._faded(kept, losses, t)
         eta = self._rate(delta)
         share = self.share(t) if delta > 0 else 0.0
         tolerance = TOLERANCE * rule.epsilon
         after = settled(F, self.start, losses, eta, kept.contrasts, terms, len(reports), tolerance, share)
-        shared = state.shared - math.log1p(-share) * self._copies / eta if share > 0 else state.shared
+        shared = state.shared - log1p(-share) * self._copies / eta if share > 0 else state.shared
         return KeptState(
             t, state.reports + bool(reports), after.losses, delta, after.weights, state.ground + after.ground, shared,
             state.frozen + frozen, *kept._replace(terms=after.terms),
@@ -264,6 +265,8 @@ class AdaHedge(BaseLearner):
     def _kept(self, rule: Cuts, state: KeptState, round: Round, reports: list[Report], C: float) -> KeptReports:
         """The rows, with those of this round at the end; one that contradicts earlier answers gets no cut."""
         kept, p = state.kept.seen_fine(round), round.probabilities
+        if not reports:
+            return kept
         for contrast, report in in_order(self.hypotheses, round, reports):
             gap, people = float(p[report.favoured] - p[report.disfavoured]), who(round, report)
             slope, steep = C / len(reports), gap - rule.epsilon
@@ -287,7 +290,7 @@ class AdaHedge(BaseLearner):
             terms[j, 0] = terms[j, 2]
         return losses, terms
 
-    @property
+    @cached_property
     def _copies(self) -> int:
         """How often a share is paid for: cells have one each."""
         geometry = self.hypotheses.geometry
@@ -305,7 +308,7 @@ class AdaHedge(BaseLearner):
         """Which compiled loop plays this learner, and its parameters; None where only the readable loop does."""
         rule = self.rule
         if isinstance(rule, Cuts):
-            return None if self.rows_last is not None else ("KEPT", self._knobs(rule), *self.start[:2])
+            return None if self.rows_last is not None else ("KEPT", self._knobs(rule), self.start)
         if not self.start.uniform:
             return None
         if isinstance(rule, Scheduled):

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise import theory
+from likewise import kernels, theory
 from likewise.errors import InvalidParameter, NotSupported, require, require_number
 from likewise.learners.adahedge import AdaHedge, AdaHedgeState
 from likewise.learners.kept import KeptState
@@ -30,6 +30,8 @@ from likewise.reduction import estimated_weights
 
 FLOOR = 0.25
 """γ = min(¼, ¼√(ρ/T)) by default."""
+SLACK = 0.1
+"""γ′ = min(¼, 0.1√(ρ/T)) where everybody counts as good until proved bad."""
 LIKELY = 0.05
 """``safe`` states its bound with confidence 1 − δ at this δ."""
 ALONE = 2.0
@@ -88,7 +90,8 @@ class OneSided:
         if self.floor is not None:
             require_number(self.floor, "floor", 0)
         given = [name for name in ("doubt", "floor") if getattr(self, name) is not None]
-        require(not (self.safe and given), "safe", f"be False where {' and '.join(given)} is given", self.safe)
+        verb = "is" if len(given) == 1 else "are"
+        require(not (self.safe and given), "safe", f"be False where {' and '.join(given)} {verb} given", self.safe)
         bare = self.floor == 0 and self.doubt != 1
         require(not bare, "floor", "be above 0 unless doubt is 1: an estimate divides by it", self.floor)
         if isinstance(self.learner, AdaHedge) and self.learner.prior is None and isinstance(self.learner.rule, Cuts):
@@ -153,11 +156,22 @@ class OneSided:
 
     def estimate(self, state: Any) -> Estimate:
         """Floor, doubt and slack of the coming round."""
-        T, cost = state.rounds + 1 if self.T is None else self.T, float(self.costs[1])
+        floor, slack = self._divisors(state.rounds + 1) if self.T is None else self._fixed
+        cost = float(self.costs[1])
         if self.safe:
-            return Estimate(0.0, -cost, theory.ix_rate(T, self.rho))
-        floor = theory.label_floor(T, self.rho, self._scale)
+            return Estimate(0.0, -cost, slack)
         return Estimate(floor, self._running(state) if self.doubt is None else -self.doubt * cost)
+
+    def _divisors(self, T: int) -> tuple[float, float]:
+        """γ and γ′ for a horizon of T rounds; one hypothesis has nothing to explore."""
+        if self.rho == 0.0:
+            return 0.0, 0.0
+        return theory.label_floor(T, self.rho, self._scale), theory.ix_rate(T, self.rho)
+
+    @cached_property
+    def _fixed(self) -> tuple[float, float]:
+        """γ and γ′ of a learner with a horizon, the same in every round."""
+        return self._divisors(self.T or 1)
 
     @property
     def _scale(self) -> float:
@@ -168,15 +182,18 @@ class OneSided:
         """What the average person seen so far was worth, between −c_fn and 0."""
         return min(0.0, max(-float(self.costs[1]), float(state.worth) / (ALONE + float(state.seen))))
 
+    @cached_property
+    def _kind(self) -> type:
+        """The type of the state of the learner inside."""
+        return type(self.learner.init())
+
     def init(self) -> Any:
         """The state of the learner inside, and nobody seen."""
-        inside = self.learner.init()
-        return STATES[type(inside)](*inside, 0.0, 0.0)
+        return STATES[self._kind](*self.learner.init(), 0.0, 0.0)
 
     def inside(self, state: Any) -> Any:
-        """The state of the learner inside."""
-        kind = next(inner for inner, outer in STATES.items() if outer is type(state))
-        return kind(*state[:-2])
+        """The state of the learner inside; of a state that was loaded from a file, too."""
+        return self._kind(*state[:-2])
 
     def act(self, state: Any, key: Key) -> Mixture | Floored:
         """The policy of the learner inside, with the floor."""
@@ -192,7 +209,7 @@ class OneSided:
         s = estimated_weights(batch.y, decisions, round.probabilities, estimate, self.costs, batch.weight)
         after = self.learner.learn(self.inside(state), round, s)
         seen, worth = self._seen(round)
-        return type(state)(*after, state.seen + seen, state.worth + worth)
+        return STATES[self._kind](*after, state.seen + seen, state.worth + worth)
 
     def _seen(self, round: Round) -> tuple[float, float]:
         """Σ 1/π̃ and Σ s/π̃ of the people of a round whose labels were seen."""
@@ -203,6 +220,12 @@ class OneSided:
             each = each * batch.weight[known]
         s = self.costs[0] - (self.costs[0] + self.costs[1]) * y[known]
         return _total(each), _total(s * each)
+
+    def compiled(self) -> tuple[Any, Floats]:
+        """The learner inside, and how labels are estimated as ``likewise.kernels.lots`` takes it."""
+        doubt = 1.0 if self.safe else -1.0 if self.doubt is None else float(self.doubt)
+        scales = (0.0, SLACK) if self.safe else (self._scale, 0.0)  # with ρ = 0 either is 0
+        return self.learner, np.array([kernels.ESTIMATED, doubt, *scales, self.rho, self.T or 0], dtype=float)
 
     def penalty_at(self, state: Any) -> float:
         """C_t of the learner inside."""
@@ -220,6 +243,8 @@ class OneSided:
         learner = self.learner
         if not isinstance(learner, AdaHedge) or self.rho == 0 or learner.people < 1:
             return None
+        constants = self.hypotheses.constants
+        require(0 in constants, "hypotheses", "hold the constant 0 for any bound with one-sided labels", constants)
         rounds = learner._rounds(T)
         cuts = learner.rule if isinstance(learner.rule, Cuts) else None
         if learner.rows_last is not None or (cuts is not None and (cuts.penalty is None or alpha < (self.alpha or 0))):

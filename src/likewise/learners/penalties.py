@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from likewise.errors import require, require_number, require_whole
 from likewise.theory import LOG_CEILING
+from likewise.theory.elementary import exp, log
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Scheduled:
 
     def at(self, reports: int) -> float:
         """The penalty of the next report, after this many."""
-        return math.exp(min(self.growth * reports + math.log(self.first), LOG_CEILING))
+        return exp(min(self.growth * reports + log(self.first), LOG_CEILING))
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Tilted:
 
     def raised(self, delta: float, log_size: float) -> float:
         """The least that Δ becomes on a report."""
-        return min(delta * (1 + self.c**2 / (2 * log_size)), math.exp(LOG_CEILING))
+        return min(delta * (1 + self.c**2 / (2 * log_size)), exp(LOG_CEILING))
 
 
 @dataclass(frozen=True)

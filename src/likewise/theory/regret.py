@@ -13,6 +13,7 @@ import math
 from typing import NamedTuple
 
 from likewise.errors import require, require_number
+from likewise.theory.elementary import log_of_whole
 from likewise.theory.ranges import two_hypotheses, within
 
 
@@ -53,7 +54,7 @@ def one_hypothesis() -> Bound:
 def log_size(N: int) -> float:
     """ln N, for integers of any size."""
     within(N=N)
-    return math.log(N)
+    return log_of_whole(N)
 
 
 def stretched_log(N: int) -> float:

@@ -13,10 +13,12 @@ from typing import NamedTuple
 from likewise.errors import require
 from likewise.experiments.reproduce import (
     auditors,
+    drift,
     generalisation,
     identity,
     neighbours,
     no_metric,
+    one_lot,
     penalties,
     perturbed,
     real,
@@ -38,6 +40,8 @@ EXPERIMENTS: dict[int, ModuleType] = {
     7: real,
     8: neighbours,
     9: no_metric,
+    10: drift,
+    11: one_lot,
 }
 
 

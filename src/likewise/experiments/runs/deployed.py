@@ -15,7 +15,7 @@ from likewise.environments import IID
 from likewise.experiments.runs.setup import HeldOutPeople, Setup
 from likewise.game import Transcript, play
 from likewise.learners import Unconstrained
-from likewise.policies import Mixture
+from likewise.policies import Floored, Mixture
 from likewise.protocol import Distance, Key, Learner, Role
 from likewise.scoreboard import Entry, Scoreboard, scoreboard
 
@@ -100,6 +100,8 @@ def candidates(learner: Learner, t: Transcript) -> dict[str, Mixture]:
     if t.last_half_policy is not None:
         policies[LAST_HALF] = t.last_half_policy.mixture()
     final = learner.act(t.state, Key(t.seed, Role.LEARNER, t.first + t.rounds))
+    if isinstance(final, Floored):
+        final = final.policy  # the floor is there to learn more; whoever deploys this learns no more
     return policies | {FINAL: final} if isinstance(final, Mixture) else policies
 
 

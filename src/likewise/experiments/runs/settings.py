@@ -10,6 +10,7 @@ from typing import Any
 
 from likewise.datasets import SHARES
 from likewise.errors import InvalidParameter, require, require_number, require_whole
+from likewise.game.rounds import LABELS
 from likewise.learners import AdaHedge, ContextFTPL, ExponentialWeights, FollowTheLeader, Hedge, Unconstrained
 
 LEARNERS: dict[str, Any] = {
@@ -25,8 +26,8 @@ CLASSES = ("suggested", "thresholds", "cells", "models")
 CHOICES = ("worst", "first", "random")
 ROUNDS, ROUNDS_ASKED = 2000, 30
 """How many rounds a run has by default: with a simulated auditor, and with a person who has an evening to spare."""
-FORMAT = 3
-"""Of a run's folder: 3 since people are held out."""
+FORMAT = 4
+"""Of a run's folder: 4 since labels may be seen of accepted people only."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +50,9 @@ class Settings:
         or ``models``.
     learner, penalty, costs
         Who learns, what a report weighs (C), and what a false positive and a false negative cost.
+    labels
+        ``all``, or ``accepted``: decisions are drawn with one lot a round, and the learner sees the labels of accepted
+        people only.
     alpha, margin, choose, misses, false_reports
         The simulated auditor: levels, which pair it points at, and its noise.
     ask, show
@@ -81,6 +85,7 @@ class Settings:
     learner: str = "adahedge"
     penalty: float | None = None
     costs: tuple[float, float] = (1.0, 1.0)
+    labels: str = "all"
     alpha: float = 0.1
     margin: float = 0.0
     choose: str = "worst"
@@ -97,6 +102,7 @@ class Settings:
     def __post_init__(self) -> None:
         require(self.hypotheses in CLASSES, "class", f"be one of {CLASSES}", self.hypotheses)
         require(self.learner in LEARNERS, "learner", f"be one of {tuple(LEARNERS)}", self.learner)
+        require(self.labels in LABELS, "labels", f"be one of {LABELS}", self.labels)
         require(self.choose in CHOICES, "choose", f"be one of {CHOICES}", self.choose)
         if self.cuts is not None:
             require_whole(self.cuts, "cuts")

@@ -22,6 +22,7 @@ from likewise.experiments.runs.population import read
 from likewise.experiments.runs.settings import LEARNERS, Settings
 from likewise.game import Transcript
 from likewise.hypotheses import EnumerableClass
+from likewise.learners import OneSided
 from likewise.protocol import Floats
 from likewise.wording import written
 
@@ -165,4 +166,5 @@ def _learner(s: Settings, F: EnumerableClass) -> Any:
         options["alpha"] = s.alpha
     if s.penalty is not None:
         options["penalty"] = s.penalty
-    return LEARNERS[s.learner](F, **options)
+    learner = LEARNERS[s.learner](F, **options)
+    return OneSided(learner) if s.labels == "accepted" else learner
