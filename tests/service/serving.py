@@ -20,9 +20,11 @@ from typing import Any
 
 import httpx
 import jsonschema_rs
+import numpy as np
 import pytest
 import uvicorn
 
+from likewise.auditors import MetricAuditor
 from likewise.client import Client
 from likewise.service.configuration import Configuration
 from likewise.service.run import create_app
@@ -42,6 +44,18 @@ def same_lots():
     """Streams created meanwhile draw the same lots every time, as if they had drawn this secret."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("likewise.service.engine.secrets", SimpleNamespace(token_bytes=b"\1".__mul__))
+        yield
+
+
+@contextmanager
+def strict_demo():
+    """The simulated auditor of a demo minds more than usual, so that even a short past has reports in it."""
+
+    def near(view):
+        return 0.15 * np.abs(view[:, :1] - view[:, 0])
+
+    with same_lots(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("likewise.service.run.demo.MetricAuditor", lambda metric, alpha: MetricAuditor(near, alpha=alpha))
         yield
 
 

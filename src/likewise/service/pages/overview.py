@@ -159,25 +159,23 @@ def _lots_in_words(state: State) -> list[str]:
 
 def _regret_in_words(regret: Regret, settings: Settings) -> list[str]:
     """Errors and penalised reports beside those of the best hypothesis; of a learner that keeps reports, errors."""
-    if settings.labels == "all":
-        return [_compared_in_words(regret, settings.costs)]
-    if regret["proved"] is None:
-        return []
-    return [f"By estimated errors: {_compared_in_words(regret, settings.costs)}"]
-
-
-def _compared_in_words(regret: Regret, costs: tuple[float, float]) -> str:
-    observed, proved, fair_at = regret["observed"], regret["proved"], regret["fair_at"]
+    observed, proved, estimated = regret["observed"], regret["proved"], settings.labels == "accepted"
     if observed is None:
-        distance = "its distance (how unlike the reviewers find the two)"
-        fair = f"fixed mixture of its rules that keeps every pair within {distance} plus {fair_at:g} would have"
-        words = compared(fair, proved or 0.0, costs == (1.0, 1.0))
-        return f"{words}. This counts the people whose labels were learned, and it assumes that the reports are true."
-    return (
+        counted = "Here errors are estimated" if estimated else "This counts the people whose labels were learned"
+        return [f"{_fair_in_words(regret, settings)}. {counted}, and it assumes that the reports are true."]
+    words = (
         f"The observed Lagrangian regret is {observed:,.1f}: how much more the policies cost, in errors and "
         "penalised reports, than the best single hypothesis in hindsight."
-        + (f" It is proved to be at most {proved:,.1f}." if proved is not None else "")
     )
+    limit = [] if proved is None else [f"It is proved to be at most {proved:,.1f}."]
+    return [" ".join([words, *limit, *(["Here errors are estimated."] if estimated else [])])]
+
+
+def _fair_in_words(regret: Regret, settings: Settings) -> str:
+    distance = "its distance (how unlike the reviewers find the two)"
+    level = f"{regret['fair_at']:g}"
+    fair = f"fixed mixture of its rules that keeps every pair within {distance} plus {level} would have"
+    return compared(fair, regret["proved"] or 0.0, settings.costs == (1.0, 1.0))
 
 
 @pages.get(STREAM_PAGE + "/certificate")
