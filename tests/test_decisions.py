@@ -45,7 +45,7 @@ def test_a_pair_of_small_gap_can_hide_one_of_large_gap_for_ever():
         accepted[screened, persistence] = [[r[:2] for r in each.seen.reports] for each in played]
         assert all(each.violating == 1.0 for each in played)
         if (screened, persistence) == (False, 0.0):
-            assert [each.refused for each in played] == [1, 1]
+            assert [each.turned_down for each in played] == [1, 1]
     nothing, always = [[], []], [[(0, 2)], [(0, 2)]]
     assert accepted == {(False, 0.0): nothing, (False, 1.0): always, (True, 0.0): always, (True, 1.0): always}
 
@@ -79,7 +79,7 @@ def test_a_graded_auditor_states_the_distance_and_the_gap_must_exceed_it_by_more
         auditor = lw.DecisionAuditor("cityblock", 0.1)
         assert auditor.alpha == 0.1
         played = one_round(auditor, [0.5 + gap, 0.5], 0.6, view)
-        assert played.refused == (not accepted)
+        assert played.turned_down == (not accepted)
         assert [r.stated for r in played.seen.reports] == ([pytest.approx(0.2)] if accepted else [])
         assert played.violating == pytest.approx(gap if accepted else 0.0)
 

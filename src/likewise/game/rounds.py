@@ -32,7 +32,7 @@ class Played(NamedTuple):
         What the learner may learn from.
     y
         All labels, those of refused people too.
-    refused
+    turned_down
         Reports that were named and not accepted.
     violating
         The largest gap of a pair that the auditor would have named, had it been decided differently, and that could
@@ -41,7 +41,7 @@ class Played(NamedTuple):
 
     seen: Round
     y: Floats
-    refused: int = 0
+    turned_down: int = 0
     violating: float | None = None
 
 
