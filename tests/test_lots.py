@@ -312,6 +312,7 @@ def test_a_batch_of_returning_people_alone_teaches_nothing():
         after = learner.update(learner.init(), t.round(0))
         for name in ("losses", "delta", "seen", "worth"):
             np.testing.assert_array_equal(getattr(t.state, name), getattr(after, name))
+        assert t.reviewed.tolist() == [True, False]  # there was nobody to compare
         if t.violating is not None:
             assert t.violating[1] == 0
 
