@@ -15,10 +15,12 @@ import sys
 import threading
 import time
 from contextlib import closing, contextmanager, suppress
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import jsonschema_rs
+import pytest
 import uvicorn
 
 from likewise.client import Client
@@ -33,6 +35,16 @@ STREAM = {
     "k": 8,
     "waits": {"grace": 0},
 }
+
+
+@contextmanager
+def same_lots():
+    """Streams created meanwhile draw the same lots every time, as if they had drawn this secret."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("likewise.service.engine.secrets", SimpleNamespace(token_bytes=b"\1".__mul__))
+        yield
+
+
 ROLES = ("admin", "decider", "auditor", "viewer")
 IN_THE_CLEAR = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """For connections without TLS: httpx would read every certificate of this machine for each of them."""

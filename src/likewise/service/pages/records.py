@@ -139,6 +139,7 @@ def _record(visit: Visit, stream: str, id: str) -> Response:
         rounds=records,
         used=used,
         kept=kept,
+        settings=model.settings,
         now=engine.clock(),
     )
 
