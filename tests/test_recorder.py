@@ -24,7 +24,7 @@ ARRAYS = (
     "decisions",
     "unseen",
     "estimates",
-    "refused",
+    "turned_down",
     "shown",
     "starts",
     "report_rounds",

@@ -32,7 +32,7 @@ class Played(NamedTuple):
         What the learner may learn from.
     y
         All labels, those of refused people too.
-    refused
+    turned_down
         Reports that were named and not accepted.
     violating
         The largest gap of a pair that the auditor would have named, had it been decided differently, and that could
@@ -41,7 +41,7 @@ class Played(NamedTuple):
 
     seen: Round
     y: Floats
-    refused: int = 0
+    turned_down: int = 0
     violating: float | None = None
 
 
@@ -89,8 +89,8 @@ class World:
             answer = self.auditor.audit(drawn.batch, drawn.probabilities, key)
             return _answered(drawn, answer, self)
         places, drawn = np.flatnonzero(fresh), drawn._replace(compared=fresh)
-        if len(places) < 2:
-            return drawn
+        if len(places) < 2:  # there is no pair to look at
+            return drawn._replace(reviewed=False)
         answer = self.auditor.audit(_some(drawn.batch, places), drawn.probabilities[places], key)
         if answer is SKIPPED or answer is None:
             return _answered(drawn, answer, self)
@@ -100,6 +100,8 @@ class World:
         """The round with the first acceptable report of an auditor who is shown decisions."""
         auditor: Any = self.auditor
         drawn = drawn._replace(compared=np.zeros_like(fresh))
+        if not fresh.all() and fresh.sum() < 2:  # there is no pair to look at
+            return Played(drawn._replace(reviewed=False), y, 0, self._violating(drawn, fresh))
         p, yes = drawn.probabilities, np.asarray(drawn.decisions)
         different = (yes & fresh)[:, None] & (~yes & fresh)
         screened = getattr(auditor, "screened", True)

@@ -23,6 +23,7 @@ from likewise.service.log.append import add, chunks
 from likewise.service.log.tables import events, followed, samples, summaries
 from likewise.service.refusals import SequenceConflict
 from likewise.service.stream.events import (
+    AuditCorrected,
     Audited,
     AuditRetracted,
     Event,
@@ -122,7 +123,7 @@ def _changes(row: dict[str, Any], event: Event, one_sided: bool) -> dict[str, An
         case LabelsBooked():
             changes = _labelled(row, event.labels)
             return changes | {"error": _error(row | changes, one_sided)}
-        case Audited():
+        case Audited() | AuditCorrected():
             pair = asdict(event.reports[0]) if event.reports else NO_PAIR
             return {"verdict": event.verdict} | pair
         case AuditRetracted():

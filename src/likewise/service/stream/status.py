@@ -88,8 +88,9 @@ def regret(state: State) -> Regret:
     doesn't hold.
     """
     totals = state.totals
-    void = totals.delay_max > 0 or totals.learned == 0
-    proved = _proved(state) if totals.learned > 0 else None
+    # What is proved or promised against fair policies rests on the reports that were learned.
+    void = totals.delay_max > 0 or totals.learned == 0 or totals.withdrawn > 0
+    proved = _proved(state) if totals.learned > 0 and totals.withdrawn == 0 else None
     kept = state.stream.keeps_reports
     return {
         "observed": None if kept else observed_regret(state),
@@ -121,6 +122,11 @@ def _in_words(state: State, proved: float | None) -> str:
     totals = state.totals
     if totals.learned == 0:
         return "No round has been learned yet."
+    if totals.withdrawn > 0:
+        return (
+            f"Corrections took back or replaced {totals.withdrawn} reports after they were learned. Limits rest on "
+            f"true reports, so none holds here. Rounds still outstanding: {state.outstanding}."
+        )
     if totals.delay_max == 0:
         return f"Every round was learned before the next was opened. Rounds still outstanding: {state.outstanding}."
     return (
@@ -143,9 +149,12 @@ def violations_limit(state: State) -> float | None:
 
     ``likewise.theory.violations_limit`` with what a report weighed; before the first one, with what it would weigh.
     The regret is the limit proved of it, or else what was observed. None without a penalty, at a level of 0, and where
-    reports are kept: their prices change, so nothing like it follows.
+    reports are kept: their prices change, so nothing like it follows. None, too, once a correction added or took back a
+    report.
     """
     settings, totals = state.stream.settings, state.totals
+    if totals.added or totals.withdrawn:  # the regret was charged with other reports than there are
+        return None
     weight = totals.penalties / totals.reported if totals.reported else state.stream.learner.penalty_at(state.learner)
     limits = regret(state)
     most = limits["observed"] if limits["proved"] is None else limits["proved"]
