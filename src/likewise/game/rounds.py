@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from likewise.errors import ReportRefused, require
 from likewise.game.lots import Lots, Record
 from likewise.game.transcript import of
-from likewise.protocol import SKIPPED, Answer, Auditor, Batch, Estimate, Floats, Key, Report, Role, Round, reports_of
+from likewise.protocol import SKIPPED, Answer, Batch, Estimate, Floats, Key, Report, Role, Round, reports_of
 
 LABELS = ("all", "accepted")
 RETURNING = ("new", "record")
@@ -49,7 +49,8 @@ class Played(NamedTuple):
 class World:
     """How rounds are played: who looks, at what, and which labels come to light."""
 
-    auditor: Auditor
+    auditor: Any
+    """An ``Auditor``, or an ``AuditorOfDecisions``."""
     seed: int
     lots: Lots | None = None
     labels: str = "all"
@@ -63,7 +64,7 @@ class World:
     @property
     def level(self) -> float:
         """A report of a gap that is not above this is refused."""
-        return self.auditor.alpha - self.auditor.margin
+        return float(self.auditor.alpha - self.auditor.margin)
 
     def played(self, t: int, batch: Batch, probabilities: Floats, estimate: Estimate | None = None) -> Played:
         """What becomes of the people of round t."""
@@ -211,7 +212,7 @@ def _require_possible(report: Report, probabilities: Floats, world: World) -> No
         )
 
 
-def world_of(auditor: Auditor, seed: int, lot: str | None, labels: str | None, returning: str, learner: Any) -> World:
+def world_of(auditor: Any, seed: int, lot: str | None, labels: str | None, returning: str, learner: Any) -> World:
     """The world of a play; a refusal where its parts don't fit together."""
     estimates = hasattr(learner, "estimate")
     labels = ("accepted" if estimates else "all") if labels is None else labels

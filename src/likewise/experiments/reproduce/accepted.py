@@ -159,7 +159,7 @@ class Grown(NamedTuple):
 def two_person_game(rule: str, horizons: tuple[int, ...]) -> Grown:
     """Decisions only and labels of the accepted only, for a learner that knows no horizon: one play gives them all."""
     F = two_people_class()
-    auditor: Any = DecisionAuditor(alike, TOLERANCE, theta=0.0)
+    auditor = DecisionAuditor(alike, TOLERANCE, theta=0.0)
     if rule == TILTED:
         learner = OneSided(AdaHedge(F, k=2, penalty=Tilted(SLACK)), doubt=1.0, floor=0.0)
     else:
@@ -213,7 +213,7 @@ class Desk(NamedTuple):
 
 def desk(lot: str, setting: demo.Setting, seed: int) -> Desk:
     """Labels of the accepted only, and an auditor who sees decisions."""
-    auditor: Any = DecisionAuditor(setting.data.distance, ALPHA, THETA)
+    auditor = DecisionAuditor(setting.data.distance, ALPHA, THETA)
     learner = learner_of(RUNNING, setting.hypotheses, setting.T, auditor.alpha)
     t = play(learner, setting.environment, auditor, setting.T, seed=seed, lot=lot)
     table = np.array([_on_the_desk(round_, auditor) for round_ in t])
