@@ -24,7 +24,8 @@ from likewise.service.accounts.tokens import ADMIN, AUDITOR, Tokens
 from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
 from likewise.service.log import Store
-from likewise.service.log.signing import Signer
+from likewise.service.log.checkpoints import CheckpointFile
+from likewise.service.log.keys import signer_at
 from likewise.service.projections.follower import Follower
 from likewise.service.stream.settings import Settings
 
@@ -139,7 +140,7 @@ def prepare(
     """
     with Store(configuration.database) as store:
         store.migrate()
-        signer = Signer.at(configuration.key_file)
+        signer = signer_at(configuration.key_file, CheckpointFile(configuration.checkpoint_file))
         if not store.streams():
             if before is not None:
                 before()
