@@ -18,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 
 from likewise.cli import options
+from likewise.cli.findings import mending, print_findings
 from likewise.cli.output import AsJson, print_json, scoreboard_table, words
 from likewise.errors import InvalidParameter
 
@@ -52,6 +53,7 @@ def play(
         str | None,
         typer.Argument(help="A CSV, parquet or JSON-lines file, one person a row; or a built-in data set: adult, …"),
     ] = None,
+    encoding: options.Encoding = "",
     label: options.Label = None,
     positive: options.Positive = None,
     compare_by: options.CompareBy = "",
@@ -299,6 +301,8 @@ class Command:
         self.console.print(f"[bold]{escape(data.name)}.[/] {escape(data.described)}")
         for problem in data.datasheet.problems if s.sha256 else ():
             self.console.print(f"Note: {problem}", markup=False)
+        if s.sha256:
+            self._look(s)
         self.console.print(f"{run.setup.split}{_if(run.setup)}.", highlight=False)
         size = f"{F.size:,}" if F.size < 10**9 else f"2^{F.size.bit_length() - 1}"
         self.console.print(
@@ -316,6 +320,19 @@ class Command:
             )
         else:
             self.console.print(f"The simulated reviewer's measure: {escape(data.distance_described)}\n")
+
+    def _look(self, s: Settings) -> None:
+        """What a careful colleague would say about the file; what the notes say already is not said twice."""
+        from likewise.datasets import read_people
+        from likewise.datasets.doctor import examined, of_file
+
+        people = read_people(s.source, encoding=s.encoding)
+        names = ("label", "positive", "compare_by", "sensitive", "drop", "categories", "today")
+        roles = {name: getattr(s, name) for name in names}
+        findings = of_file(s.source, people, encoding=s.encoding) + examined(people, ids=s.id, **roles)
+        print_findings(self.console, [finding for finding in findings if not finding.noted])
+        if command := mending(s.source, findings, s.encoding):
+            self.console.print(f"To write a mended copy: {command}", markup=False, soft_wrap=True)
 
     def _show(self, run: Run, result: dict[str, Any]) -> None:
         """Show the result."""

@@ -16,6 +16,7 @@ import numpy as np
 from likewise.datasets.columns import Column, arrow, inspect, levels, opened
 from likewise.datasets.doctor.finding import KINDS, Finding
 from likewise.datasets.doctor.leaks import of_leaks
+from likewise.datasets.doctor.lines import of_file
 from likewise.datasets.doctor.protected import of_protected, protected
 from likewise.datasets.doctor.rows import of_ids, of_label, of_people
 from likewise.datasets.doctor.twins import of_twins
@@ -25,7 +26,7 @@ from likewise.datasets.roles import OBVIOUS, persons
 from likewise.errors import InvalidParameter
 from likewise.protocol import Floats
 
-__all__ = ["KINDS", "Finding", "examined", "mended", "possible_labels", "protected"]
+__all__ = ["KINDS", "Finding", "examined", "mended", "of_file", "possible_labels", "protected"]
 
 OUTCOMES = re.findall(
     "[a-z]+",

@@ -34,6 +34,8 @@ class Finding:
         The option that mends it: one of ``likewise play``, or ``--fix`` of ``likewise data``. Empty if none can.
     values
         What the option takes; options that take lists are joined over all findings.
+    noted
+        Whether the datasheet of :func:`likewise.datasets.from_frame` says it too.
 
     Examples
     --------
@@ -46,6 +48,7 @@ class Finding:
     sentence: str
     option: str = ""
     values: tuple[str, ...] = ()
+    noted: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as plain JSON values."""

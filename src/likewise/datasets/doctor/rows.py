@@ -64,7 +64,7 @@ def of_people(person: NDArray[np.intp], named: bool) -> list[Finding]:
             f"{plural(rows - people, 'row is', 'rows are')} the same as another in every column and may be one person; "
             "this option says that each row is a person of its own."
         )
-        findings.append(Finding("people", (), sentence, "--id", ("each-row",)))
+        findings.append(Finding("people", (), sentence, "--id", ("each-row",), noted=True))
     return findings
 
 
@@ -89,7 +89,7 @@ def _unlabelled(label: str, absent: NDArray[np.bool_], others: Sequence[tuple[Co
     decision = _decision(absent, others)
     if decision is None:
         why = "if it is missing for a reason, those who remain are not typical"
-        return Finding("label", (label,), f"{count} have no {label} and are left out; {why}.")
+        return Finding("label", (label,), f"{count} have no {label} and are left out; {why}.", noted=True)
     name, value = decision
     sentence = (
         f"{count} have no {label}, nearly all with {name} = {value}: the outcome is known only of the others. Those "

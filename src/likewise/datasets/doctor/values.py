@@ -106,7 +106,9 @@ def of_values(columns: Sequence[tuple[Column, Any]], rows: int) -> list[Finding]
     if dates:
         verb = "holds dates and is" if len(dates) == 1 else "hold dates and are"
         advice = "turn them into numbers (an age, a number of days) to use them"
-        findings.append(Finding("written", tuple(dates), f"{several(tuple(dates))} {verb} not used; {advice}."))
+        findings.append(
+            Finding("written", tuple(dates), f"{several(tuple(dates))} {verb} not used; {advice}.", noted=True)
+        )
     return findings
 
 
