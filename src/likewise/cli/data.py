@@ -15,7 +15,7 @@ from rich.table import Table
 
 from likewise.cli.findings import mending, options_of, print_findings
 from likewise.cli.options import Encoding, as_list
-from likewise.cli.output import AsJson, print_json, words
+from likewise.cli.output import AsJson, in_words_of, print_json, words
 from likewise.wording import joined
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def _columns(columns: list[Column], roles: dict[str, str]) -> Table:
 
 def _values(column: Column) -> str:
     if column.kind == "unusable":
-        return f"not used: {column.reason}"
+        return in_words_of(f"not used: {column.reason}", ["--categories"])
     if column.kind == "number":
         return " to ".join(column.values)
     ends = itertools.accumulate(map(len, column.values))
@@ -235,8 +235,9 @@ def _advice(
     words = ["likewise", "play", source, *(["--encoding", look.encoding] if look.encoding else [])]
     command = f"{shlex.join([*words, '--label', label, *_positive(look, label, columns)])} --compare-by "
     command += shlex.quote(as_list(by)) if by else "…"
+    guessed = "" if look.label else f" Here it is taken to be {label}; --label names another."
     return (
-        f"Columns with two values, one of which may be the label: {', '.join(column.name for column in labels)}.\n"
+        f"Columns with two values, one of which may be the label: {', '.join(c.name for c in labels)}.{guessed}\n"
         f"To play, for example: {command} {options_of(findings)}".rstrip()
     )
 

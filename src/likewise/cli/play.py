@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import shlex
 import signal
 from collections.abc import Callable, Iterator
@@ -19,12 +20,13 @@ from rich.table import Table
 
 from likewise.cli import options
 from likewise.cli.findings import mending, print_findings
-from likewise.cli.output import AsJson, print_json, scoreboard_table, words
+from likewise.cli.output import AsJson, in_words_of, print_json, scoreboard_table, words
 from likewise.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from likewise.datasets import Dataset
     from likewise.experiments.runs import Run, Settings
     from likewise.experiments.runs.setup import Setup
     from likewise.protocol import Auditor
@@ -299,8 +301,8 @@ class Command:
         """Who is decided about, by what, and who looks on."""
         data, s, F = run.setup.data, run.setup.settings, run.setup.hypotheses
         self.console.print(f"[bold]{escape(data.name)}.[/] {escape(data.described)}")
-        for problem in data.datasheet.problems if s.sha256 else ():
-            self.console.print(f"Note: {problem}", markup=False)
+        for note in _notes(data) if s.sha256 else ():
+            self.console.print(f"Note: {note}", markup=False)
         if s.sha256:
             self._look(s)
         self.console.print(f"{run.setup.split}{_if(run.setup)}.", highlight=False)
@@ -353,6 +355,23 @@ class Command:
         if not result["finished"]:
             how = f"likewise play --resume {shlex.quote(str(path))}"
             self.console.print(f"Stopped for now; continue with: {how}", markup=False, soft_wrap=True)
+
+
+def _notes(data: Dataset) -> list[str]:
+    """What is left out and why, columns with the same reason together."""
+    alike: dict[str, list[str]] = {}
+    for name, reason in data.encoder.left_out.items():
+        alike.setdefault(re.split("[,;]", reason)[0], []).append(name)
+    notes = []
+    for problem in data.datasheet.problems:
+        about = next((names for names in alike.values() for name in names if f"The column {name} is" in problem), [])
+        if len(about) < 2:
+            notes.append(in_words_of(problem, ["--categories"]))
+    for reason, names in alike.items():
+        if len(names) > 1:
+            together = re.sub("^it holds", "they hold", re.sub("^it is", "they are", reason))
+            notes.append(f"{len(names)} columns are not used, as {together}: {', '.join(names)}.")
+    return notes
 
 
 def _if(setup: Setup) -> str:

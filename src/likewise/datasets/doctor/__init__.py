@@ -30,10 +30,11 @@ __all__ = ["KINDS", "Finding", "examined", "mended", "of_file", "possible_labels
 
 OUTCOMES = re.findall(
     "[a-z]+",
-    "label target outcome y class approve approved accept accepted reject rejected grant granted default defaulted "
+    "label target outcome y class approve approved accept accepted grant granted default defaulted "
     "repaid paid hired admitted admit recid decision result churn success income survived readmitted status",
 )
 """Words in the name of a column that is likely to be a label."""
+REFUSALS = ("reject", "rejected", "refused", "denied", "declined")
 
 
 def examined(
@@ -116,7 +117,12 @@ def possible_labels(columns: Sequence[Column]) -> list[Column]:
     two = [
         column for column in columns if column.kind != "unusable" and column.different == 2 and not protected(column)
     ]
-    return sorted(two, key=lambda column: any(word in OUTCOMES for word in _words(column.name)))
+    return sorted(two, key=lambda column: max(map(_likely, _words(column.name)), default=0))
+
+
+def _likely(word: str) -> int:
+    """How likely a column with this word in its name is the label; rather a yes than the no that is its opposite."""
+    return 2 if word in OUTCOMES else int(word in REFUSALS)
 
 
 def _words(name: str) -> list[str]:

@@ -19,11 +19,14 @@ YEARS = (1900, 2100)
 def of_file(path: str | Path, frame: Any, *, encoding: str = "", header: bool = True) -> list[Finding]:
     """What there is to say about how a file was read; ``frame`` is what came out, with short lines filled up."""
     findings = of_header(frame) if header and file_kind(path) in ("CSV", "Excel") else []
-    short = list(islice(short_lines_of(Path(path), encoding), 1000)) if file_kind(path) == "CSV" else []
+    # A short line lacks its last field; only then is it worth reading all of them once more.
+    may_be_short = file_kind(path) == "CSV" and frame.iloc[:, -1].isna().any()
+    short = list(islice(short_lines_of(Path(path), encoding), 1000)) if may_be_short else []
     if short:
-        count = "at least 1,000 lines" if len(short) == 1000 else plural(len(short), "line")
+        count = "At least 1,000 lines are" if len(short) == 1000 else plural(len(short), "line is", "lines are")
         where = joined([str(line) for line in short[:3]])
-        sentence = f"{count} too short: {where}. The fields at their end are missing in a mended copy."
+        copy = "In a mended copy the fields at their end are missing"
+        sentence = f"{count} too short, and refused by play and score: {where}. {copy}."
         findings.append(Finding("file", (), sentence, "--fix"))
     return findings
 
@@ -36,7 +39,7 @@ def of_header(frame: Any) -> list[Finding]:
     >>> import pandas as pd
     >>> people = pd.DataFrame({"A11": ["A12", "A11", "A12"], "6": [48, 12, 42], "1169": [5951, 2096, 7882]})
     >>> of_header(people)[0].sentence
-    "The first line seems to be a person, not names: A11, 6, 1169."
+    'The first line seems to be a person, not names: A11, 6, 1169.'
     """
     table = opened(frame)
     fitting = tuple(name for name in table.columns if _fits(name, arrow(table, name)))
