@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -103,7 +104,7 @@ class ClockThread:
     ) -> None:
         self._engine, self._seconds = engine, seconds
         self._each_tick, self._failed = each_tick, failed
-        self._swept = 0.0
+        self._swept = -math.inf  # a machine that has just started counts from 0
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="likewise-clock", daemon=True)
 

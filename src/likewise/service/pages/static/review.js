@@ -386,7 +386,7 @@
   once("undo", undo);
   $("help-open").addEventListener("click", help);
   $("help").addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.target.closest("button")) return;
+    if (event.key !== "Enter" || event.target.closest("button") || !$("help").open) return;
     event.preventDefault();
     event.stopPropagation(); // once help is closed, the same Enter would report the pair
     $("help").close();
