@@ -155,7 +155,7 @@ def test_a_run_is_stopped_and_goes_on(here, run, monkeypatch):
 
 
 def test_ctrl_c_before_the_first_round_leaves_nothing(here, run, monkeypatch):
-    def pressed(path):
+    def pressed(path, **options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("likewise.datasets.read_people", pressed)
@@ -292,42 +292,46 @@ def written(name: str, content: bytes) -> None:
 BAD = {
     "a label that is nearly there": ("play people.csv --label aproved --compare-by debt", "did you mean 'approved'?"),
     "a label that is nowhere": ("play people.csv --label zzz --compare-by debt", "the columns are application_id"),
-    "no label": ("play people.csv --compare-by debt", "`label` must name the column"),
+    "no label": ("play people.csv --compare-by debt", "`--label` must name the column"),
     "a label of four values": ("play people.csv --label région --compare-by debt", "with two values"),
     "a label of numbers": ("play people.csv --label debt --compare-by income", "with two values"),
-    "nothing to compare by": ("play people.csv --label approved", "`compare-by` must name the columns"),
-    "no such label, nothing to compare by": ("play people.csv --label nope", "`label` must be a column of people.csv"),
+    "nothing to compare by": ("play people.csv --label approved", "`--compare-by` must name the columns"),
+    "no such label, nothing to compare by": (
+        "play people.csv --label nope",
+        "`--label` must be a column of people.csv",
+    ),
     "nearly a column": ("play people.csv --label approved --compare-by Income,dept", "did you mean 'income'?"),
     "ids to compare by": ("play people.csv --label approved --compare-by application_id", "free text or an id"),
     "the label to compare by": ("play people.csv --label approved --compare-by approved", "not hold the label"),
-    "an unknown positive": ("play OURS --positive maybe", "`positive` must be one of"),
+    "an unknown positive": ("play OURS --positive maybe", "`--positive` must be one of"),
     "no such file": ("play nobody.csv --label a --compare-by b", "got 'nobody.csv', which is neither"),
     "nothing at all": ("play", "`source` must be a file"),
     "an empty file": ("play empty.csv --label a --compare-by b", "at least one person"),
     "only a head": ("play head.csv --label a --compare-by b", "at least one person"),
     "not UTF-8": ("play latin.csv --label a --compare-by b", "UTF-8"),
-    "another kind of file": ("play people.xlsx --label a --compare-by b", "must end in one of"),
+    "another kind of file": ("play people.ods --label a --compare-by b", "The file must end in one of"),
+    "an Excel file that is none": ("play people.xlsx --label a --compare-by b", "must be an Excel file"),
     "too few people": (
         "play few.csv --label a --compare-by b",
         "at least k = 6 people to play, got '3 people: 1 to fit, 1 to play, 1 held out'",
     ),
-    "an unknown class": ("play OURS --class forest", "`class` must be one of"),
-    "an unknown learner": ("play OURS --learner sgd", "`learner` must be one of"),
-    "alpha of zero": ("play OURS --alpha 0", "`alpha` must be in (0, 1]"),
-    "a margin beyond alpha": ("play OURS --margin 0.3", "`margin` must be in [0, 0.1]"),
-    "costs in words": ("play OURS --costs one,two", "`costs` must be two numbers"),
-    "units in words": ("play OURS --units income:3", "`units` must look like"),
+    "an unknown class": ("play OURS --class forest", "`--class` must be one of"),
+    "an unknown learner": ("play OURS --learner sgd", "`--learner` must be one of"),
+    "alpha of zero": ("play OURS --alpha 0", "`--alpha` must be in (0, 1]"),
+    "a margin beyond alpha": ("play OURS --margin 0.3", "`--margin` must be in [0, 0.1]"),
+    "costs in words": ("play OURS --costs one,two", "`--costs` must be two numbers"),
+    "units in words": ("play OURS --units income:3", "`--units` must look like"),
     "unknown units": ("play OURS --units incom=3", "did you mean 'income'?"),
     "showing the label": ("play OURS --ask --show approved", "neither the label nor dropped"),
-    "noise and a person": ("play OURS --ask --misses 0.1", "`ask` must be left out"),
+    "noise and a person": ("play OURS --ask --misses 0.1", "`--ask` must be left out"),
     "a label for a built-in": ("play synthetic --label x", "left out with a built-in data set"),
     "no run to resume": ("play --resume nowhere", "has no settings.json"),
     "a change on resume": ("play --resume nowhere --rounds 9", "`--rounds` must be left out with --resume"),
     "a change on again": ("play --again nowhere --alpha 0.2", "`--alpha` must be left out with --again"),
-    "a folder inside a file": ("play OURS --out people.csv/run", "`out` must be a folder that can be written"),
+    "a folder inside a file": ("play OURS --out people.csv/run", "`--out` must be a folder that can be written"),
     "no run to certify": ("certify nowhere", "has no settings.json"),
     "no transcript to certify": ("certify people.csv", "must be a saved transcript"),
-    "levels in words": ("frontier synthetic --alphas low", "`alphas` must be numbers"),
+    "levels in words": ("frontier synthetic --alphas low", "`--alphas` must be numbers"),
     "a level beyond one": ("frontier synthetic --alphas 2 --rounds 5", "numbers from 0 to 1"),
 }
 
@@ -338,6 +342,7 @@ def test_bad_input_is_one_sentence_that_says_what_to_do(words, says, here, run):
     written("head.csv", b"a,b\n")
     written("latin.csv", "a,b\n1,Z\xfcrich\n".encode("latin-1"))
     written("people.xlsx", b"PK")
+    written("people.ods", b"PK")
     written("few.csv", b"a,b\n1,3\n0,4\n1,5\n")
     code, said, problem = run(*words.replace("OURS", " ".join(PEOPLE)).split())
     assert code == 2, said

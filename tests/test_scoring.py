@@ -173,11 +173,47 @@ def test_a_csv_file_is_scored_as_it_was_read(policy, tmp_path, monkeypatch):
     np.testing.assert_array_equal(policy.probability(read), policy.probability(people))
 
 
-@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
-def test_text_that_is_not_utf_8_is_one_sentence(policy, tmp_path, encoding):
-    applicants(9).assign(person="Zoë").to_csv(tmp_path / "people.csv", index=False, encoding=encoding)
-    with pytest.raises(InvalidParameter, match="must be UTF-8 text"):
+def test_text_that_is_not_utf_8_is_one_sentence_until_its_encoding_is_named(policy, tmp_path):
+    people = applicants(9).assign(person="Zoë")
+    people.to_csv(tmp_path / "people.csv", index=False, encoding="latin-1")
+    with pytest.raises(InvalidParameter, match="must be a file of UTF-8 text"):
         score_file(policy, tmp_path / "people.csv", tmp_path / "scores.csv")
+    done = score_file(policy, tmp_path / "people.csv", tmp_path / "scores.csv", ids=["person"], encoding="latin-1")
+    assert scores(done.path)["person"].tolist() == ["Zoë"] * 9
+    people.to_csv(tmp_path / "marked.csv", index=False, encoding="utf-16")
+    marked = scores(score_file(policy, tmp_path / "marked.csv", tmp_path / "scores.csv").path)
+    np.testing.assert_allclose(marked["probability"], policy.probability(people), rtol=0, atol=1e-15)
+
+
+OTHER_KINDS = {
+    "people.jsonl": lambda people, path: people.to_json(path, orient="records", lines=True),
+    "people.xlsx": lambda people, path: people.to_excel(path, index=False),
+    "people.txt": lambda people, path: people.to_csv(path, index=False, sep=" ", na_rep="NA"),
+    "bars.csv": lambda people, path: people.to_csv(path, index=False, sep="|"),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_KINDS)
+def test_every_kind_of_file_that_can_be_played_can_be_scored(policy, tmp_path, monkeypatch, name):
+    monkeypatch.setattr(files, "MOST_ROWS", 30)
+    people = applicants(100)
+    OTHER_KINDS[name](people, tmp_path / name)
+    done = score_file(policy, tmp_path / name, tmp_path / "scores.parquet", ids=["person"])
+    found = scores(done.path)
+    read = datasets.read_people(tmp_path / name)
+    np.testing.assert_allclose(found["probability"], policy.probability(read), rtol=0, atol=1e-15)
+    np.testing.assert_allclose(found["probability"], policy.probability(people), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("separator", [",", " "])
+def test_a_short_line_is_refused_with_its_number_as_play_refuses_it(policy, tmp_path, separator):
+    lines = applicants(50).to_csv(index=False, sep=separator, na_rep="NA").splitlines()
+    lines[17] = separator.join(lines[17].split(separator)[:2])
+    (tmp_path / "people.csv").write_text("\n".join(lines))
+    width = lines[0].count(separator) + 1
+    for read in (datasets.read_people, lambda path: score_file(policy, path, tmp_path / "scores.csv")):
+        with pytest.raises(InvalidParameter, match=f"people.csv, where line 18 has 2 of {width} fields"):
+            read(tmp_path / "people.csv")
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "csv.gz", "tsv"])
@@ -270,7 +306,7 @@ def test_a_failure_half_way_leaves_no_file(policy, tmp_path):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"source": "people.xlsx"}, "`people` must end in"),
+        ({"source": "people.ods"}, "`people` must end in"),
         ({"source": "nowhere.csv"}, "`people` must be a file"),
         ({"destination": "scores.txt"}, "`out` must end in"),
         ({"destination": "people.csv"}, "`out` must be a different file"),

@@ -45,7 +45,7 @@ class TestAFileThatGoes:
         with running(**beside) as service:
             signed(service, "loans")
             assert decided(service, "loans") == 201
-            assert service.anybody.get("/readyz").status_code == 200
+            until(lambda: service.anybody.get("/readyz").status_code == 200)
             os.replace(beside["database"], tmp_path / "away.db")
             if replaced:
                 shutil.copy(tmp_path / "away.db", beside["database"])
@@ -152,7 +152,7 @@ class TestReadiness:
         monkeypatch.setattr(readiness, "PATIENCE", 0.2)
         monkeypatch.setattr(readiness, "FRESH", 0.0)
         with running(**beside) as service:
-            assert service.anybody.get("/readyz").status_code == 200
+            until(lambda: service.anybody.get("/readyz").status_code == 200)
             with closing(sqlite3.connect(beside["database"], isolation_level=None)) as other:
                 other.execute("BEGIN IMMEDIATE")
                 answer = service.anybody.get("/readyz")
@@ -164,7 +164,7 @@ class TestReadiness:
     def test_a_database_that_takes_no_write_is_told(self, beside, monkeypatch):
         monkeypatch.setattr(readiness, "FRESH", 0.0)
         with running(**beside) as service:
-            assert service.anybody.get("/readyz").status_code == 200
+            until(lambda: service.anybody.get("/readyz").status_code == 200)
 
             def full(connection, works):
                 raise OperationalError("INSERT", {}, sqlite3.OperationalError("database or disk is full"))

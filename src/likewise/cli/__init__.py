@@ -17,7 +17,7 @@ from likewise.cli.compare import compare
 from likewise.cli.data import data
 from likewise.cli.demo import demo
 from likewise.cli.frontier import frontier
-from likewise.cli.output import console, problems
+from likewise.cli.output import console, in_words_of, problems
 from likewise.cli.play import play
 from likewise.cli.reproduce import reproduce
 from likewise.cli.score import score
@@ -58,6 +58,12 @@ for command in (backup, certify, compare, data, demo, frontier, play, reproduce,
 app.add_typer(user, name="user")
 
 
+def _options(typed: list[str]) -> list[str]:
+    """The options of the command that was typed."""
+    command = getattr(typer.main.get_command(app), "commands", {}).get(next(iter(typed), ""))
+    return [name for parameter in getattr(command, "params", ()) for name in parameter.opts if name.startswith("--")]
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command; our own errors are one sentence, not a traceback.
 
@@ -70,5 +76,7 @@ def main(arguments: list[str] | None = None) -> None:
     except (LikewiseError, OSError) as error:
         if debug:
             raise
-        problems.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
+        problems.print(
+            in_words_of(str(error), _options(typed)), style="red", markup=False, highlight=False, soft_wrap=True
+        )
         raise SystemExit(2) from None

@@ -65,6 +65,7 @@ def compare(
     rounds: Annotated[int, typer.Option(min=1, help="How many rounds each play has (T).")] = 2000,
     people: options.People = 6,
     draws: Annotated[int, typer.Option(min=1, help="Draws a round of ftpl; its theorem needs more.")] = 300,
+    encoding: options.Encoding = "",
     label: options.Label = None,
     positive: options.Positive = None,
     compare_by: options.CompareBy = "",
@@ -161,6 +162,7 @@ def _people(parameters: dict[str, Any]) -> Dataset:
 
     names = (
         "label",
+        "encoding",
         "positive",
         "compare_by",
         "sensitive",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import shlex
 from pathlib import Path
@@ -12,11 +13,14 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from likewise.cli.options import as_list
-from likewise.cli.output import AsJson, print_json, words
+from likewise.cli.findings import mending, options_of, print_findings
+from likewise.cli.options import Encoding, as_list
+from likewise.cli.output import AsJson, in_words_of, print_json, words
+from likewise.wording import joined
 
 if TYPE_CHECKING:
     from likewise.datasets import Column, Dataset
+    from likewise.datasets.doctor import Finding
 
 EXAMPLES = """
 Examples:
@@ -26,6 +30,10 @@ Examples:
     likewise data compas
 
     likewise data people.csv
+
+    likewise data people.csv --label approved
+
+    likewise data people.csv --encoding cp1252 --fix people-mended.csv
 
     likewise data people.parquet --json
 """
@@ -37,9 +45,19 @@ def data(
     source: Annotated[
         str, typer.Argument(help="The name of a data set, or a file of people; without it, all data sets are listed.")
     ] = "",
+    label: Annotated[
+        str | None, typer.Option(help="The column of labels, to look for columns that give it away; the likeliest one.")
+    ] = None,
+    positive: Annotated[str | None, typer.Option(help="The value of the label that counts as a yes.")] = None,
+    encoding: Encoding = "",
+    header: Annotated[bool, typer.Option(help="Whether the first line of a file names its columns.")] = True,
+    fix: Annotated[
+        Path | None,
+        typer.Option(help="Write a copy with plain numbers, names for all columns and lines of one length, in UTF-8."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the data sets; print the datasheet of one; or say what the columns of your own file would be taken for."""
+    """List the data sets; print the datasheet of one; or look at your own file as a careful colleague would."""
     from likewise import datasets
 
     if not source:
@@ -47,7 +65,30 @@ def data(
     elif source in datasets.NAMES:
         _datasheet(source, as_json)
     else:
-        _file(source, as_json)
+        _file(source, Look(label, positive, encoding, header), fix, as_json)
+
+
+@dataclasses.dataclass(frozen=True)
+class Look:
+    """How to look at a file."""
+
+    label: str | None
+    positive: str | None
+    encoding: str
+    header: bool
+
+    def people(self, source: str) -> Any:
+        """The file's people, with short lines filled up: they are among the findings."""
+        from likewise.datasets import read_people
+
+        return read_people(source, encoding=self.encoding, header=self.header, short_lines=True)
+
+    def findings(self, source: str, people: Any, label: str | None) -> list[Finding]:
+        """What there is to say about them."""
+        from likewise.datasets.doctor import examined, of_file
+
+        about_file = of_file(source, people, encoding=self.encoding, header=self.header)
+        return about_file + examined(people, label=label, positive=self.positive)
 
 
 def _list(as_json: bool) -> None:
@@ -96,23 +137,62 @@ def _facts(name: str, dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def _file(source: str, as_json: bool) -> None:
+def _file(source: str, look: Look, fix: Path | None, as_json: bool) -> None:
     from likewise import datasets
+    from likewise.datasets import doctor
     from likewise.errors import InvalidParameter
 
     if not Path(source).suffix and not Path(source).exists():
         raise InvalidParameter(f"`source` must be one of {', '.join(datasets.NAMES)}, or a file, got {source!r}.")
-    people = datasets.read_people(source)
+    people = look.people(source)
     columns = datasets.inspected(people)
-    labels = [column for column in columns if column.kind != "unusable" and column.different == 2]
+    labels = doctor.possible_labels(columns)
+    label = _chosen(look.label, labels, columns)
+    findings = look.findings(source, people, label)
+    copied = _fix(fix, people, findings) if fix is not None else None
     if as_json:
         facts = {"file": source, "people": len(people), "columns": [column.to_dict() for column in columns]}
-        print_json(facts | {"possible_labels": [column.name for column in labels]})
+        facts |= {"possible_labels": [column.name for column in labels], "label": label}
+        print_json(facts | {"findings": [finding.to_dict() for finding in findings], "fixed": copied})
         return
     console = words(as_json)
     console.print(f"{Path(source).name}: {len(people):,} people, {len(columns)} columns.", highlight=False)
     console.print(_columns(columns, {}))
-    console.print(_advice(source, labels, columns), markup=False, soft_wrap=True)
+    print_findings(console, findings)
+    if findings:
+        console.print("")
+    if copied is not None:
+        console.print(f"Written: {fix}{f', mended: {joined(copied)}' if copied else ''}.", markup=False, soft_wrap=True)
+    elif command := mending(source, findings, look.encoding):
+        console.print(f"To write a mended copy: {command}", markup=False, soft_wrap=True)
+    if look.header:
+        advice = _advice(source, look, label, labels, columns, findings)
+        console.print(advice, markup=False, highlight=False, soft_wrap=True)
+
+
+def _chosen(label: str | None, labels: list[Column], columns: list[Column]) -> str | None:
+    """The label that was named, or the likeliest one."""
+    from likewise.errors import require
+
+    if label is None:
+        return labels[-1].name if labels else None
+    names = [column.name for column in columns]
+    require(label in names, "label", f"be one of the columns {', '.join(names[:15])}{', …' * (len(names) > 15)}", label)
+    return label
+
+
+def _fix(copy: Path, people: Any, findings: list[Finding]) -> list[str]:
+    """Write the copy; the names of the columns that changed in it."""
+    from likewise.datasets.doctor import mended
+    from likewise.errors import require
+    from likewise.storage import whole_file
+
+    require(copy.suffix in (".csv", ".parquet"), "fix", "end in .csv or .parquet", str(copy))
+    require(not copy.exists(), "fix", "be a new file", str(copy))
+    frame, changed = mended(people)
+    with whole_file(copy) as draft:
+        frame.to_csv(draft, index=False) if copy.suffix == ".csv" else frame.to_parquet(draft)
+    return changed
 
 
 def _columns(columns: list[Column], roles: dict[str, str]) -> Table:
@@ -127,7 +207,7 @@ def _columns(columns: list[Column], roles: dict[str, str]) -> Table:
 
 def _values(column: Column) -> str:
     if column.kind == "unusable":
-        return f"not used: {column.reason}"
+        return in_words_of(f"not used: {column.reason}", ["--categories"])
     if column.kind == "number":
         return " to ".join(column.values)
     ends = itertools.accumulate(map(len, column.values))
@@ -142,16 +222,29 @@ def _table(*headings: str, right: tuple[str, ...] = ()) -> Table:
     return table
 
 
-def _advice(source: str, labels: list[Column], columns: list[Column]) -> str:
+def _advice(
+    source: str, look: Look, label: str | None, labels: list[Column], columns: list[Column], findings: list[Finding]
+) -> str:
     """What to do next: the command, with the columns that fit; which are right, only its user can say."""
-    if not labels:
+    from likewise.datasets.doctor import protected
+
+    if label is None:
         return "No column has exactly two values: --positive says which value of your label counts as 1."
-    label = labels[-1]
-    obvious = {value.lower() for value in label.values} in ({"0", "1"}, {"false", "true"})
-    positive = "" if obvious else f" --positive {shlex.quote(label.values[-1])}"
-    by = [column.name for column in columns if column.kind == "number" and column not in labels][:2]
+    taken = {label, *(name for finding in findings for name in finding.values), *(column.name for column in labels)}
+    by = [c.name for c in columns if c.kind == "number" and c.name not in taken and not protected(c)][:2]
+    words = ["likewise", "play", source, *(["--encoding", look.encoding] if look.encoding else [])]
+    command = f"{shlex.join([*words, '--label', label, *_positive(look, label, columns)])} --compare-by "
+    command += shlex.quote(as_list(by)) if by else "…"
+    guessed = "" if look.label else f" Here it is taken to be {label}; --label names another."
     return (
-        f"Columns with two values, one of which may be the label: {', '.join(column.name for column in labels)}.\n"
-        f"To play, for example: likewise play {shlex.quote(source)} --label {shlex.quote(label.name)}{positive} "
-        f"--compare-by {shlex.quote(as_list(by)) if by else '…'}"
+        f"Columns with two values, one of which may be the label: {', '.join(c.name for c in labels)}.{guessed}\n"
+        f"To play, for example: {command} {options_of(findings)}".rstrip()
     )
+
+
+def _positive(look: Look, label: str, columns: list[Column]) -> list[str]:
+    """The option that says which value is a yes, where the values don't say it."""
+    values = next(column.values for column in columns if column.name == label)
+    obvious = {value.lower() for value in values} in ({"0", "1"}, {"false", "true"})
+    positive = look.positive or ("" if obvious or not values else values[-1])
+    return ["--positive", positive] if positive else []

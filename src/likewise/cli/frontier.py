@@ -39,6 +39,7 @@ def frontier(
     alphas: Annotated[
         str, typer.Option(help="Levels α, from 0 to 1: 0,0.05,0.1. By default six, up to twice the run's α.")
     ] = "",
+    encoding: options.Encoding = "",
     label: options.Label = None,
     positive: options.Positive = None,
     compare_by: options.CompareBy = "",

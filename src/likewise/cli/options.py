@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 
 PEOPLE, CLASS, PLAY = "The people", "The class of hypotheses", "The play"
 
+Encoding = Annotated[
+    str,
+    typer.Option(
+        rich_help_panel=PEOPLE, help="How a file of text is encoded, if not in UTF-8: cp1252, latin-1, utf-16, …"
+    ),
+]
 Label = Annotated[
     str | None, typer.Option(rich_help_panel=PEOPLE, help="The column that holds the right answer, of two values.")
 ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
@@ -22,6 +23,21 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object; wor
 def words(as_json: bool) -> Console:
     """Where a command talks: standard output belongs to the JSON object if one was asked for."""
     return problems if as_json else console
+
+
+def in_words_of(text: str, options: Iterable[str]) -> str:
+    """A sentence of the library in the words of the command: `label` is --label, and `path` is the file.
+
+    Examples
+    --------
+    >>> in_words_of("`positive` must be one of …; name it in `categories`.", ["--positive", "--categories"])
+    '`--positive` must be one of …; name it in `--categories`.'
+    >>> in_words_of("`path` must be a file.", [])
+    'The file must be a file.'
+    """
+    by_name = {option.lstrip("-").replace("-", "_"): option for option in options}
+    text = re.sub("^`(path|frame)`", "The file", text)
+    return re.sub(r"`([\w-]+)`", lambda found: f"`{by_name.get(found[1].replace('-', '_'), found[1])}`", text)
 
 
 def print_json(result: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import shlex
 import signal
 from collections.abc import Callable, Iterator
@@ -18,12 +19,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 
 from likewise.cli import options
-from likewise.cli.output import AsJson, print_json, scoreboard_table, words
+from likewise.cli.findings import mending, print_findings
+from likewise.cli.output import AsJson, in_words_of, print_json, scoreboard_table, words
 from likewise.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from likewise.datasets import Dataset
     from likewise.experiments.runs import Run, Settings
     from likewise.experiments.runs.setup import Setup
     from likewise.protocol import Auditor
@@ -52,6 +55,7 @@ def play(
         str | None,
         typer.Argument(help="A CSV, parquet or JSON-lines file, one person a row; or a built-in data set: adult, …"),
     ] = None,
+    encoding: options.Encoding = "",
     label: options.Label = None,
     positive: options.Positive = None,
     compare_by: options.CompareBy = "",
@@ -297,8 +301,10 @@ class Command:
         """Who is decided about, by what, and who looks on."""
         data, s, F = run.setup.data, run.setup.settings, run.setup.hypotheses
         self.console.print(f"[bold]{escape(data.name)}.[/] {escape(data.described)}")
-        for problem in data.datasheet.problems if s.sha256 else ():
-            self.console.print(f"Note: {problem}", markup=False)
+        for note in _notes(data) if s.sha256 else ():
+            self.console.print(f"Note: {note}", markup=False)
+        if s.sha256:
+            self._look(s)
         self.console.print(f"{run.setup.split}{_if(run.setup)}.", highlight=False)
         size = f"{F.size:,}" if F.size < 10**9 else f"2^{F.size.bit_length() - 1}"
         self.console.print(
@@ -316,6 +322,19 @@ class Command:
             )
         else:
             self.console.print(f"The simulated reviewer's measure: {escape(data.distance_described)}\n")
+
+    def _look(self, s: Settings) -> None:
+        """What a careful colleague would say about the file; what the notes say already is not said twice."""
+        from likewise.datasets import read_people
+        from likewise.datasets.doctor import examined, of_file
+
+        people = read_people(s.source, encoding=s.encoding)
+        names = ("label", "positive", "compare_by", "sensitive", "drop", "categories", "today")
+        roles = {name: getattr(s, name) for name in names}
+        findings = of_file(s.source, people, encoding=s.encoding) + examined(people, ids=s.id, **roles)
+        print_findings(self.console, [finding for finding in findings if not finding.noted])
+        if command := mending(s.source, findings, s.encoding):
+            self.console.print(f"To write a mended copy: {command}", markup=False, soft_wrap=True)
 
     def _show(self, run: Run, result: dict[str, Any]) -> None:
         """Show the result."""
@@ -336,6 +355,23 @@ class Command:
         if not result["finished"]:
             how = f"likewise play --resume {shlex.quote(str(path))}"
             self.console.print(f"Stopped for now; continue with: {how}", markup=False, soft_wrap=True)
+
+
+def _notes(data: Dataset) -> list[str]:
+    """What is left out and why, columns with the same reason together."""
+    alike: dict[str, list[str]] = {}
+    for name, reason in data.encoder.left_out.items():
+        alike.setdefault(re.split("[,;]", reason)[0], []).append(name)
+    notes = []
+    for problem in data.datasheet.problems:
+        about = next((names for names in alike.values() for name in names if f"The column {name} is" in problem), [])
+        if len(about) < 2:
+            notes.append(in_words_of(problem, ["--categories"]))
+    for reason, names in alike.items():
+        if len(names) > 1:
+            together = re.sub("^it holds", "they hold", re.sub("^it is", "they are", reason))
+            notes.append(f"{len(names)} columns are not used, as {together}: {', '.join(names)}.")
+    return notes
 
 
 def _if(setup: Setup) -> str:

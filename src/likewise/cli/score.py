@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from likewise.cli.options import listed
+from likewise.cli.options import Encoding, listed
 from likewise.cli.output import AsJson, bar, print_json, words
 from likewise.errors import InvalidParameter
 
@@ -26,7 +26,7 @@ Examples:
 
 def score(
     policy: Annotated[Path, typer.Argument(help="A policy: policy.json of a run's folder.")],
-    people: Annotated[Path, typer.Argument(help="A CSV or Parquet file, one person a row.")],
+    people: Annotated[Path, typer.Argument(help="A CSV, Excel, parquet or JSON-lines file, one person a row.")],
     out: Annotated[Path | None, typer.Option(help="Where the scores go; people-scores.parquet by default.")] = None,
     ids: Annotated[str, typer.Option(help="Columns that name a person, copied beside the probability.")] = "",
     secret_file: Annotated[
@@ -40,6 +40,7 @@ def score(
         Path | None,
         typer.Option(help="The skops file of a policy on models' scores; models.skops beside the policy by default."),
     ] = None,
+    encoding: Encoding = "",
     as_json: AsJson = False,
 ) -> None:
     """Give everybody in a file their probability, in the order of the file and in bounded memory."""
@@ -52,7 +53,14 @@ def score(
     console = words(as_json)
     with bar("Scoring", console, hidden=as_json) as progress:
         scored = score_file(
-            finished, people, destination, ids=listed(ids), secret=secret, reasons=reasons, progress=progress
+            finished,
+            people,
+            destination,
+            ids=listed(ids),
+            secret=secret,
+            reasons=reasons,
+            encoding=encoding,
+            progress=progress,
         )
     if as_json:
         print_json(scored._asdict() | {"path": str(scored.path)})

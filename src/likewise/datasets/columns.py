@@ -34,7 +34,7 @@ SHOWN = 6
 MISSING, UNSEEN = -1, -2
 """Codes of values that are missing, and of levels that were not there when the levels were learned."""
 
-_ID = re.compile(r"(^|[_\W])(id|uuid|index|key|number|nr|no)$", re.IGNORECASE)
+ID_NAME = re.compile(r"(^|[_\W])(id|uuid|index|key|number|nr|no)$", re.IGNORECASE)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 _FIGURES = re.compile(r"[-+(]?\s*[$€£¥]?\s*\d[\d\s.,'’]*\s*[$€£¥%]?\)?")
 
@@ -235,7 +235,7 @@ def _number(values: Any, name: str) -> Column:
         reason = "it is always missing"
     elif different == 1 and len(floats) > 1 and not missing:
         reason = "it is the same for everybody"
-    elif unique and (present.max() - present.min() == different - 1 or _ID.search(name)):
+    elif unique and (present.max() - present.min() == different - 1 or ID_NAME.search(name)):
         reason = "it is an id, a different number in every row"
     if reason:
         return Column(name, "unusable", missing, different, reason=reason)

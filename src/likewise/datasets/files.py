@@ -1,27 +1,52 @@
-"""People from a file: CSV, parquet or JSON lines, with one sentence for whatever is wrong with it."""
+"""People from a file: CSV, Excel, parquet or JSON lines, with one sentence for whatever is wrong with it."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import zipfile
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from likewise.datasets.columns import needs
-from likewise.datasets.written import with_numbers
-from likewise.errors import DataUnavailable, InvalidParameter
+from likewise.datasets.delimited import open_text, read_delimited
+from likewise.errors import DataUnavailable, InvalidParameter, NotSupported
 
 if TYPE_CHECKING:
     import pandas as pd
 
-KINDS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
+KINDS = {
+    ".csv": "CSV",
+    ".tsv": "CSV",
+    ".txt": "CSV",
+    ".data": "CSV",
+    ".parquet": "parquet",
+    ".jsonl": "JSON lines",
+    ".ndjson": "JSON lines",
+    ".xlsx": "Excel",
+}
+"""What a file is, by how its name ends; text may also end in .gz."""
 
 
-def read_people(path: str | Path) -> pd.DataFrame:
-    """People from a CSV (commas, semicolons or tabs), parquet or JSON-lines file, compressed with gzip or not.
+def read_people(
+    path: str | Path, *, encoding: str = "", header: bool = True, short_lines: bool = False
+) -> pd.DataFrame:
+    """People from a CSV, Excel, parquet or JSON-lines file; text may be compressed with gzip.
 
-    A row of a CSV file with too many fields is an error; one with too few has missing values at its end. Numbers may be
-    written 3,713, or 12,5 between semicolons, where that can be read in only one way.
+    The fields of a CSV file are separated by commas, semicolons, tabs, bars or spaces. Numbers may be written 3,713, or
+    12,5 between semicolons, where that can be read in only one way.
+
+    Parameters
+    ----------
+    path
+        The file. Of an Excel file the first sheet is read.
+    encoding
+        Of a file of text that is neither UTF-8 nor begins with a mark of its encoding: cp1252, latin-1, …
+    header
+        Whether the first line of a CSV or Excel file names the columns; without names they are column1, column2, …
+    short_lines
+        Whether a line of a CSV file may have too few fields, and has missing values at its end then. By default it is
+        an error that names the line; one with too many always is.
     """
     path = Path(path)
     pandas = needs("pandas")
@@ -31,15 +56,15 @@ def read_people(path: str | Path) -> pd.DataFrame:
     if not path.is_file():
         raise DataUnavailable(f"`path` must be a file, got {str(path)!r}, which is a folder.")
     try:
-        people = _read(pandas, path, kind)
-    except UnicodeDecodeError:
-        raise InvalidParameter(
-            f"`path` must be a file of UTF-8 text, got {path.name}, which is not; save it as UTF-8."
-        ) from None
+        people = _read(pandas, path, kind, encoding, header=header, short_lines=short_lines)
+    except InvalidParameter:
+        raise
+    except UnicodeError:
+        raise InvalidParameter(not_decoded("path", path, encoding)) from None
     except pandas.errors.EmptyDataError:
         people = pandas.DataFrame()
-    except (ValueError, EOFError, gzip.BadGzipFile) as error:
-        raise InvalidParameter(f"`path` must be a {kind} file, got {path.name}: {_reason(error)}.") from None
+    except (ValueError, EOFError, KeyError, gzip.BadGzipFile, zipfile.BadZipFile) as error:
+        raise InvalidParameter(f"`path` must be {_a(kind)} file, got {path.name}: {_reason(error)}.") from None
     except OSError as error:
         raise DataUnavailable(f"`path` must be a file that can be read, got {path.name}: {_reason(error)}.") from None
     if not isinstance(people.index, pandas.RangeIndex):
@@ -52,34 +77,55 @@ def read_people(path: str | Path) -> pd.DataFrame:
     return people
 
 
-def file_kind(path: str | Path) -> str:
-    """``"CSV"``, ``"parquet"`` or ``"JSON lines"``, by the end of a file's name."""
-    name = Path(path).name.lower().removesuffix(".gz")
-    kinds = {".csv": "CSV", ".tsv": "CSV", ".parquet": "parquet", ".jsonl": "JSON lines", ".ndjson": "JSON lines"}
-    for end, kind in kinds.items():
-        if name.endswith(end):
+def file_kind(path: str | Path, role: str = "path") -> str:
+    """``"CSV"``, ``"Excel"``, ``"parquet"`` or ``"JSON lines"``, by the end of a file's name."""
+    name = Path(path).name.lower()
+    for end, kind in KINDS.items():
+        if name.endswith(end) or (kind in ("CSV", "JSON lines") and name.endswith(f"{end}.gz")):
             return kind
-    raise InvalidParameter(f"`path` must end in one of {', '.join(KINDS)}, got {Path(path).name!r}.")
+    raise InvalidParameter(f"`{role}` must end in one of {', '.join(KINDS)}, got {Path(path).name!r}.")
 
 
-def _read(pandas: Any, path: Path, kind: str) -> pd.DataFrame:
+def not_decoded(name: str, path: Path, encoding: str) -> str:
+    """What to say of a file that is not in its encoding."""
+    return (
+        f"`{name}` must be a file of {encoding or 'UTF-8'} text, got {path.name}, which is not; name its `encoding` "
+        "(cp1252 is common on Windows), or save it as UTF-8."
+    )
+
+
+def _read(pandas: Any, path: Path, kind: str, encoding: str, *, header: bool, short_lines: bool) -> pd.DataFrame:
     people: pd.DataFrame
     if kind == "parquet":
         needs("pyarrow")
         people = pandas.read_parquet(path)
     elif kind == "JSON lines":
-        people = pandas.DataFrame(_objects(path))
+        people = pandas.DataFrame(_objects(path, encoding))
+    elif kind == "Excel":
+        people = _sheet(pandas, path, header=header)
     else:
-        # Without chunks a column has one type from the first row to the last; with them it may change half-way.
-        comma = separator(path)
-        people = with_numbers(pandas.read_csv(path, sep=comma, low_memory=False), comma)
+        people = read_delimited(path, encoding, header=header, short_lines=short_lines)
     return people
 
 
-def _objects(path: Path) -> list[dict[str, Any]]:
+def _sheet(pandas: Any, path: Path, *, header: bool) -> pd.DataFrame:
+    """The first sheet of an Excel file; rows and columns that are empty all over are no people and no columns."""
+    try:
+        import openpyxl  # noqa: F401
+    except ImportError:
+        raise NotSupported(
+            'Excel files need openpyxl, which is not installed: pip install "likewise[xlsx]", or save the sheet as CSV.'
+        ) from None
+    people: pd.DataFrame = pandas.read_excel(path, header=0 if header else None, engine="openpyxl").dropna(how="all")
+    people = people.reset_index(drop=True)
+    names = [str(name) for name in people.columns] if header else [f"column{i + 1}" for i in range(people.shape[1])]
+    return people.set_axis(names, axis="columns")
+
+
+def _objects(path: Path, encoding: str) -> list[dict[str, Any]]:
     """The objects of a JSON-lines file; empty lines are skipped."""
     objects = []
-    with _text(path) as file:
+    with open_text(path, encoding) as file:
         for number, line in enumerate(file, 1):
             if line.strip():
                 objects.append(_object(line, number))
@@ -96,22 +142,8 @@ def _object(line: str, number: int) -> dict[str, Any]:
     return value
 
 
-def column_names(path: Path) -> list[str]:
-    """The columns of a CSV file as :func:`read_people` names them, even where two share a name or one has none."""
-    return [str(name) for name in needs("pandas").read_csv(path, sep=separator(path), nrows=0).columns]
-
-
-def separator(path: Path) -> str:
-    """What stands between the fields of the first line: a comma, unless there are more semicolons or tabs."""
-    with _text(path) as file:
-        first = file.readline()
-    return max(",;\t", key=first.count)
-
-
-def _text(path: Path) -> IO[str]:
-    if path.name.lower().endswith(".gz"):
-        return gzip.open(path, "rt", encoding="utf-8-sig")
-    return path.open(encoding="utf-8-sig")
+def _a(kind: str) -> str:
+    return f"an {kind}" if kind == "Excel" else f"a {kind}"
 
 
 def _reason(error: Exception) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -151,7 +152,7 @@ class ClockThread:
         self._each_tick, self._failed = each_tick, failed
         self._time, self._monotonic = time_of_day, time.monotonic
         self._steady = SteadyClock()
-        self._swept = 0.0
+        self._swept = -math.inf  # a machine that has just started counts from 0
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="likewise-clock", daemon=True)
 

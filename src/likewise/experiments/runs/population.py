@@ -43,7 +43,7 @@ def read(s: Settings) -> tuple[Settings, Dataset]:
     """The settings, with columns named exactly as in the file; and everybody, as they say."""
     if not s.sha256:
         return s, _built_in(s)
-    frame = datasets.read_people(s.source)
+    frame = datasets.read_people(s.source, encoding=s.encoding)
     s = _named(s, [str(column) for column in frame.columns])
     label = str(s.label)
     data = datasets.from_frame(
@@ -108,7 +108,7 @@ def _positive(column: Any) -> str | None:
 
 def _built_in(s: Settings) -> Dataset:
     """A data set that brings its own label and comparison; columns may still be taken from the class."""
-    for name in ("label", "positive", "compare_by", "sensitive", "categories", "units", "id", "today"):
+    for name in ("encoding", "label", "positive", "compare_by", "sensitive", "categories", "units", "id", "today"):
         value = getattr(s, name)
         require(not value, name.replace("_", "-"), "be left out with a built-in data set, which has its own", value)
     data = datasets.load(s.source)

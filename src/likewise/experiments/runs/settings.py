@@ -38,6 +38,8 @@ class Settings:
     ----------
     source, sha256
         The file of people and its digest, or the name of a built-in data set and no digest.
+    encoding
+        Of a file of text that is not UTF-8.
     label, positive, compare_by, sensitive, drop, categories, units
         As ``likewise.datasets.from_frame`` takes them. Built-in data sets have their own.
     id, today
@@ -68,6 +70,7 @@ class Settings:
 
     source: str
     sha256: str = ""
+    encoding: str = ""
     label: str | None = None
     positive: str | None = None
     compare_by: tuple[str, ...] = ()
@@ -125,6 +128,7 @@ class Settings:
     def from_dict(cls, data: dict[str, Any]) -> Settings:
         """The settings from ``to_dict``; an unknown or missing name is an error, as the run would not be the same."""
         names = {parameter.name for parameter in dataclasses.fields(cls)}
+        data = {"encoding": ""} | data  # runs from before it could be chosen are in UTF-8
         if set(data) != names:
             odd = sorted(set(data) ^ names)
             raise InvalidParameter(

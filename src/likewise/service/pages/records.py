@@ -139,6 +139,7 @@ def _record(visit: Visit, stream: str, id: str) -> Response:
         rounds=records,
         used=used,
         kept=kept,
+        settings=model.settings,
         now=engine.clock(),
     )
 
@@ -203,8 +204,10 @@ def _plain(value: Any) -> str:
         shown = ", ".join(": ".join(map(str, part)) if isinstance(part, list) else _plain(part) for part in value[:12])
         return shown + (" …" if len(value) > 12 else "")
     if isinstance(value, dict):
-        if "probability" in value:  # a person of a round
+        if "decision" in value:  # a person of a round
             return f"{value['probability']:.3f} ({'yes' if value['decision'] else 'no'})"
+        if "label" in value:  # a late label, by position
+            return f"{value['position']}: {value['label']}"
         if "favoured" in value:  # a reported pair
             return f"{value['favoured']} and {value['disfavoured']}, {number(value['gap'])} apart"
         if "commitment" in value:

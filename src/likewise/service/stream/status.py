@@ -13,6 +13,9 @@ so it is what it is under any delay. Of the bounds:
 A learner that keeps reports revises their prices, so no sum of fixed penalties is what it keeps small. Of its errors
 Lemma 3 proves a limit from what was observed: against every policy that is fair at the level less ε, if the reports are
 true, with the probabilities that were shown, whoever chose them and however late they were learned.
+
+Where only labels of accepted people come, it is a limit of *estimated* errors, late labels among them: weak duality
+holds for whatever losses the learner was fed, and each estimate is right on average given what was before its lot.
 """
 
 from __future__ import annotations
@@ -101,15 +104,12 @@ def regret(state: State) -> Regret:
 def _proved(state: State) -> float | None:
     """The limit that is proved from what happened, if one still holds."""
     learner, totals, settings = state.stream.learner, state.totals, state.stream.settings
-    survives = (totals.delay_max == 0 and totals.booked == 0) or learner.bound_survives_delay
-    if state.stream.keeps_reports and settings.labels == "all":
-        always_no = settings.costs[1] * totals.ones
-        return float(learner.regret_limit(state.learner, totals.errors - always_no))
-    if not survives:
-        return None
     if state.stream.keeps_reports:
-        return float(learner.regret_limit(state.learner, totals.estimated))
-    bound = learner.observed_bound(state.learner)
+        one_sided = settings.labels == "accepted"
+        above_always_no = totals.estimated if one_sided else totals.errors - settings.costs[1] * totals.ones
+        return float(learner.regret_limit(state.learner, above_always_no))
+    in_time = totals.delay_max == 0 and totals.booked == 0
+    bound = learner.observed_bound(state.learner) if in_time or learner.bound_survives_delay else None
     return None if bound is None else float(bound)
 
 
@@ -137,10 +137,10 @@ def _in_words(state: State, proved: float | None) -> str:
 
 
 def _instead(state: State, proved: float | None) -> str:
-    if state.stream.settings.labels == "accepted":
-        return "Nor is any limit proved where labels are estimated and rounds are learned late."
     if state.stream.keeps_reports:
         return "Look at the limit that is proved from what happened instead."
+    if state.stream.settings.labels == "accepted":
+        return "Nor is any limit of estimated errors proved then."
     return "Look at the observed regret instead" + (", and at the limit proved from it." if proved is not None else ".")
 
 

@@ -1,0 +1,126 @@
+"""Files of text, one person a line: which encoding, what stands between the fields, and lines that are too short."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from likewise.datasets.columns import needs
+from likewise.datasets.written import with_numbers
+from likewise.errors import InvalidParameter
+
+SPACES = r"\s+"
+"""The separator of a file whose fields stand apart by any number of spaces or tabs."""
+SNIFFED = 5
+"""How many lines must agree that spaces separate their fields."""
+_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+"""What a file begins with, if it says its encoding by itself."""
+
+
+class ShortLine(NamedTuple):
+    """A line with fewer fields than the first."""
+
+    line: int
+    fields: int
+    expected: int
+
+    def __str__(self) -> str:
+        return f"line {self.line:,} has {self.fields} of {self.expected} fields"
+
+
+def read_delimited(path: Path, encoding: str = "", *, header: bool = True, short_lines: bool = False) -> Any:
+    """The people of a CSV file as a pandas dataframe; a short line is an error, unless its end is to be missing.
+
+    Without a header columns are called column1, column2, …
+    """
+    comma, encoding = separator(path, encoding), encoding_of(path, encoding)
+    pandas = needs("pandas")
+    # Without chunks a column has one type from the first row to the last; with them it may change half-way.
+    first = "infer" if header else None
+    people = pandas.read_csv(path, sep=comma, low_memory=comma == SPACES, encoding=encoding, header=first)
+    if not header:
+        people.columns = [f"column{place}" for place in range(1, people.shape[1] + 1)]
+    # A short line lacks its last field; only then is it worth reading all of them once more.
+    if not short_lines and len(people.columns) > 1 and people[people.columns[-1]].isna().any():
+        refuse_short_lines(path, encoding)
+    return with_numbers(people, comma)
+
+
+def refuse_short_lines(path: Path, encoding: str = "", name: str = "path") -> None:
+    """Raise if a line has fewer fields than the first: which of them are missing, nobody can know."""
+    short = next(short_lines_of(path, encoding), None)
+    if short is not None:
+        raise InvalidParameter(
+            f"`{name}` must have as many fields in every line as in the first, got {path.name}, where {short}."
+        )
+
+
+def short_lines_of(path: Path, encoding: str = "") -> Iterator[ShortLine]:
+    """The lines that have fewer fields than the first; empty lines don't count."""
+    comma = separator(path, encoding)
+    with open_text(path, encoding) as file:
+        expected = 0
+        for number, fields in _records(file, comma):
+            expected = expected or len(fields)
+            if 0 < len(fields) < expected:
+                yield ShortLine(number, len(fields), expected)
+
+
+def _records(file: IO[str], comma: str) -> Iterator[tuple[int, list[str]]]:
+    """Each line's number and its fields; a quoted field may hold several lines, and the last of them counts."""
+    if comma == SPACES:
+        yield from ((number, line.split()) for number, line in enumerate(file, 1))
+        return
+    reader = csv.reader(file, delimiter=comma)
+    for fields in reader:
+        yield reader.line_num, fields
+
+
+def column_names(path: Path, encoding: str = "") -> list[str]:
+    """The columns of a CSV file as :func:`read_delimited` names them, even where two share a name or one has none."""
+    comma, encoding = separator(path, encoding), encoding_of(path, encoding)
+    return [str(name) for name in needs("pandas").read_csv(path, sep=comma, nrows=0, encoding=encoding).columns]
+
+
+def separator(path: Path, encoding: str = "") -> str:
+    """What stands between the fields of the first line: the most frequent of comma, semicolon, tab and bar, or spaces.
+
+    Spaces only if there is none of the others, and the first lines have the same number of words, two or more.
+    """
+    with open_text(path, encoding) as file:
+        lines = [line for line in islice(file, SNIFFED) if line.strip()]
+    first = lines[0] if lines else ""
+    comma = max(",;\t|", key=first.count)
+    words = {len(line.split()) for line in lines}
+    by_spaces = comma not in first and len(lines) > 1 and len(words) == 1 and min(words) > 1
+    return SPACES if by_spaces else comma
+
+
+def encoding_of(path: Path, encoding: str = "") -> str:
+    """The encoding of a file: the one given, the one that the file itself begins with, or UTF-8."""
+    if encoding:
+        try:
+            "".encode(encoding)
+        except LookupError:
+            raise InvalidParameter(
+                f"`encoding` must be one that Python knows, like cp1252 or latin-1, got {encoding!r}."
+            ) from None
+        return encoding
+    with gzip.open(path, "rb") if _compressed(path) else path.open("rb") as file:
+        return _MARKS.get(file.read(2), "utf-8-sig")
+
+
+def open_text(path: Path, encoding: str = "") -> IO[str]:
+    """A file of text, compressed with gzip or not."""
+    encoding = encoding_of(path, encoding)
+    if _compressed(path):
+        return gzip.open(path, "rt", encoding=encoding, newline="")
+    return path.open(encoding=encoding, newline="")
+
+
+def _compressed(path: Path) -> bool:
+    return path.name.lower().endswith(".gz")

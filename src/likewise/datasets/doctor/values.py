@@ -1,0 +1,158 @@
+"""How values are written: numbers with a unit or with a stray word among them, and dates.
+
+One ``abc`` among thousands of ages turns the ages into a category, and with it the distance of a simulated reviewer.
+What can be read in only one way can be mended in a copy of the file (``likewise data FILE --fix COPY``): percentages,
+money and thousands become plain numbers, and a stray word becomes a missing value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from likewise.datasets.columns import FEW, Column, texts
+from likewise.datasets.doctor.finding import Finding, several
+from likewise.wording import joined, plural
+
+STRAY = 3
+"""A column of numbers has at most this many different words among them; with more they may be codes, like V57."""
+_AMOUNT = re.compile(
+    r"(?P<open>\()?(?P<sign>[-+−])?\s*(?P<before>[$€£¥]|USD|EUR|GBP|CHF)?\s*(?P<inner>[-+−])?"
+    r"(?P<digits>[1-9]\d{0,2}(?:(?P<group>[,' ’\u00a0\u202f])\d{3})(?:(?P=group)\d{3})*(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
+    r"\s*(?P<after>[$€£¥%kK]|USD|EUR|GBP|CHF)?(?P<close>\))?"
+)
+_MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_DATES = re.compile(
+    rf"\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}([T ].*)?|\d{{1,2}}[-/.]\d{{1,2}}[-/.](\d{{2}}|\d{{4}})( .*)?|"
+    rf"\d{{1,2}}[ -]{_MONTH}[ -]\d{{2,4}}|{_MONTH}\.? \d{{1,2}},? \d{{4}}",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """A column of text that is a column of numbers.
+
+    Attributes
+    ----------
+    numbers
+        Each text that is a number, and which; the number of a percentage is in percent.
+    stray
+        The texts that are none, and how many rows have each.
+    forms
+        How numbers are written other than plainly: ``"percentages"``, ``"money"``, ``"thousands"``; each with the first
+        example.
+    first
+        The first row, from 1, with a stray text.
+    """
+
+    numbers: dict[str, float]
+    stray: dict[str, int]
+    forms: dict[str, str]
+    first: int = 0
+
+
+def amount(text: str) -> tuple[float, str] | None:
+    """A number as people write it, and its form; nothing if it can't be one or may be read in two ways.
+
+    Examples
+    --------
+    >>> amount("$3,713.50"), amount("12 %"), amount("(250)"), amount("-7"), amount("abc"), amount("12k")
+    ((3713.5, 'money'), (12.0, 'percentages'), (-250.0, 'money'), (-7.0, ''), None, (12000.0, 'thousands'))
+    """
+    found = _AMOUNT.fullmatch(text.strip())
+    if found is None or bool(found["open"]) != bool(found["close"]) or (found["before"] and found["after"]):
+        return None
+    group, unit = found["group"], found["before"] or found["after"] or ""
+    number = float(found["digits"].replace(group, "") if group else found["digits"])
+    minus = found["open"] or {found["sign"], found["inner"]} & {"-", "−"}
+    form = "percentages" if unit == "%" else "thousands" if unit in ("k", "K") else "money" if unit else ""
+    number *= 1000 if form == "thousands" else 1
+    return (-number if minus else number), form or ("money" if found["open"] else "thousands" if group else "")
+
+
+def amounts(values: Any) -> Amounts | None:
+    """The numbers of a column of text, if it holds nothing else but a few stray words."""
+    listed = texts(values).to_pylist()
+    counts = Counter(text for text in listed if text is not None)
+    read = {text: amount(text) for text in counts}
+    numbers = {text: found[0] for text, found in read.items() if found is not None}
+    stray = {text: counts[text] for text, found in read.items() if found is None}
+    forms: dict[str, str] = {}
+    for text, found in read.items():
+        if found is not None and found[1]:
+            forms.setdefault(found[1], text)
+    rare = sum(stray.values()) <= sum(counts.values()) * (0.1 if len(numbers) > FEW else 0.01)
+    if len(numbers) < 3 or len(stray) > STRAY or not rare or {"percentages", "money"} <= set(forms):
+        return None
+    first = next((row for row, text in enumerate(listed, 1) if text in stray), 0)
+    return Amounts(numbers, stray, forms, first) if stray or forms else None
+
+
+def of_values(columns: Sequence[tuple[Column, Any]], rows: int) -> list[Finding]:
+    """Columns of text that are numbers or dates."""
+    findings, dates = [], []
+    for column, values in columns:
+        if not _is_text(values):
+            continue
+        numbers = amounts(values)
+        if numbers is not None:
+            findings.append(Finding("written", (column.name,), _sentence(column, numbers, rows), "--fix"))
+        elif _are_dates(values):
+            dates.append(column.name)
+    if dates:
+        verb = "holds dates and is" if len(dates) == 1 else "hold dates and are"
+        advice = "turn them into numbers (an age, a number of days) to use them"
+        findings.append(
+            Finding("written", tuple(dates), f"{several(tuple(dates))} {verb} not used; {advice}.", noted=True)
+        )
+    return findings
+
+
+def _is_text(values: Any) -> bool:
+    return str(values.type) == "large_string"
+
+
+def _are_dates(values: Any) -> bool:
+    import pyarrow.compute as pc
+
+    distinct = pc.unique(values).drop_null().to_pylist()
+    return bool(distinct) and all(_DATES.fullmatch(text.strip()) for text in distinct)
+
+
+def _sentence(column: Column, numbers: Amounts, rows: int) -> str:
+    read = "a category" if column.kind == "category" else "text, which is not used"
+    parts = []
+    if numbers.forms:
+        parts.append(joined([f"{form} like {example!r}" for form, example in numbers.forms.items()]))
+    if numbers.stray:
+        stray = joined([repr(text) for text in numbers.stray])
+        count = f"{plural(sum(numbers.stray.values()), 'row')} of {rows:,} (the first is row {numbers.first:,})"
+        parts.append(f"{'numbers and ' if not numbers.forms else ''}{stray} in {count}")
+    return f"{column.name} holds {' and '.join(parts)}, so it is read as {read}."
+
+
+def mended(frame: Any) -> tuple[Any, list[str]]:
+    """A copy of a pandas dataframe with plain numbers in such columns, and the names of those that changed.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame, names = mended(pd.DataFrame({"age": [*range(20, 60), *range(20, 60), "abc"], "home": "own"}))
+    >>> names, frame["age"].tolist()[-2:]
+    (['age'], [59.0, nan])
+    """
+    from likewise.datasets.columns import arrow, opened
+
+    table, changed = opened(frame), []
+    copy = frame.copy()
+    for name in table.columns:
+        values = arrow(table, name)
+        numbers = amounts(values) if _is_text(values) else None
+        if numbers is not None:
+            copy[name] = [numbers.numbers.get(text, float("nan")) for text in texts(values).to_pylist()]
+            changed.append(name)
+    return copy, changed
