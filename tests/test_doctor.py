@@ -250,6 +250,12 @@ def test_twins_by_spelling_by_sign_and_nearly():
     }
 
 
+def test_columns_that_agree_only_at_the_top_of_a_sorted_file_are_no_twins():
+    year = np.repeat([1993, 1994, 1995, 1996], 3000)
+    frame = pd.DataFrame({"year": year, "y94": (year == 1994).astype(int), "late": (year > 1993).astype(int)})
+    assert of("twins", frame) == []
+
+
 def test_a_repeated_name_is_a_twin_or_another_column(tmp_path):
     frame = people(300)
     text = frame.assign(second=frame.income, third=frame.debt[::-1].to_numpy()).to_csv(index=False)
