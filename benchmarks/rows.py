@@ -143,6 +143,32 @@ def kept(quick: bool) -> list[Row]:
     return rows
 
 
+def one_sided(quick: bool) -> list[Row]:
+    """Labels of accepted people only, beside all labels: lots, estimates and a floor in every round."""
+    X, y = population()
+    F = lw.Thresholds.quantiles(X, cuts=50)
+    rounds = 2_000 if quick else 8_000
+    people, auditor = lw.IID(X, y, k=K).encoded(F.encode), lw.MetricAuditor("cityblock", 0.1, w=[0.05] * 10)
+    rows = []
+    for name, penalty in (("keeps reports", None), ("release 1's default", "growing")):
+        learner = lw.AdaHedge(F, k=K, alpha=0.1, T=rounds, penalty=penalty)
+        sided = lw.OneSided(learner)
+        for how, compiled, played in ((COMPILED, True, rounds), (LOOP, False, rounds // 4)):
+            sides = {
+                "all": partial(lw.play, learner, people, auditor, played, compiled=compiled),
+                "accepted": partial(lw.play, sided, people, auditor, played, compiled=compiled),
+            }
+            turns = in_turns(5 if quick else 11, sides)
+            speed = {side: f"{played * K / turns.median(side):,.0f} people/s" for side in sides}
+            more = turns.ratio("all", "accepted")
+            rows.append(
+                Row(f"AdaHedge, {name}, labels of accepted people only{how}", "all labels", speed["accepted"],
+                    speed["all"], more, "≤ 1.3 ×" if compiled else "—", not compiled or more <= 1.3,
+                    "time per round beside time per round")
+            )  # fmt: skip
+    return rows
+
+
 def perturbed(quick: bool) -> list[Row]:
     """Context-FTPL with the paper's noise and E = T = 4,000, beside plain NumPy and the paper's text."""
     X, y = population(5000, 6)
@@ -441,4 +467,4 @@ IMPORTS = {
 }
 
 
-ALL = (plays, kept, perturbed, million, cells, hindsight, of_any_kind, held_out, growth, first_call)
+ALL = (plays, kept, one_sided, perturbed, million, cells, hindsight, of_any_kind, held_out, growth, first_call)

@@ -41,6 +41,9 @@ lw.play(lw.AdaHedge(F, k=4, alpha=0.1), people, auditor, 5)
 """,
     """
 lw.play(lw.Hedge(F, T=5, k=4), people, auditor)
+for hypotheses in (F, lw.Cells.grid(data.features, bins=2)):
+    cuts = lw.AdaHedge(hypotheses, k=4, alpha=0.1, T=100)
+    lw.play(cuts, people, auditor, compiled=False)  # with reports
 """,
     """
 from likewise.experiments.reproduce import penalties

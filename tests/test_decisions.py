@@ -31,6 +31,10 @@ def one_round(auditor, p, lot, view=None, t=1):
 # Masking -----------------------------------------------------------------------------------------------------
 
 
+SELDOM = 1e-12
+"""Practically never."""
+
+
 def masking(screened, persistence):
     """All three are alike, and those in between are closer; τ = 0.6."""
     return lw.DecisionAuditor("cityblock", 0.3, theta=0.3, screened=screened, persistence=persistence)
@@ -40,14 +44,16 @@ def test_a_pair_of_small_gap_can_hide_one_of_large_gap_for_ever():
     """π = (1, ½, 0): the first and the last always differ, and so does a closer pair, which is refused."""
     p = np.array([1.0, 0.5, 0.0])
     accepted = {}
-    for screened, persistence in ((False, 0.0), (False, 1.0), (True, 0.0), (True, 1.0)):
+    for screened, persistence in ((False, SELDOM), (False, 1.0), (True, SELDOM), (True, 1.0)):
         played = [one_round(masking(screened, persistence), p, lots) for lots, _ in every_lot(p, "round")]
         accepted[screened, persistence] = [[r[:2] for r in each.seen.reports] for each in played]
         assert all(each.violating == 1.0 for each in played)
-        if (screened, persistence) == (False, 0.0):
-            assert [each.refused for each in played] == [1, 1]
+        if (screened, persistence) == (False, SELDOM):
+            assert [each.turned_down for each in played] == [1, 1]
     nothing, always = [[], []], [[(0, 2)], [(0, 2)]]
-    assert accepted == {(False, 0.0): nothing, (False, 1.0): always, (True, 0.0): always, (True, 1.0): always}
+    assert accepted == {
+        (False, SELDOM): nothing, (False, 1.0): always, (True, SELDOM): always, (True, 1.0): always,
+    }  # fmt: skip
 
 
 def test_persistence_is_how_often_she_goes_on():
@@ -79,7 +85,7 @@ def test_a_graded_auditor_states_the_distance_and_the_gap_must_exceed_it_by_more
         auditor = lw.DecisionAuditor("cityblock", 0.1)
         assert auditor.alpha == 0.1
         played = one_round(auditor, [0.5 + gap, 0.5], 0.6, view)
-        assert played.refused == (not accepted)
+        assert played.turned_down == (not accepted)
         assert [r.stated for r in played.seen.reports] == ([pytest.approx(0.2)] if accepted else [])
         assert played.violating == pytest.approx(gap if accepted else 0.0)
 
@@ -114,7 +120,7 @@ def test_she_is_silent_where_there_is_nothing_to_show():
 REFUSED = {
     r"`alpha` must be in \[0, 1\], got 1.2": {"alpha": 1.2},
     "`theta` must be below 1 − alpha: no gap exceeds a tolerance of 1, got 0.9": {"theta": 0.9},
-    r"`persistence` must be in \[0, 1\], got 2": {"persistence": 2},
+    r"`persistence` must be in \(0, 1\], got 0": {"persistence": 0},
     "`choose` must be one of": {"choose": "last"},
     "`distance` must be a callable or the name of a SciPy metric": {"distance": 3},
 }
@@ -193,6 +199,15 @@ def test_facts_say_that_silence_proves_nothing():
     t = lw.play(lw.AdaHedge(F, T=30, k=4, alpha=0.12), TOWN.iid(), KINDS["relation"][0])
     assert t.facts.auditor.sees == "decisions"
     assert lw.certify(t).fairness == ()
+
+
+@pytest.mark.parametrize("persistence", [0.25, 1.0])
+def test_a_certificate_limits_what_stays_hidden(persistence):
+    auditor = lw.DecisionAuditor(TOWN.near, 0.08, theta=0.04, persistence=persistence)
+    t = lw.play(lw.AdaHedge(F, T=100, k=4, alpha=0.12), TOWN.iid(), auditor)
+    hidden = lw.certify(t).hidden
+    assert hidden.estimate == pytest.approx((1 / t.pair_gaps).sum() / persistence)
+    assert hidden.limit <= t.rounds
 
 
 # The two-person game -----------------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ def test_a_penalty_goes_to_the_pair():
 def test_an_estimate_is_that_of_the_learner(doubt, expected):
     out = np.empty(3)
     kernels.estimate_at(sides(kernels.ESTIMATED, doubt), 1, 2.0, np.array([4.0, -2.0]), out)
-    assert out.tolist() == [lw.theory.label_floor(100, 3.0), expected, 0.0]
+    assert out.tolist() == [lw.theory.label_floor(100, 3.0, 0.25), expected, 0.0]
     kernels.estimate_at(sides(kernels.ALL, doubt), 1, 2.0, np.array([4.0, -2.0]), out)
     assert out.tolist() == [0.0, 0.0, 0.0]
 

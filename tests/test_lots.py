@@ -24,7 +24,7 @@ AUDITORS = {
     "graded": lw.DecisionAuditor(TOWN.near, 0.12, choose="random"),
 }
 ARRAYS = ("rows", "y", "shown", "starts", "report_rounds", "pairs", "violates", "reviewed", "penalties")
-DRAWN = ("decisions", "unseen", "estimates", "refused", "violating", "stated", "compared", "weight", "person")
+DRAWN = ("decisions", "unseen", "estimates", "turned_down", "violating", "stated", "compared", "weight", "person")
 
 
 def same(first, second, names=(*ARRAYS, *DRAWN)):
@@ -312,6 +312,7 @@ def test_a_batch_of_returning_people_alone_teaches_nothing():
         after = learner.update(learner.init(), t.round(0))
         for name in ("losses", "delta", "seen", "worth"):
             np.testing.assert_array_equal(getattr(t.state, name), getattr(after, name))
+        assert t.reviewed.tolist() == [True, False]  # there was nobody to compare
         if t.violating is not None:
             assert t.violating[1] == 0
 
@@ -372,14 +373,14 @@ def test_an_auditor_of_decisions_is_shown_decisions_and_only_pairs_that_could_be
 
 def test_the_first_acceptable_report_is_accepted_and_those_before_it_are_counted():
     _, played = round_by((lw.Report(1, 2), lw.Report(0, 3), lw.Report(1, 3)))
-    assert (played.seen.reports, played.refused) == ((lw.Report(0, 3),), 1)
+    assert (played.seen.reports, played.turned_down) == ((lw.Report(0, 3),), 1)
     assert played.seen.reviewed
     _, played = round_by(lw.Report(1, 2))
-    assert (played.seen.reports, played.refused) == ((), 1)
+    assert (played.seen.reports, played.turned_down) == ((), 1)
     _, played = round_by(None)
-    assert (played.seen.reports, played.refused, played.seen.reviewed) == ((), 0, True)
+    assert (played.seen.reports, played.turned_down, played.seen.reviewed) == ((), 0, True)
     _, played = round_by(SKIPPED)
-    assert (played.seen.reports, played.refused, played.seen.reviewed) == ((), 0, False)
+    assert (played.seen.reports, played.turned_down, played.seen.reviewed) == ((), 0, False)
     assert played.violating is None
 
 

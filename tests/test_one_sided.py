@@ -133,7 +133,7 @@ def test_the_floor_and_the_slack_are_as_printed():
         assert known.rho == pytest.approx(rho)
         for rounds in (0, T - 1):
             state = known.init()._replace(rounds=rounds)
-            assert known.estimate(state).floor == pytest.approx(min(0.25, 0.25 * math.sqrt(rho / T)))
+            assert known.estimate(state).floor == pytest.approx(min(0.25, 0.3 * math.sqrt(rho / T)))
             safe = lw.OneSided(known.learner, safe=True).estimate(state)
             assert (safe.floor, safe.doubt) == (0.0, -1.0)
             assert safe.slack == pytest.approx(min(0.25, 0.1 * math.sqrt(rho / T)))
@@ -141,7 +141,7 @@ def test_the_floor_and_the_slack_are_as_printed():
         unknown = lw.OneSided(lw.AdaHedge(F, k=3, alpha=ALPHA), safe=safe)
         given = [unknown.estimate(unknown.init()._replace(rounds=t - 1)) for t in range(1, 300)]
         numbers = np.array([e.slack if safe else e.floor for e in given])
-        scale = 0.1 if safe else 0.25
+        scale = 0.1 if safe else 0.3
         assert numbers == pytest.approx(np.minimum(0.25, scale * np.sqrt(rho / np.arange(1, 300))))
         assert (np.diff(numbers) <= 0).all()
 

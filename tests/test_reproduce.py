@@ -238,11 +238,15 @@ def test_acceptances_vary_by_the_law_of_their_lots():
     own = np.array([sum(lot < q for lot, q in zip(four, p, strict=True)) for four in itertools.product(lots, repeat=4)])
     batch = lw.Batch(np.zeros((4, 1)), np.zeros(4), np.zeros((4, 1)))
     round_ = lw.Round(batch, p, decisions=np.array([False, True, False, True]))
-    *sorts, yes, expected, by_one, by_own = accepted._on_the_desk(round_, lw.DecisionAuditor("cityblock", 0.1, 0.1))
+    desk = accepted._on_the_desk(round_, lw.DecisionAuditor("cityblock", 0.1, 0.1))
+    sorts, (yes, expected, by_one, by_own, benign, benign_own) = list(desk[:4]), desk[4:]
     assert (by_one, by_own) == pytest.approx((one.var(), own.var()))
     assert (yes, expected) == (2, pytest.approx(one.mean()))
     # Different answers: the second and the first, the fourth and both; the second and the third are a tie.
     assert sorts == [3, 1, 0, 0]
+    # Benign: a quarter's yes and a higher one's no, and a tie either way; one lot has none of them.
+    assert benign == 0
+    assert benign_own == pytest.approx(0.25 * (0.5 + 0.5 + 0.125) + 2 * 0.25 + 2 * 0.5 * 0.125)
 
 
 def test_with_one_lot_nobody_is_passed_over_and_with_own_lots_somebody_is(results):

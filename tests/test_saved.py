@@ -61,7 +61,7 @@ AUDITORS = {
 PEOPLE = np.linspace(0, 3, 30)[:, None]
 LABELS = (PEOPLE[:, 0] > 1).astype(float)
 KEPT = ("rows", "y", "shown", "starts", "pairs", "report_rounds", "reviewed", "penalties", "decisions", "unseen",
-        "estimates", "refused", "violating", "stated", "compared", "person", "weight")  # fmt: skip
+        "estimates", "turned_down", "violating", "stated", "compared", "person", "weight")  # fmt: skip
 
 
 def one_sided(F, T=80):
@@ -117,7 +117,7 @@ def test_a_file_from_before_there_were_floors_is_read(tmp_path):
 
 def test_a_play_without_lots_writes_nothing_about_them(play, tmp_path):
     play.save(tmp_path / "play.npz")
-    assert not {"decisions", "unseen", "estimates", "refused", "violating", "stated", "compared", "weight"} & set(
+    assert not {"decisions", "unseen", "estimates", "turned_down", "violating", "stated", "compared", "weight"} & set(
         arrays_of(tmp_path / "play.npz")
     )
 
@@ -126,11 +126,11 @@ def test_frames_show_what_the_lots_brought_about():
     t = lw.play(one_sided(lw.Thresholds([[0.5, 1.5]])), lw.IID(PEOPLE, LABELS, k=3), AUDITORS["graded"])
     frame = t.to_frame()
     assert frame["accepted"].tolist() == [int(round_.decisions.sum()) for round_ in t]
-    assert frame["refused"].tolist() == t.refused.tolist()
+    assert frame["turned_down"].tolist() == t.turned_down.tolist()
     assert frame["violating"].tolist() == t.violating.tolist()
     assert t.reports_frame()["stated"].tolist() == t.stated.tolist()
 
 
 def test_frames_of_a_play_without_lots_say_nothing_of_them(play):
-    assert not {"accepted", "refused", "violating"} & set(play.to_frame().columns)
+    assert not {"accepted", "turned_down", "violating"} & set(play.to_frame().columns)
     assert "stated" not in play.reports_frame().columns

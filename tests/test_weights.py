@@ -90,15 +90,16 @@ def test_hindsight_certificates_and_pictures_count_weights():
     assert courses[0].regret[-1] == pytest.approx(weighed.lagrangian_regret)
 
 
-def test_people_of_a_file_may_be_weighed_and_the_readable_loop_plays_them():
+@pytest.mark.parametrize("compiled", [False, True])
+def test_people_of_a_file_may_be_weighed(compiled):
     weight = np.where(np.arange(40) % 2, 1.0, 0.0)
     people = lw.IID(TOWN.X, TOWN.y, k=4, weight=weight)
-    assert people.encoded(F.encode).compiled() is None
-    t = lw.play(lw.AdaHedge(F, T=50, k=4, alpha=0.12), people, lw.MetricAuditor(TOWN.near, 0.12))
+    learner, auditor = lw.AdaHedge(F, T=50, k=4, alpha=0.12), lw.MetricAuditor("cityblock", 0.12, w=[0.0, 0.5])
+    t = lw.play(learner, people, auditor, compiled=compiled)
     np.testing.assert_array_equal(t.weight, weight[t.person])
-    plain = lw.play(lw.AdaHedge(F, T=50, k=4, alpha=0.12), TOWN.iid(), lw.MetricAuditor(TOWN.near, 0.12))
+    plain = lw.play(learner, TOWN.iid(), auditor, compiled=compiled)
     once = lw.IID(TOWN.X, TOWN.y, k=4, weight=np.ones(40))
-    same = lw.play(lw.AdaHedge(F, T=50, k=4, alpha=0.12), once, lw.MetricAuditor(TOWN.near, 0.12))
+    same = lw.play(learner, once, auditor, compiled=compiled)
     assert plain.weight is None
     np.testing.assert_array_equal(same.shown, plain.shown)
     np.testing.assert_array_equal(same.person, plain.person)  # a weight draws nothing

@@ -71,7 +71,7 @@ def accepted_only() -> Figure:
     seeds, workers = range(20), Workers()
     traps = workers.map(accepted.trapped, [(g, kind, 2000, s) for g in accepted.TRAPS for kind in kinds for s in seeds])
     calls = [(one_lot.BAD_FIRST, kind, 500, seed) for kind in kinds for seed in seeds]
-    return one_lot_drawn.errors_drawn(traps, workers.map(accepted.bad_first, calls), kinds).figure
+    return one_lot_drawn.errors_drawn(traps, workers.map(accepted.bad_first, calls), (kinds,)).figure
 
 
 def lots(setting: demo.Setting) -> Figure:

@@ -67,7 +67,7 @@ class Client:
     --------
     >>> with Client("http://127.0.0.1:8321", token="lw_…") as client:  # doctest: +SKIP
     ...     client.decide("loans", [{"id": "ann", "features": {"score": 0.7}}])["decisions"]
-    [{'id': 'ann', 'probability': 0.5, 'decision': 1}]
+    [{'id': 'ann', 'probability': 0.5, 'decision': 1, 'returning': False}]
     """
 
     def __init__(

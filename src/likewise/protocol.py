@@ -347,11 +347,35 @@ class Auditor(Protocol):
         ...
 
     def audit(self, batch: Batch, probabilities: Floats, key: Key) -> Answer:
-        """One look at the people of a round and their probabilities.
+        """One look at the people of a round and their probabilities."""
+        ...
 
-        An auditor with ``sees = "decisions"`` gets 1.0 and 0.0 in their place and, as a fourth argument, the (m, 2)
-        pairs decided differently that they may name, favoured first. They may answer with several reports in order:
-        the first that can be accepted is.
+    def facts(self) -> AuditorFacts:
+        """What is known of this auditor."""
+        ...
+
+
+class AuditorOfDecisions(Protocol):
+    """As ``Auditor``, but sees only who got a yes and who a no."""
+
+    sees: str
+    """``"decisions"``."""
+
+    @property
+    def alpha(self) -> float:
+        """A report is accepted if its gap exceeds this, besides what was stated with it."""
+        ...
+
+    @property
+    def margin(self) -> float:
+        """0."""
+        ...
+
+    def audit(self, batch: Batch, decisions: Floats, key: Key, pairs: NDArray[np.intp]) -> Answer:
+        """One look at the people of a round, with 1.0 for a yes and 0.0 for a no.
+
+        ``pairs`` (m, 2) were decided differently and may be named, favoured first. Of several reports, in order, the
+        first that can be accepted is.
         """
         ...
 

@@ -109,8 +109,13 @@ def json_lines(path: Path, *, last: int | None = None) -> Iterator[tuple[int, di
     with path.open("rb") as file:
         file.seek(0 if last is None else max(0, file.seek(0, os.SEEK_END) - last))
         for number, line in enumerate(file, start=1):
-            try:
-                value = json.loads(line)
-            except ValueError:
-                value = None
-            yield number, value if isinstance(value, dict) else None
+            yield number, json_line(line)
+
+
+def json_line(line: bytes) -> dict[str, Any] | None:
+    """The JSON object of a line; None if it is anything else."""
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None

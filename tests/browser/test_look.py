@@ -17,7 +17,7 @@ from likewise.service.jobs import runner as jobs
 from likewise.service.run import demo
 from likewise.service.stream.settings import Settings
 from service.payloads import PAYLOADS, allowed
-from service.serving import running
+from service.serving import running, strict_demo
 
 pytestmark = pytest.mark.browser
 ARTEFACTS = Path(__file__).parent / "artefacts"
@@ -30,7 +30,8 @@ def past(tmp_path_factory, chromium):
     with running(database=str(tmp_path_factory.mktemp("demo") / "log.db")) as service:
         made = lambda clock: Engine(service.service.store, service.engine.signer, None, clock)  # noqa: E731
         found = Office(service, chromium)
-        found.name = demo.fill(made, rounds=60, waiting=20, data=_people())
+        with strict_demo():
+            found.name = demo.fill(made, rounds=60, waiting=20, data=_people())
         found.engine.create(Settings.from_dict(LOANS | {"name": "another"}), "root")  # so that there is a list of them
         reported = (row for row in found.engine.events(found.name, limit=10_000) if row["data"].get("reports"))
         found.reported = next(reported)["data"]["t"]

@@ -15,12 +15,16 @@ import sys
 import threading
 import time
 from contextlib import closing, contextmanager, suppress
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import jsonschema_rs
+import numpy as np
+import pytest
 import uvicorn
 
+from likewise.auditors import MetricAuditor
 from likewise.client import Client
 from likewise.service.configuration import Configuration
 from likewise.service.run import create_app
@@ -33,6 +37,28 @@ STREAM = {
     "k": 8,
     "waits": {"grace": 0},
 }
+
+
+@contextmanager
+def same_lots():
+    """Streams created meanwhile draw the same lots every time, as if they had drawn this secret."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("likewise.service.engine.secrets", SimpleNamespace(token_bytes=b"\1".__mul__))
+        yield
+
+
+@contextmanager
+def strict_demo():
+    """The simulated auditor of a demo minds more than usual, so that even a short past has reports in it."""
+
+    def near(view):
+        return 0.15 * np.abs(view[:, :1] - view[:, 0])
+
+    with same_lots(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("likewise.service.run.demo.MetricAuditor", lambda metric, alpha: MetricAuditor(near, alpha=alpha))
+        yield
+
+
 ROLES = ("admin", "decider", "auditor", "viewer")
 IN_THE_CLEAR = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """For connections without TLS: httpx would read every certificate of this machine for each of them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from copy import deepcopy
 from types import SimpleNamespace
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from forging import SIGNER, events, rechained, write
 from loans import BANK, Clock, fingerprint, loans, people
+from visitors import Browser
 
 from likewise.errors import InvalidParameter, ReportRefused
 from likewise.service.engine import Engine
@@ -219,3 +221,35 @@ def test_a_certificate_can_be_made_of_such_a_stream(bank):
     made = bank[0][0].certificate("loans")
     assert made["letter"]
     assert made["rounds"] == 30
+
+
+def test_every_page_of_such_a_stream_can_be_read_and_says_what_is_an_estimate(bank, serve):
+    engines, _, database = bank
+    counts = engines[0].stream("loans")
+    rounds = [engines[0].round("loans", t) for t in range(1, 31)]
+    booked = next(r["t"] for r in rounds for p in r["people"] if p["late_label"] is not None)
+    again = next(r["t"] for r in rounds for p in r["people"] if p["returning"])
+    service = serve(database)
+    cookie = service.app.state.service.sessions.login(service.tokens["admin"])
+    with closing(Browser(service, cookie)) as admin:
+
+        def page(path=""):
+            answer = admin.get(f"/streams/loans{path}")
+            assert answer.status_code == 200, path
+            return " ".join(answer.text.split())
+
+        overview = page()
+        people, refused = counts["people"], counts["refused"]
+        assert f"{refused} of {people} people were refused" in overview
+        assert f"Both rows are estimates for the same {people} people" in overview
+        assert f"Reports accepted: {counts['audits']['reported']}." in overview
+        assert f"seen or not, is {counts['unseen_violations']:.0f};" in overview
+        assert "Error, estimated" in overview
+        assert "labels booked" in page("/log")
+        assert "(late)" in page(f"/rounds/{booked}")
+        assert "came before" in page(f"/rounds/{again}")
+        assert "unseen" in "".join(page(f"/rounds/{t}") for t in range(1, 31))
+        assert "not needed: no pair could be reported" in "".join(page(f"/rounds/{t}") for t in range(1, 31))
+        assert "One number is drawn for everybody in a round" in page("/rounds/1/people/0")
+        page("/rounds")
+        page("/settings")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import itertools
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +17,7 @@ from likewise.errors import InvalidParameter, ReportRefused
 from likewise.learners import OneSided
 from likewise.protocol import Batch, Estimate, Round
 from likewise.reduction import estimated_weights
+from likewise.service.proof import standalone
 from likewise.service.stream import commands
 from likewise.service.stream.events import Audited, LabelsBooked, Learned, RoundClosed, RoundOpened
 from likewise.service.stream.events.sums import sums
@@ -80,6 +85,17 @@ def test_the_numbers_of_many_rounds_are_spread_evenly_and_follow_from_the_nonce_
     others = {lot.number(*other) for other in (("loans", 7, [0.2]), ("loans", 8, [0.2, 0.7]), ("cars", 7, [0.2, 0.7]))}
     assert lot.number("loans", 7, [0.2, 0.7]) not in others
     assert len(others) == 3
+
+
+def test_a_checker_written_from_the_docs_draws_the_same_number():
+    page = (Path(__file__).parents[2] / "docs" / "service.md").read_text(encoding="utf-8")
+    hash, number = re.search(r"begins\s+with `(\w+)` and U is ([\d.]+)\.", page).groups()
+    probabilities = [0.5, 0.25, 1.0]
+    assert hashlib.sha256(b"[0.25,0.5,1]").hexdigest().startswith(hash)
+    assert standalone.lot(bytes(32), "loans", 7, probabilities) == float(number)
+    assert Lot("00" * 32, "").number("loans", 7, probabilities) == float(number)
+    derived = hmac.digest(SECRET, b'likewise nonce 1\n["loans",7]', "sha256")
+    assert Lot.of(SECRET, "loans", 7).nonce == derived.hex()
 
 
 def test_equal_people_of_a_round_get_equal_answers_and_a_higher_probability_is_never_refused_alone(bank):

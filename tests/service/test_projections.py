@@ -10,7 +10,7 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-from serving import running, until
+from serving import running, strict_demo, until
 from sqlalchemy import event, insert, select
 from visitors import Browser
 
@@ -433,7 +433,8 @@ def past(tmp_path_factory):
     with running(database=str(tmp_path_factory.mktemp("demo") / "log.db")) as service:
         service.service.each_tick.clear()  # tests look when they want to, and nobody looks meanwhile
         made = lambda clock: Engine(service.service.store, service.engine.signer, None, clock)  # noqa: E731
-        service.stream = demo.fill(made, rounds=40, waiting=5, data=datasets.synthetic(2000))
+        with strict_demo():
+            service.stream = demo.fill(made, rounds=40, waiting=5, data=datasets.synthetic(2000))
         Follower(service.engine).follow(service.stream)
         yield service
 
@@ -457,10 +458,12 @@ def test_bins_add_up_to_what_the_log_says(past):
         assert sum(one.rounds for one in bins) == 45
         assert sum(one.reports for one in bins) == state.totals.reported
         assert sum(one.reviewed for one in bins) == state.totals.reported + state.totals.cleared
-        assert sum(one.labelled for one in bins) == state.totals.people
+        assert sum(one.people for one in bins) == state.totals.people
+        assert sum(one.labelled for one in bins) == state.totals.people - state.totals.refused
         assert max(one.delay_max for one in bins if one.delay_max is not None) == state.totals.delay_max
     rounds = [past.engine.round(past.stream, t) for t in range(1, 41)]
-    wrong = sum(abs(p["label"] - p["probability"]) for one in rounds for p in one["people"])
+    accepted = [p for one in rounds for p in one["people"] if p["label"] is not None]
+    wrong = sum(abs(p["label"] - p["probability"]) / p["probability"] for p in accepted)
     assert sum(one.error for one in bins) == pytest.approx(wrong)
 
 
@@ -468,7 +471,7 @@ def test_summaries_are_the_same_read_at_once_or_bit_by_bit(past):
     store = past.service.store
     before = summaries.newest(store, past.stream, 100)
     store.write(lambda c: c.execute(tables.summaries.delete()) and c.execute(tables.followed.delete()) and None)
-    summaries.read_on(store, past.stream)
+    summaries.read_on(store, past.stream, one_sided=True)
     assert summaries.newest(store, past.stream, 100) == before
 
 
@@ -499,7 +502,10 @@ def test_the_overview_tells_counts_and_draws_seven_pictures_with_captions(past):
     assert text.count("<figcaption>") == 7
     assert "There is nothing to draw yet" not in text
     state = past.engine.streams.get(past.stream).current()
-    assert f"A reviewer looked at {state.totals.reported + state.totals.cleared:,}" in text
+    assert f"{state.totals.reported + state.totals.cleared:,} of 45 rounds were reviewed" in text
+    assert f"{state.totals.refused:,} of 240 people were refused" in text
+    assert "Outcome unknown" in text
+    assert "cost of errors per person, estimated" in text
 
 
 def many(store, rounds, people=8):

@@ -232,7 +232,7 @@ def long_stream(request):
             fold.label(t, (X[:, 0] > rng.random(2)).astype(float))
             fold.audit(t, (high, low) if chances[high] - chances[low] > 0.1 + abs(X[0, 1] - X[1, 1]) else None)
     assert fold.state.totals.learned == request.param
-    assert fold.state.totals.reported > request.param / 50
+    assert fold.state.totals.reported > 20  # of five times as many rounds hardly more: they grow with the logarithm
     return fold
 
 

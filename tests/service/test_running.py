@@ -49,6 +49,13 @@ def test_it_begins_again_until_the_logs_are_read_and_sweeps_once_in_a_while():
     assert engine.asked.count("sweep") == 1
 
 
+def test_it_sweeps_at_once_on_a_machine_that_has_just_started(monkeypatch):
+    monkeypatch.setattr(running.time, "monotonic", lambda: 0.5)
+    engine = Engine()
+    looked(engine)
+    assert engine.asked[:4] == ["start", "start", "tick", "sweep"]
+
+
 def test_it_sweeps_again_when_it_is_time(monkeypatch):
     monkeypatch.setattr(running, "SWEEP_EVERY", -1.0)
     engine = Engine()

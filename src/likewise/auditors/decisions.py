@@ -42,7 +42,7 @@ class DecisionAuditor:
     choose
         Which pair she names first: the ``"closest"``, the ``"first"`` or a ``"random"`` one.
     persistence
-        For simulation: the probability, in a round, that she goes on after a refusal; 0 if she never does.
+        For simulation: the probability, in a round, that she goes on after a refusal.
     screened
         Whether she is shown only pairs that could be accepted. Without that, and without going on, a pair that is
         refused can hide one that would be accepted, for ever.
@@ -75,7 +75,7 @@ class DecisionAuditor:
         **options: Any,
     ) -> None:
         require_number(alpha, "alpha", 0, 1)
-        require_number(persistence, "persistence", 0, 1)
+        require_number(persistence, "persistence", 0, 1, open_at="low")
         require(choose in CHOICES, "choose", f"be one of {CHOICES}", choose)
         if theta is not None:
             require_number(theta, "theta", 0, 1)

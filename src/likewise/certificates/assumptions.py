@@ -63,7 +63,10 @@ ONCE = "everybody came once"
 UNCLEAR = "some rows are the same as others, and no ids tell whether they are different people"
 MADE = "the hypotheses were made without these people"
 ENOUGH = f"at least {LEAST_PEOPLE} people came once"
+REPORTS = "the reviewer reports whenever they can"
 NAMES = "the reviewer names a pair that could be accepted whenever one was decided differently"
+OVERLOOKED, WITHDRAWN = "overlooked", "withdrawn"
+"""Among an auditor's details: cleared rounds that were corrected to a pair, and reports that were taken back."""
 ABOUT_NEW_PEOPLE = (ONCE, MADE, ENOUGH)
 """What claims about new people rest on, and those about another draw from the same rows don't."""
 
@@ -178,11 +181,12 @@ def _labels(t: Transcript) -> tuple[Assumption, ...]:
 def _looks(t: Transcript) -> Assumption:
     """Whether the auditor reports what there is to report."""
     auditor = t.facts.auditor
+    if overlooked := auditor.details.get(OVERLOOKED):
+        name = NAMES if auditor.sees == "decisions" else REPORTS
+        return Assumption(name, (Claim.FAIRNESS,), Status.BROKEN, f"{overlooked:,} cleared rounds had a pair after all")
     if auditor.sees != "decisions":
         detail = "a person may overlook a pair" if auditor.exhaustive is None else ""
-        return Assumption(
-            "the reviewer reports whenever they can", (Claim.FAIRNESS,), Status.of(auditor.exhaustive), detail
-        )
+        return Assumption(REPORTS, (Claim.FAIRNESS,), Status.of(auditor.exhaustive), detail)
     persistence = auditor.details.get("persistence")
     detail = "a person may overlook a pair" if persistence is None else f"with probability {persistence:g}"
     status = Status.UNCHECKED if persistence is None else Status.KEPT
@@ -203,6 +207,8 @@ def _truth(t: Transcript) -> tuple[Status, str]:
     lies, auditor = int(t.false.sum()), t.facts.auditor
     if lies:
         return Status.BROKEN, f"{lies} reports are known to be false; their rows are left out and their penalties added"
+    if withdrawn := auditor.details.get(WITHDRAWN):
+        return Status.BROKEN, f"{withdrawn:,} reports were taken back after they were learned; they don't count"
     if auditor.truthful:
         return Status.KEPT, "the auditor has a written distance"
     if auditor.truthful is None:

@@ -55,7 +55,8 @@ def brackets(transcript: Transcript) -> tuple[Bracket, ...]:
     """
     t = transcript
     used = np.flatnonzero(~t.false)
-    if len(used) == 0:
+    # Who names people that they find alike, and sees decisions only, says nothing about how far apart they are.
+    if len(used) == 0 or (t.facts.auditor.sees == "decisions" and t.stated is None):
         return ()
     person = _identities(t.view)
     high, low = t.pair_people[used].T

@@ -133,10 +133,12 @@ def _serve_together(configuration: Configuration, demo: bool) -> None:
 
 def _introduce(configuration: Configuration, address: str) -> None:
     """Say what only the first start says, and by which key the service is known."""
-    from likewise.service.log.signing import Signer
+    from likewise.service.log.checkpoints import CheckpointFile
+    from likewise.service.log.keys import signer_at
 
+    checkpoints = CheckpointFile(configuration.checkpoint_file)
     with open_tokens(configuration.database, None, new=True) as tokens:
-        key = Signer.at(configuration.key_file).public_key  # before a token, which would be shown in vain
+        key = signer_at(configuration.key_file, checkpoints).public_key  # before a token, which would be shown in vain
         token = tokens.first()
     if token is not None:
         _say(f"This is the first start. The administrator's token, shown only now:\n{token}")

@@ -20,7 +20,7 @@ from likewise.game.compiled import CHUNK, CompiledPlay
 from likewise.game.recorder import Recorder, play_facts
 from likewise.game.rounds import World, world_of
 from likewise.game.transcript import Transcript
-from likewise.protocol import Auditor, Environment, Key, Learner, Role
+from likewise.protocol import Auditor, AuditorOfDecisions, Environment, Key, Learner, Role
 
 log = logging.getLogger(__name__)
 ENVIRONMENT, LEARNER = Role.ENVIRONMENT, Role.LEARNER  # Python 3.11 is slow to look a member up
@@ -30,7 +30,7 @@ Item = TypeVar("Item")
 def play(
     learner: Learner,
     environment: Environment,
-    auditor: Auditor,
+    auditor: Auditor | AuditorOfDecisions,
     T: int | None = None,
     *,
     seed: int = 0,

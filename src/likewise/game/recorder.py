@@ -55,7 +55,7 @@ class Drawn(NamedTuple):
     decisions: NDArray[np.bool_]
     unseen: NDArray[np.bool_]
     estimates: Floats
-    refused: NDArray[np.intp]
+    turned_down: NDArray[np.intp]
     violating: Floats
 
 
@@ -100,7 +100,7 @@ class Recorder:
         round_: Round,
         penalty: float,
         y: Floats | None = None,
-        refused: int = 0,
+        turned_down: int = 0,
         violating: float | None = None,
     ) -> None:
         """One more round, with what its reports weighed, or would have weighed.
@@ -116,7 +116,7 @@ class Recorder:
         self._weights.append((len(probabilities), people.weight))
         self._compared.append((len(probabilities), round_.compared))
         if round_.decisions is not None:
-            self._drawn.append(_drawn(round_, refused, violating))
+            self._drawn.append(_drawn(round_, turned_down, violating))
         for report in reports:
             self._reports.append((self.rounds, report))
             self._stated.append(np.nan if report.stated is None else report.stated)
@@ -213,7 +213,7 @@ class Recorder:
             "decisions": whole.decisions,
             "unseen": whole.unseen if self._facts.labels == "accepted" else None,
             "estimates": whole.estimates if estimated else None,
-            "refused": whole.refused,
+            "turned_down": whole.turned_down,
             "violating": whole.violating if known else None,
         }
 
@@ -231,13 +231,13 @@ def _table(reports: list[tuple[int, Report]]) -> NDArray[np.intp]:
 UNKNOWN = Estimate(np.nan, np.nan, np.nan)
 
 
-def _drawn(round_: Round, refused: int, violating: float | None) -> Drawn:
+def _drawn(round_: Round, turned_down: int, violating: float | None) -> Drawn:
     """What the lot of one round brought about."""
     decisions = np.asarray(round_.decisions)
     unseen = np.zeros(len(decisions), dtype=bool) if round_.unseen is None else round_.unseen
     estimate = np.array([UNKNOWN if round_.estimate is None else round_.estimate])
     gap = np.nan if violating is None else violating
-    return Drawn(decisions, unseen, estimate, np.array([refused]), np.array([gap]))
+    return Drawn(decisions, unseen, estimate, np.array([turned_down]), np.array([gap]))
 
 
 def _filled(parts: Sequence[tuple[int, NDArray[Any] | None]], usual: Any) -> NDArray[Any] | None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from likewise.errors import ReportRefused, require
 from likewise.game.lots import Lots, Record
 from likewise.game.transcript import of
-from likewise.protocol import SKIPPED, Answer, Auditor, Batch, Estimate, Floats, Key, Report, Role, Round, reports_of
+from likewise.protocol import SKIPPED, Answer, Batch, Estimate, Floats, Key, Report, Role, Round, reports_of
 
 LABELS = ("all", "accepted")
 RETURNING = ("new", "record")
@@ -32,7 +32,7 @@ class Played(NamedTuple):
         What the learner may learn from.
     y
         All labels, those of refused people too.
-    refused
+    turned_down
         Reports that were named and not accepted.
     violating
         The largest gap of a pair that the auditor would have named, had it been decided differently, and that could
@@ -41,7 +41,7 @@ class Played(NamedTuple):
 
     seen: Round
     y: Floats
-    refused: int = 0
+    turned_down: int = 0
     violating: float | None = None
 
 
@@ -49,7 +49,8 @@ class Played(NamedTuple):
 class World:
     """How rounds are played: who looks, at what, and which labels come to light."""
 
-    auditor: Auditor
+    auditor: Any
+    """An ``Auditor``, or an ``AuditorOfDecisions``."""
     seed: int
     lots: Lots | None = None
     labels: str = "all"
@@ -63,7 +64,7 @@ class World:
     @property
     def level(self) -> float:
         """A report of a gap that is not above this is refused."""
-        return self.auditor.alpha - self.auditor.margin
+        return float(self.auditor.alpha - self.auditor.margin)
 
     def played(self, t: int, batch: Batch, probabilities: Floats, estimate: Estimate | None = None) -> Played:
         """What becomes of the people of round t."""
@@ -89,8 +90,8 @@ class World:
             answer = self.auditor.audit(drawn.batch, drawn.probabilities, key)
             return _answered(drawn, answer, self)
         places, drawn = np.flatnonzero(fresh), drawn._replace(compared=fresh)
-        if len(places) < 2:
-            return drawn
+        if len(places) < 2:  # there is no pair to look at
+            return drawn._replace(reviewed=False)
         answer = self.auditor.audit(_some(drawn.batch, places), drawn.probabilities[places], key)
         if answer is SKIPPED or answer is None:
             return _answered(drawn, answer, self)
@@ -100,6 +101,8 @@ class World:
         """The round with the first acceptable report of an auditor who is shown decisions."""
         auditor: Any = self.auditor
         drawn = drawn._replace(compared=np.zeros_like(fresh))
+        if not fresh.all() and fresh.sum() < 2:  # there is no pair to look at
+            return Played(drawn._replace(reviewed=False), y, 0, self._violating(drawn, fresh))
         p, yes = drawn.probabilities, np.asarray(drawn.decisions)
         different = (yes & fresh)[:, None] & (~yes & fresh)
         screened = getattr(auditor, "screened", True)
@@ -209,7 +212,7 @@ def _require_possible(report: Report, probabilities: Floats, world: World) -> No
         )
 
 
-def world_of(auditor: Auditor, seed: int, lot: str | None, labels: str | None, returning: str, learner: Any) -> World:
+def world_of(auditor: Any, seed: int, lot: str | None, labels: str | None, returning: str, learner: Any) -> World:
     """The world of a play; a refusal where its parts don't fit together."""
     estimates = hasattr(learner, "estimate")
     labels = ("accepted" if estimates else "all") if labels is None else labels

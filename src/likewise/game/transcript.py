@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-LOTS = ("decisions", "unseen", "estimates", "refused", "violating")
+LOTS = ("decisions", "unseen", "estimates", "turned_down", "violating")
 """What a transcript holds only where decisions were drawn."""
 
 
@@ -75,7 +75,7 @@ class Transcript:
     """Whose label the learner did not see because they were refused; ``y`` keeps it where a simulation knows it."""
     estimates: Floats | None = None
     """(T, 3): floor, doubt and slack by which the learner estimated unseen labels; None if it didn't."""
-    refused: NDArray[np.intp] | None = None
+    turned_down: NDArray[np.intp] | None = None
     """Reports by decisions that were named and not accepted, in each round."""
     stated: Floats | None = None
     """How far apart the two people of each report may be, by the auditor's own word: NaN where they didn't say, None
@@ -375,14 +375,14 @@ class Transcript:
     def to_frame(self) -> pd.DataFrame:
         """One row per round, as a pandas dataframe.
 
-        Where decisions were drawn also how many people were accepted, how many reports were refused, and the largest
-        gap that violates, where a simulation knows it.
+        Where decisions were drawn also how many people were accepted, how many reports were turned down, and the
+        largest gap that violates, where a simulation knows it.
         """
         import pandas as pd
 
         drawn = {
             "accepted": None if self.decisions is None else self._round_sums(self.decisions.astype(np.intp)),
-            "refused": self.refused,
+            "turned_down": self.turned_down,
             "violating": self.violating,
         }
         return pd.DataFrame(

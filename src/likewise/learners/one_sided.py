@@ -28,8 +28,8 @@ from likewise.policies import Floored, Mixture
 from likewise.protocol import Estimate, Floats, Key, Round
 from likewise.reduction import estimated_weights
 
-FLOOR = 0.25
-"""γ = min(¼, ¼√(ρ/T)) by default."""
+FLOOR = 0.3
+"""γ = min(¼, 0.3√(ρ/T)) by default."""
 SLACK = 0.1
 """γ′ = min(¼, 0.1√(ρ/T)) where everybody counts as good until proved bad."""
 LIKELY = 0.05
@@ -59,14 +59,14 @@ class OneSided:
     doubt
         For researchers: a fixed β in [0, 1] in place of the running doubt, u = −β c_fn.
     floor
-        For researchers: x in γ = min(¼, x√(ρ/T)), ¼ by default; t stands for T in a learner without a horizon.
+        For researchers: x in γ = min(¼, x√(ρ/T)), 0.3 by default; t stands for T in a learner without a horizon.
 
     Examples
     --------
     >>> import likewise as lw
     >>> learner = lw.OneSided(lw.AdaHedge(lw.Thresholds([[0.2, 0.5, 0.8]]), k=4, alpha=0.1, T=1000))
     >>> learner.estimate(learner.init())
-    Estimate(floor=0.0124..., doubt=0.0, slack=0.0)
+    Estimate(floor=0.0149..., doubt=0.0, slack=0.0)
     >>> X, y = [[0.1], [0.4], [0.9]], [0, 1, 1]
     >>> t = lw.play(learner, lw.IID(X, y, k=2), lw.MetricAuditor("cityblock", alpha=0.1), T=100)
     >>> bool((t.unseen == ~t.decisions).all())
@@ -156,12 +156,22 @@ class OneSided:
 
     def estimate(self, state: Any) -> Estimate:
         """Floor, doubt and slack of the coming round."""
-        T, cost = state.rounds + 1 if self.T is None else self.T, float(self.costs[1])
-        alone = self.rho == 0.0  # one hypothesis has nothing to explore
+        floor, slack = self._divisors(state.rounds + 1) if self.T is None else self._fixed
+        cost = float(self.costs[1])
         if self.safe:
-            return Estimate(0.0, -cost, 0.0 if alone else theory.ix_rate(T, self.rho))
-        floor = 0.0 if alone else theory.label_floor(T, self.rho, self._scale)
+            return Estimate(0.0, -cost, slack)
         return Estimate(floor, self._running(state) if self.doubt is None else -self.doubt * cost)
+
+    def _divisors(self, T: int) -> tuple[float, float]:
+        """γ and γ′ for a horizon of T rounds; one hypothesis has nothing to explore."""
+        if self.rho == 0.0:
+            return 0.0, 0.0
+        return theory.label_floor(T, self.rho, self._scale), theory.ix_rate(T, self.rho)
+
+    @cached_property
+    def _fixed(self) -> tuple[float, float]:
+        """γ and γ′ of a learner with a horizon, the same in every round."""
+        return self._divisors(self.T or 1)
 
     @property
     def _scale(self) -> float:

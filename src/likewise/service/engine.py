@@ -46,7 +46,7 @@ from likewise.service.stream.events import (
 )
 from likewise.service.stream.events.event import RoundEvent
 from likewise.service.stream.lots import Lot, commitment
-from likewise.service.stream.readers import past_round, person_view, round_view
+from likewise.service.stream.readers import counts_as, past_round, person_view, round_view
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
 from likewise.service.stream.status import made_of, status
@@ -341,7 +341,9 @@ class Engine:
         remark = remark_aside(t, reason, note)
 
         def command(state: State) -> commands.CorrectAudit:
-            return commands.CorrectAudit(t, verdict, by, pair, remark, self._past(live, state, t))
+            past = self._past(live, state, t)
+            counted = None if past is None else counts_as(self._events_of(stream, t))
+            return commands.CorrectAudit(t, verdict, by, pair, remark, past, counted)
 
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.VerdictCorrected:
             return {"t": t, "verdict": outcome.event(AuditCorrected).verdict, "receipt": receipt}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ from likewise.service.jobs.process import Subprocesses
 from likewise.service.log import Store
 from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.erasure import ErasureFile
-from likewise.service.log.signing import Signer
+from likewise.service.log.keys import signer_at
 from likewise.service.monitoring import Metrics
 from likewise.service.redaction import redacted
 
@@ -40,12 +41,14 @@ class Service:
 
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
+        checkpoints = CheckpointFile(configuration.checkpoint_file)
+        signer = signer_at(configuration.key_file, checkpoints)
         self.store = Store(configuration.database)
         self.store.migrate()
         self.engine = Engine(
             self.store,
-            Signer.at(configuration.key_file),
-            CheckpointFile(configuration.checkpoint_file),
+            signer,
+            checkpoints,
             erasures=ErasureFile(configuration.erasure_file),
         )
         self.subprocesses = Subprocesses(self.engine, configuration)
@@ -101,7 +104,7 @@ class ClockThread:
     ) -> None:
         self._engine, self._seconds = engine, seconds
         self._each_tick, self._failed = each_tick, failed
-        self._swept = 0.0
+        self._swept = -math.inf  # a machine that has just started counts from 0
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="likewise-clock", daemon=True)
 

@@ -21,8 +21,8 @@ def exp(x: float) -> float:
 
     Examples
     --------
-    >>> exp(1.0)
-    2.718281828459045
+    >>> round(exp(1.0), 12)
+    2.718281828459
     """
     n = (x * 1.4426950408889634 + (WHOLE + 1023.0)) - (WHOLE + 1023.0)
     r = (x - n * HIGH) - n * LOW
@@ -72,8 +72,8 @@ def log_of_whole(N: int) -> float:
 
     Examples
     --------
-    >>> log_of_whole(2**64), log_of_whole(2**6400)
-    (44.3614195558365, 4436.141955583649)
+    >>> round(log_of_whole(2**64), 9), round(log_of_whole(2**6400), 9)
+    (44.361419556, 4436.141955584)
     """
     beyond = max(0, N.bit_length() - 1000)
     return log(float(N >> beyond)) + beyond * log(2.0)

@@ -142,15 +142,15 @@ def late_estimate(k: int, least: float, costs: Costs = EQUAL, doubt: float | Non
     return LabelLimits(largest, math.inf, math.inf, k * (doubt * good + missing / least))
 
 
-def label_floor(T: int, rho: float, scale: float = 0.25) -> float:
-    """γ = min(¼, ¼√(ρ/T)), the least probability that our default gives to anybody; t for T where T is unknown.
+def label_floor(T: int, rho: float, scale: float = 0.3) -> float:
+    """γ = min(¼, 0.3√(ρ/T)), the least probability that our default gives to anybody; t for T where T is unknown.
 
-    ``scale`` is the second ¼.
+    ``scale`` is the 0.3.
 
     Examples
     --------
     >>> label_floor(2000, rho=5.0), label_floor(3, rho=5.0)
-    (0.0125, 0.25)
+    (0.015, 0.25)
     """
     return _falling(T, rho, scale)
 
@@ -166,15 +166,15 @@ def ix_rate(T: int, rho: float) -> float:
     return _falling(T, rho, 0.1)
 
 
-def sum_of_floors(T: int, rho: float, *, known: bool, scale: float = 0.25) -> float:
+def sum_of_floors(T: int, rho: float, *, known: bool, scale: float = 0.3) -> float:
     """Σ_t min(¼, scale · √(ρ/T)), or a limit of Σ_t min(¼, scale · √(ρ/t)) where T is unknown: twice that at most.
 
-    With scale ¼ for ``label_floor`` and 0.1 for ``ix_rate``. A floor costs c⁺k times the sum in error.
+    With scale 0.3 for ``label_floor`` and 0.1 for ``ix_rate``. A floor costs c⁺k times the sum in error.
 
     Examples
     --------
     >>> sum_of_floors(2000, 5.0, known=True), sum_of_floors(2000, 5.0, known=False)
-    (25.0, 50.0)
+    (30.0, 60.0)
     """
     require_number(scale, "scale", 0)
     return T * _falling(T, rho, scale) if known else min(T / 4, 2 * scale * math.sqrt(rho * T))

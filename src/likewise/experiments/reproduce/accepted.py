@@ -159,7 +159,7 @@ class Grown(NamedTuple):
 def two_person_game(rule: str, horizons: tuple[int, ...]) -> Grown:
     """Decisions only and labels of the accepted only, for a learner that knows no horizon: one play gives them all."""
     F = two_people_class()
-    auditor: Any = DecisionAuditor(alike, TOLERANCE, theta=0.0)
+    auditor = DecisionAuditor(alike, TOLERANCE, theta=0.0)
     if rule == TILTED:
         learner = OneSided(AdaHedge(F, k=2, penalty=Tilted(SLACK)), doubt=1.0, floor=0.0)
     else:
@@ -201,6 +201,9 @@ class Desk(NamedTuple):
     """Variance of the number of acceptances in a round, given its probabilities: measured, and by the lot's law."""
     inverted: int
     """Pairs of which the one with the *lower* probability got the yes."""
+    benign: tuple[float, float]
+    """Pairs that could not be accepted and that are decided differently on average, given the probabilities of this
+    play: with one lot, and with own lots."""
 
     @property
     def differently(self) -> int:
@@ -210,31 +213,35 @@ class Desk(NamedTuple):
 
 def desk(lot: str, setting: demo.Setting, seed: int) -> Desk:
     """Labels of the accepted only, and an auditor who sees decisions."""
-    auditor: Any = DecisionAuditor(setting.data.distance, ALPHA, THETA)
+    auditor = DecisionAuditor(setting.data.distance, ALPHA, THETA)
     learner = learner_of(RUNNING, setting.hypotheses, setting.T, auditor.alpha)
     t = play(learner, setting.environment, auditor, setting.T, seed=seed, lot=lot)
     table = np.array([_on_the_desk(round_, auditor) for round_ in t])
     acceptable, within, unlike, inverted = (int(count) for count in table[:, :4].sum(axis=0))
     yes, expected, law = table[:, 4], table[:, 5], table[:, 6 if lot == "round" else 7]
+    benign = (float(table[:, 8].sum()), float(table[:, 9].sum()))
     unseen = hidden(t, SURELY)
     assert unseen is not None
     assert t.violating is not None
     return Desk(
         lot, seed, t.error_per_person, int(t.violations.sum()), int((t.violating > 0).sum()), unseen.limit,
         acceptable, within, unlike, tuple(np.bincount(yes.astype(int), minlength=K + 1).tolist()),
-        float(((yes - expected) ** 2).mean()), float(law.mean()), inverted,
+        float(((yes - expected) ** 2).mean()), float(law.mean()), inverted, benign,
     )  # fmt: skip
 
 
 def _on_the_desk(round_: Any, auditor: Any) -> tuple[float, ...]:
-    """Pairs of a round decided differently, of each sort; and the number of acceptances with its mean and variances."""
+    """Pairs of a round decided differently, of each sort; the number of acceptances with its mean and variances; and
+    benign pairs on average, with one lot and with own lots."""
     p, yes = round_.probabilities, np.asarray(round_.decisions)
-    gaps, different = p[:, None] - p, yes[:, None] & ~yes
+    gaps, different, others = p[:, None] - p, yes[:, None] & ~yes, ~np.eye(len(p), dtype=bool)
     similar = np.asarray(auditor.distance(round_.batch.view)) <= THETA
     acceptable = similar & (gaps > auditor.alpha)
     sorts = (different & acceptable, different & similar & ~acceptable, different & ~similar, different & (gaps < 0))
     one, own = np.minimum(p[:, None], p).sum() - p.sum() ** 2, (p * (1 - p)).sum()
-    return (*(float(sort.sum()) for sort in sorts), float(yes.sum()), float(p.sum()), float(one), float(own))
+    benign = (np.maximum(0, gaps)[~acceptable].sum(), (p[:, None] * (1 - p))[~acceptable & others].sum())
+    numbers = (yes.sum(), p.sum(), one, own, *benign)
+    return (*(float(sort.sum()) for sort in sorts), *(float(number) for number in numbers))
 
 
 # Reading many plays ------------------------------------------------------------------------------------------------

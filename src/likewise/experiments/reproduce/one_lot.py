@@ -61,7 +61,7 @@ class Size:
 
 SIZES = {
     "tiny": Size(75, 2, (75,), 60, 1, (100, 200, 400), synthetic=True),
-    "quick": Size(500, 6, (500,), 500, 1, (1000, 3162, 10_000)),
+    "quick": Size(500, 4, (500,), 500, 1, (1000, 3162, 10_000)),
     "full": Size(2000, 20, (500, 2000), 2000, 5, (1000, 3162, 10_000, 31_623, 100_000)),
 }
 
@@ -124,6 +124,8 @@ def _checks(trapped: list[Trapped], real: list[Real], growth: list[Grown], desks
         check("violations ≤ the theorem's limit, surely", limited, "reports have a gap above the tolerance"),
         check("violating rounds, seen or not ≤ their limit from the reports (Lemma 6)", unseen,
               f"a persistent auditor; confidence {1 - SURELY:g}"),
+        check("benign pairs decided differently: one lot ≤ own lots, on average over the lots (Lemma 5)",
+              [d.benign for d in desks], "the same probabilities"),
         check("with one lot nobody gets a yes while somebody of higher probability gets a no", upright, "one lot"),
     ]  # fmt: skip
 
@@ -191,13 +193,14 @@ def _growth(growth: list[Grown]) -> Table:
 def _desks(desks: list[Desk]) -> Table:
     columns = ("lot", "plays", "error", "reports accepted", "violating rounds", "pairs decided differently",
                "could be accepted", "alike, gap within the tolerance", "not alike", "lower probability got the yes",
-               "variance of acceptances", "by the lot's law")  # fmt: skip
+               "variance of acceptances", "by the lot's law", "benign on average, one lot", "own lots")  # fmt: skip
     rows = []
     for lot in ("round", "person"):
         same = having(desks, lot=lot)
         names = ("error", "violations", "violating", "differently", "acceptable", "within", "unlike", "inverted",
                  "variance", "exact")  # fmt: skip
-        rows.append((LOTS[lot], len(same), *(mean(getattr(d, name) for d in same) for name in names)))
+        measured = [mean(getattr(d, name) for d in same) for name in names]
+        rows.append((LOTS[lot], len(same), *measured, *(mean(d.benign[i] for d in same) for i in (0, 1))))
     return Table("lots", "One lot beside own lots: means over the plays", columns, rows)
 
 

@@ -14,10 +14,13 @@ from likewise.experiments.reproduce.accepted import (
     BAD_UNTIL,
     DEFAULT,
     FULL,
+    HALF,
+    IPS,
     KINDS,
     LOTS,
     NAIVE,
     RUNNING,
+    SAFE,
     THETA,
     TILTED,
     TRAPS,
@@ -33,27 +36,31 @@ from likewise.experiments.reproduce.accepted import (
 from likewise.experiments.reproduce.measure import MARKERS, STYLES, outside_legend
 from likewise.experiments.reproduce.result import Picture
 
+ROWS = ((FULL, NAIVE, RUNNING), (FULL, IPS, HALF, SAFE))
+"""All six bands in one row would hide each other."""
+HUES = {kind: COLOURS[i] for kind, i in zip(KINDS, (0, 1, 4, 3, 2, 5), strict=True)}
 
-def errors_drawn(traps: list[Trapped], bad: list[Trapped], kinds: Sequence[str] = KINDS) -> Picture:
-    """The error of some ways to learn, round by round."""
+
+def errors_drawn(traps: list[Trapped], bad: list[Trapped], rows: Sequence[Sequence[str]] = ROWS) -> Picture:
+    """The error of some ways to learn, round by round; a row of panels for each group of them."""
     shortest, T = min(p.T for p in bad), traps[0].T
     plays = len(having(bad, kind=FULL, T=shortest))
-    with canvas(12, 5.2) as figure:
-        axes = figure.subplots(1, 3)
-        for ax, game in zip(axes, TRAPS, strict=False):
+    with canvas(12, 1.4 + 3.7 * len(rows)) as figure:
+        grid = figure.subplots(len(rows), 3, sharex="col", sharey="col", squeeze=False)
+        for axes, kinds in zip(grid, rows, strict=True):
             for kind in kinds:
-                _band(ax, KINDS.index(kind), kind, [_so_far(p.errors) for p in having(traps, game=game, kind=kind)])
-            ax.set(title=f"{game.capitalize()}: error so far", xlabel="round", xscale="log")
-            ax.set_xlim(10, T)
-        window = max(1, shortest // 25)
-        for kind in kinds:
-            blocks = [p.errors.reshape(-1, window).mean(axis=1) for p in having(bad, kind=kind, T=shortest)]
-            _band(axes[2], KINDS.index(kind), kind, blocks, np.arange(len(blocks[0])) * window + window / 2)
-        axes[2].axvline(BAD_UNTIL * shortest, color="#555555", linewidth=1, linestyle=":")
-        axes[2].set(title="Everybody bad at first: error now", xlabel="round", ylim=(0, 1))
-        outside_legend(figure, axes[0])
+                _curves(axes, kind, having(traps, kind=kind), having(bad, kind=kind, T=shortest))
+            axes[2].axvline(BAD_UNTIL * shortest, color="#555555", linewidth=1, linestyle=":")
+        for ax, title in zip(grid[0], (*TRAPS, "everybody bad at first"), strict=True):
+            ax.set(title=f"{title.capitalize()}: error {'now' if title not in TRAPS else 'so far'}")
+        for ax in grid[-1]:
+            ax.set(xlabel="round")
+        for ax in grid[0][:2]:
+            ax.set(xscale="log", xlim=(10, T))
+        labelled = {name: line for ax in grid[:, 0] for line, name in zip(*ax.get_legend_handles_labels(), strict=True)}
+        figure.legend(labelled.values(), labelled.keys(), loc="outside lower center", ncols=3)
     means = {
-        (game, kind): mean(p.error for p in having(traps, game=game, kind=kind)) for game in TRAPS for kind in kinds
+        (game, kind): mean(p.error for p in having(traps, game=game, kind=kind)) for game in TRAPS for kind in ROWS[0]
     }
     first, second = TRAPS
     stuck = {kind: sum(p.stuck for p in having(bad, kind=kind, T=shortest)) for kind in (NAIVE, RUNNING)}
@@ -67,15 +74,24 @@ def errors_drawn(traps: list[Trapped], bad: list[Trapped], kinds: Sequence[str] 
     ))  # fmt: skip
 
 
+def _curves(axes: Any, kind: str, traps: list[Trapped], bad: list[Trapped]) -> None:
+    """One way to learn, in the three panels of a row."""
+    for ax, game in zip(axes, TRAPS, strict=False):
+        _band(ax, kind, [_so_far(p.errors) for p in having(traps, game=game)])
+    window = max(1, bad[0].T // 25)
+    blocks = [p.errors.reshape(-1, window).mean(axis=1) for p in bad]
+    _band(axes[2], kind, blocks, np.arange(len(blocks[0])) * window + window / 2)
+
+
 def _so_far(errors: Any) -> Any:
     return np.cumsum(errors) / np.arange(1, len(errors) + 1)
 
 
-def _band(ax: Any, i: int, kind: str, curves: list[Any], x: Any = None) -> None:
-    table = np.array(curves)
+def _band(ax: Any, kind: str, curves: list[Any], x: Any = None) -> None:
+    i, table = KINDS.index(kind), np.array(curves)
     x = np.arange(1, table.shape[1] + 1) if x is None else x
-    ax.fill_between(x, table.min(axis=0), table.max(axis=0), color=COLOURS[i], alpha=0.12, linewidth=0)
-    ax.plot(x, table.mean(axis=0), color=COLOURS[i], linestyle=STYLES[i], linewidth=1.8, label=kind)
+    ax.fill_between(x, table.min(axis=0), table.max(axis=0), color=HUES[kind], alpha=0.12, linewidth=0)
+    ax.plot(x, table.mean(axis=0), color=HUES[kind], linestyle=STYLES[i], linewidth=1.8, label=kind)
 
 
 def real_drawn(plays: list[Real]) -> Picture:
@@ -89,7 +105,7 @@ def real_drawn(plays: list[Real]) -> Picture:
             ax.axhline(best, color="#222222", linewidth=1.2, linestyle="--", label="best fair policy, in hindsight")
             for i, kind in enumerate(KINDS):
                 same = having(plays, data=data, kind=kind)
-                ax.scatter([p.violations for p in same], [p.error for p in same], color=COLOURS[i], marker=MARKERS[i],
+                ax.scatter([p.violations for p in same], [p.error for p in same], color=HUES[kind], marker=MARKERS[i],
                            s=42, label=kind)  # fmt: skip
             ax.set(title=f"{data}: error per person", xlabel="violations", xlim=(0, None))
             means = [mean(p.error for p in having(plays, data=data, kind=kind)) for kind in (FULL, RUNNING, NAIVE)]
@@ -97,8 +113,7 @@ def real_drawn(plays: list[Real]) -> Picture:
         outside_legend(figure, axes[0])
     return Picture("real", figure, (
         f"A mark is a play. Mean error with all labels, with the default that sees outcomes of the accepted only, and "
-        f"where unseen ones are ignored: {'; '.join(told)}. A learner may err less than the best fair policy: it has "
-        "violations, and that one has none."
+        f"where unseen ones are ignored: {'; '.join(told)}."
     ))  # fmt: skip
 
 
@@ -124,38 +139,39 @@ def logarithm_drawn(growth: list[Grown]) -> Picture:
 
 
 SORTS = {
-    "acceptable": "could be accepted",
-    "within": "alike, gap within the tolerance",
-    "unlike": "not alike: nobody minds",
+    "acceptable": "alike, could\nbe accepted",
+    "within": "alike, gap within\nthe tolerance",
+    "unlike": "not alike:\nnobody minds",
+    "inverted": "lower probability\ngot the yes",
 }
+"""Pairs decided differently: the first three are all of them, the last may be any."""
 
 
 def lots_drawn(desks: list[Desk]) -> Picture:
     """What an auditor of decisions has on the desk, and how many are accepted in a round."""
     rounds = sum(desks[0].accepted)
-    with canvas(11, 4.6) as figure:
-        left, right = figure.subplots(1, 2)
+    with canvas(12, 4.6) as figure:
+        left, right = figure.subplots(1, 2, width_ratios=(1.3, 1))
         for place, lot in enumerate(LOTS):
-            same, below = having(desks, lot=lot), 0.0
-            for i, (name, label) in enumerate(SORTS.items()):
-                height = 100 * mean(getattr(d, name) for d in same) / rounds
-                left.bar(place, height, 0.6, bottom=below, color=COLOURS[(1, 4, 5)[i]], hatch=("//", "", "..")[i],
-                         edgecolor="white", label=label if place == 0 else None)  # fmt: skip
-                below += height
+            same, shift = having(desks, lot=lot), 0.4 * place - 0.2
+            style = {"color": COLOURS[(2, 4)[place]], "hatch": ("", "//")[place], "edgecolor": "white"}
+            counts = [mean(getattr(d, name) for d in same) for name in SORTS]
+            left.bar(np.arange(len(counts)) + shift, np.maximum(counts, 0.5), 0.4, label=LOTS[lot], **style)
+            for x, count in enumerate(counts):
+                left.text(x + shift, max(count, 0.5) * 1.15, f"{count:,.0f}", ha="center", fontsize=10)
             shares = np.mean([d.accepted for d in same], axis=0) / rounds
-            right.bar(np.arange(len(shares)) + 0.4 * place - 0.2, shares, 0.4, color=COLOURS[2 * place],
-                      hatch=("", "//")[place], edgecolor="white", label=LOTS[lot])  # fmt: skip
-        left.set_xticks([0, 1], list(LOTS.values()))
-        left.set(title="Pairs decided differently, per 100 rounds")
-        left.legend(fontsize=10.5)
+            right.bar(np.arange(len(shares)) + shift, shares, 0.4, **style)
+        left.set_xticks(range(len(SORTS)), list(SORTS.values()), fontsize=10)
+        left.set(title=f"Pairs decided differently in {rounds:,} rounds", yscale="log", ylim=(0.5, 40_000))
         right.set(title="Share of rounds, by number of acceptances", xlabel="people accepted in a round")
-        right.legend(fontsize=10.5)
+        outside_legend(figure, left)
     one, own = (having(desks, lot=lot) for lot in LOTS)
-    benign = [mean(d.within + d.unlike for d in same) for same in (one, own)]
+    benign = [mean(d.benign[i] for d in one) for i in (0, 1)]
     return Picture("lots", figure, (
-        f"{rounds:,} rounds, an auditor who finds people within {THETA} alike, tolerance τ = {ALPHA + THETA:g}. Left, "
-        f"with one lot {benign[0]:,.0f} pairs are decided differently for no reason to complain, with own lots "
-        f"{benign[1]:,.0f}; with own lots the person of lower probability got the yes in "
+        f"An auditor who finds people within {THETA} alike, tolerance τ = {ALPHA + THETA:g}; means over {len(one)} "
+        f"plays of {rounds:,} rounds with each lot. Given the probabilities of the plays with one lot, "
+        f"{benign[0]:,.0f} pairs are decided differently without a reason to complain, on average; own lots would "
+        f"make that {benign[1]:,.0f}. With own lots the person of lower probability got the yes in "
         f"{mean(d.inverted for d in own):,.0f} pairs, with one lot in {mean(d.inverted for d in one):,.0f}. Right, "
         f"the price: the number of acceptances in a round varies more, {mean(d.variance for d in one):.2f} to "
         f"{mean(d.variance for d in own):.2f} (variance, given the probabilities)."

@@ -27,6 +27,7 @@ from likewise.learners import (
     ExponentialWeights,
     FollowTheLeader,
     Hedge,
+    OneSided,
     SmoothedFTPL,
     Unconstrained,
 )
@@ -129,6 +130,7 @@ def learners(setting: demo.Setting, size: Size) -> dict[str, Any]:
         "Hedge (anytime)": AnytimeHedge(F, k=K, penalty=Hedge(F, k=K, T=T).C),
         "AdaHedge (default)": AdaHedge(F, k=K, T=T, alpha=ALPHA),
         "AdaHedge (anytime)": AdaHedge(F, k=K, alpha=ALPHA),
+        "AdaHedge, labels of accepted": OneSided(AdaHedge(F, k=K, T=T, alpha=ALPHA)),
         "FTPL, paper's": ContextFTPL(F, k=K, T=T, noise="paper", draws=size.draws),
         "FTPL, scalar": ContextFTPL(F, k=K, T=T, alpha=ALPHA, draws=size.draws),
         "FTPL, growing": ContextFTPL(F, k=K, T=T, alpha=ALPHA, noise="growing", draws=size.draws),

@@ -23,7 +23,7 @@ from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
 from likewise.service.log import Store
 from likewise.service.log.checkpoints import CheckpointFile
-from likewise.service.log.signing import Signer
+from likewise.service.log.keys import signer_at
 from likewise.service.refusals import Unavailable
 from likewise.service.stream.settings import Feature
 
@@ -118,8 +118,9 @@ def main(name: str, stream: str, arguments: str) -> None:
     """What the child does."""
     os.nice(10)
     configuration = Configuration()
+    checkpoints = CheckpointFile(configuration.checkpoint_file)
     with Store(configuration.database) as store:
-        engine = Engine(store, Signer.at(configuration.key_file), CheckpointFile(configuration.checkpoint_file))
+        engine = Engine(store, signer_at(configuration.key_file, checkpoints), checkpoints)
         try:
             work: Work = resolve_name(name)
             say(result=work(engine, stream, progress=lambda share: say(share=share), **json.loads(arguments)))

@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from likewise.service.canonical import dumps
-from likewise.storage import append_lines, json_lines
+from likewise.storage import append_lines, json_line, json_lines
+
+LAST = 10_000
+"""Bytes at the end of the file in which its newest checkpoint stands."""
 
 
 class LineFile:
@@ -32,3 +35,23 @@ class LineFile:
 
 class CheckpointFile(LineFile):
     """Signed checkpoints."""
+
+    def last_key(self) -> str | None:
+        """The public key of the newest checkpoint; None if there is none."""
+        keys = [str(fact["key"]) for fact in self.read(last=LAST) if "key" in fact]
+        return keys[-1] if keys else None
+
+    def newest(self, key: str) -> dict[str, dict[str, Any]]:
+        """The newest checkpoint of every stream that this key ever signed, by name.
+
+        The file may be long, so lines are told apart by their ends, which hold the stream, and only the last one of
+        each is read.
+        """
+        lines: dict[bytes, tuple[int, bytes]] = {}
+        if self.path.exists():
+            with self.path.open("rb") as file:
+                for number, line in enumerate(file):
+                    if key.encode() in line:
+                        lines[line[line.rfind(b'"stream":') :].strip()] = number, line
+        facts = (json_line(line) for _, line in sorted(lines.values()))
+        return {fact["stream"]: fact for fact in facts if fact is not None and {"stream", "seq", "hash"} <= fact.keys()}

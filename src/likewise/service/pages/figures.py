@@ -43,10 +43,10 @@ def figures(store: Store, stream: str, state: State, bins: Sequence[Bin]) -> lis
     return [
         violations(bins, sampled, state),
         regret(sampled, state),
-        errors(bins),
+        errors(bins, one_sided=settings.labels == "accepted"),
         helped(spreads, pairs.paths(store, stream) if few else {}, sampled, settings),
         ranked(summaries.newest(store, stream), settings),
-        coverage(bins),
+        coverage(bins, settings),
         delay(bins),
     ]
 
@@ -165,6 +165,8 @@ def _errors_limited(sampled: Sequence[Any], state: State) -> Figure:
         "curve grows more and more slowly, the policy is learning. It is proved from what happened, if the reports are "
         "true."
     ]
+    if state.stream.settings.labels == "accepted":
+        caption.append("Errors are estimated from the people who were accepted.")
     if state.totals.delay_max:
         caption.append("Rounds were learned late, which voids what the learner promises, but not this limit.")
     elif seen:
@@ -173,8 +175,10 @@ def _errors_limited(sampled: Sequence[Any], state: State) -> Figure:
     return Figure("regret", title, plot.svg(), " ".join(caption))
 
 
-def errors(bins: Sequence[Bin]) -> Figure:
-    """Errors among people whose label came."""
+def errors(bins: Sequence[Bin], *, one_sided: bool = False) -> Figure:
+    """Errors among people whose label came; estimated among all, where it comes of accepted people only."""
+    if one_sided:
+        return _errors_estimated(bins)
     title = "Error"
     points = [(bin.last, bin.error / bin.labelled) for bin in bins if bin.labelled]
     if not points:
@@ -187,6 +191,25 @@ def errors(bins: Sequence[Bin]) -> Figure:
         f"The expected share of wrong decisions among the {labelled:,} people whose label came and was learned; "
         "neighbouring rounds are added up. People without a label are not counted. Each mistake counts once, whatever "
         "it costs."
+    )
+    return Figure("error", title, plot.svg(), caption)
+
+
+def _errors_estimated(bins: Sequence[Bin]) -> Figure:
+    """Errors among everybody who got a decision, estimated from accepted people."""
+    title = "Error, estimated"
+    points = [(bin.last, bin.error / bin.people) for bin in bins if bin.people and bin.labelled]
+    if not points:
+        return _nothing("error", title)
+    total, people = sum(bin.error for bin in bins), sum(bin.people for bin in bins)
+    plot = Plot((0, bins[-1].last), (0, max(0.5, *(y for _, y in points))), "rounds", "error per person", title)
+    plot.level(total / people, "bound", "mean of all")
+    plot.line(points, "main", "error")
+    caption = (
+        f"An estimate of the share of wrong decisions among all {people:,} people, the refused ones too. Outcomes are "
+        "known only of accepted people, so each of those stands for as many people as one divided by their "
+        "probability. Neighbouring rounds are added up; where few were accepted, the curve jumps. Each mistake counts "
+        "once, whatever it costs."
     )
     return Figure("error", title, plot.svg(), caption)
 
@@ -280,8 +303,9 @@ def ranked(rows: Sequence[Any], settings: Settings) -> Figure:
     return Figure("ranked", title, plot.svg(), caption)
 
 
-def coverage(bins: Sequence[Bin]) -> Figure:
+def coverage(bins: Sequence[Bin], settings: Settings) -> Figure:
     """Which share of rounds somebody looked at."""
+    needless = ", or that held nothing to report" if settings.keeps_record else ""
     title = "Review coverage"
     if not bins:
         return _nothing("coverage", title)
@@ -292,8 +316,9 @@ def coverage(bins: Sequence[Bin]) -> Figure:
     reviewed, rounds = sum(bin.reviewed for bin in bins), sum(bin.rounds for bin in bins)
     plot.level(100 * reviewed / rounds, "bound", "mean of all")
     caption = (
-        f"The share of rounds that a reviewer cleared or reported: {reviewed:,} of {rounds:,}. Rounds that were "
-        "skipped, expired or still wait are the rest; a round that nobody looked at is not a round without violation."
+        f"The share of rounds that a reviewer cleared or reported{needless}: {reviewed:,} of {rounds:,}. Rounds that "
+        "were skipped, expired or still wait are the rest; a round that nobody looked at is not a round without "
+        "violation."
     )
     return Figure("coverage", title, plot.svg(), caption)
 

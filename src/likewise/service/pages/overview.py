@@ -20,6 +20,7 @@ from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.projections import history, summaries
 from likewise.service.projections.follower import Follower
 from likewise.service.stream.answers import Regret
+from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import State
 from likewise.service.stream.status import constant_error, status
 from likewise.wording import plural
@@ -68,9 +69,10 @@ class Board(NamedTuple):
     Attributes
     ----------
     people
-        Those whose label was learned.
+        Those whose label was learned; where only labels of accepted people come, all in the rounds learned.
     error
-        The cost of errors per person: their share, if both kinds of error cost 1.
+        The cost of errors per person: their share, if both kinds of error cost 1. An estimate where only labels of
+        accepted people come.
     constant
         The same of the better answer for everybody.
     reported
@@ -93,9 +95,9 @@ class Board(NamedTuple):
 
 def board(state: State, bins: Sequence[summaries.Bin]) -> Board | None:
     """What is compared on the first screen; None before the first label was learned."""
-    totals = state.totals
-    people = totals.people - totals.missing
-    if people <= 0:
+    totals, estimated = state.totals, state.stream.settings.labels == "accepted"
+    people = totals.people - (0 if estimated else totals.missing)
+    if people <= 0 or (estimated and not totals.zeros_weighed + totals.ones_weighed):
         return None
     reviewed, decided = sum(bin.reviewed for bin in bins), sum(bin.decided for bin in bins)
     reported = sum(bin.reports for bin in bins) / reviewed if reviewed else None
@@ -109,32 +111,71 @@ def in_words(state: State, bins: Sequence[summaries.Bin]) -> list[str]:
     if not totals.learned:
         return [regret["sentence"]]
     seen, reports = sum(bin.reviewed for bin in bins), sum(bin.reports for bin in bins)
+    needless = " or held nothing to report" if state.stream.settings.keeps_record else ""
+    looked = f"{seen:,} of {plural(state.opened, 'round')}"
     sentences = [
-        f"A reviewer looked at {seen:,} of {plural(state.opened, 'round')} and reported a pair in {reports:,}. A "
-        "round that nobody looked at may hold violations.",
-        _regret_in_words(regret, state.stream.settings.costs),
+        f"A reviewer looked at {looked} and reported a pair in {reports:,}. A round that nobody looked at may hold "
+        "violations."
+        if not needless
+        else f"{looked} were reviewed{needless}, and a pair was reported in {reports:,}. Any other round may hold "
+        "violations.",
+        *_regret_in_words(regret, state.stream.settings),
         regret["sentence"],
+        *_lots_in_words(state),
     ]
-    if totals.missing:
+    if totals.missing and state.stream.settings.labels == "all":
         sentences.append(f"{plural(totals.missing, 'label')} never came; errors there are not counted.")
     if totals.corrected:
         sentences.append(f"Verdicts corrected later: {totals.corrected:,}. Nothing was unlearned.")
     return sentences
 
 
-def _regret_in_words(regret: Regret, costs: tuple[float, float]) -> str:
+def _lots_in_words(state: State) -> list[str]:
+    """What is known only of accepted people, or only by decisions."""
+    totals, settings = state.totals, state.stream.settings
+    sentences = []
+    if settings.labels == "accepted":
+        refused = f"{totals.refused:,} of {plural(totals.people, 'person', 'people')}"
+        sentences.append(
+            f"{refused} were refused, and nobody learns how it would have turned out for them. So errors are estimated "
+            "from the people who were accepted."
+        )
+    if settings.labels == "accepted" and totals.missing:
+        counted = "good" if settings.safe else "the average person seen before"
+        sentences.append(f"Accepted, outcome unknown: {totals.missing:,}. The learner counts them as {counted}.")
+    if totals.booked:
+        sentences.append(f"Labels of accepted people that came late, and that the learner heard of: {totals.booked:,}.")
+    if totals.returned:
+        sentences.append(f"People who came again and got their first answer: {totals.returned:,}. They don't count.")
+    if settings.audits == "decisions":
+        sentences.append(
+            "Reviewers see only who got a yes and who a no, so a violation can be reported only if the lot brings it "
+            f"to light. Reports accepted: {totals.reported:,}. An estimate of all rounds with a violation, seen or "
+            f"not, is {totals.unseen:,.0f}; on average it is not too low, if reviewers name such a pair whenever they "
+            "see one."
+        )
+    return sentences
+
+
+def _regret_in_words(regret: Regret, settings: Settings) -> list[str]:
     """Errors and penalised reports beside those of the best hypothesis; of a learner that keeps reports, errors."""
-    observed, proved, fair_at = regret["observed"], regret["proved"], regret["fair_at"]
+    observed, proved, estimated = regret["observed"], regret["proved"], settings.labels == "accepted"
     if observed is None:
-        distance = "its distance (how unlike the reviewers find the two)"
-        fair = f"fixed mixture of its rules that keeps every pair within {distance} plus {fair_at:g} would have"
-        words = compared(fair, proved or 0.0, costs == (1.0, 1.0))
-        return f"{words}. This counts the people whose labels were learned, and it assumes that the reports are true."
-    return (
+        counted = "Here errors are estimated" if estimated else "This counts the people whose labels were learned"
+        return [f"{_fair_in_words(regret, settings)}. {counted}, and it assumes that the reports are true."]
+    words = (
         f"The observed Lagrangian regret is {observed:,.1f}: how much more the policies cost, in errors and "
         "penalised reports, than the best single hypothesis in hindsight."
-        + (f" It is proved to be at most {proved:,.1f}." if proved is not None else "")
     )
+    limit = [] if proved is None else [f"It is proved to be at most {proved:,.1f}."]
+    return [" ".join([words, *limit, *(["Here errors are estimated."] if estimated else [])])]
+
+
+def _fair_in_words(regret: Regret, settings: Settings) -> str:
+    distance = "its distance (how unlike the reviewers find the two)"
+    level = f"{regret['fair_at']:g}"
+    fair = f"fixed mixture of its rules that keeps every pair within {distance} plus {level} would have"
+    return compared(fair, regret["proved"] or 0.0, settings.costs == (1.0, 1.0))
 
 
 @pages.get(STREAM_PAGE + "/certificate")

@@ -16,7 +16,7 @@ from likewise.service.log.tables import events
 from likewise.service.pages.rendering import render, router, words
 from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.refusals import Unknown, status_of
-from likewise.service.stream.answers import GivenVerdict, RoundRecord
+from likewise.service.stream.answers import RoundRecord
 from likewise.service.stream.declared import plain_text
 from likewise.service.stream.events import KINDS
 from likewise.service.stream.state import State
@@ -124,7 +124,7 @@ def _record(visit: Visit, stream: str, id: str) -> Response:
     engine = visit.service.engine
     rounds = [(theirs, engine.round(stream, theirs["t"])) for theirs in engine.person(stream, id)["rounds"]]
     records = [
-        {**theirs, "corrections": whole["corrections"], "learned": whole["learned"], "report": _report(whole, id)}
+        {**theirs, "corrections": whole["corrections"], "learned": whole["learned"], **_first_verdict(whole, id)}
         for theirs, whole in rounds
     ]
     model = engine.streams.get(stream).latest.state.stream
@@ -139,13 +139,18 @@ def _record(visit: Visit, stream: str, id: str) -> Response:
         rounds=records,
         used=used,
         kept=kept,
+        settings=model.settings,
         now=engine.clock(),
     )
 
 
-def _report(whole: RoundRecord, id: str) -> GivenVerdict | None:
+def _first_verdict(whole: RoundRecord, id: str) -> dict[str, Any]:
+    """The verdict as it was given; the page tells its corrections below it."""
     audit = whole["audit"]
-    return audit if audit is not None and id in audit["pair"] else None
+    if audit is None or id not in audit["pair"]:
+        return {"audit": None if audit is None else audit["verdict"], "report": None}
+    side = "favoured" if audit["pair"][0] == id else "disfavoured"
+    return {"audit": audit["verdict"], "report": audit, "reported_as": side}
 
 
 @pages.get(STREAM_PAGE + "/log")
@@ -199,8 +204,10 @@ def _plain(value: Any) -> str:
         shown = ", ".join(": ".join(map(str, part)) if isinstance(part, list) else _plain(part) for part in value[:12])
         return shown + (" …" if len(value) > 12 else "")
     if isinstance(value, dict):
-        if "probability" in value:  # a person of a round
+        if "decision" in value:  # a person of a round
             return f"{value['probability']:.3f} ({'yes' if value['decision'] else 'no'})"
+        if "label" in value:  # a late label, by position
+            return f"{value['position']}: {value['label']}"
         if "favoured" in value:  # a reported pair
             return f"{value['favoured']} and {value['disfavoured']}, {number(value['gap'])} apart"
         if "commitment" in value:

@@ -48,6 +48,7 @@ def review(stream: str, visit: Visitor) -> Response:
         tab="review",
         reasons=REASONS,
         level=state.stream.settings.level,
+        sees=state.stream.settings.audits,
         grace=waits.grace,
         lease=service.configuration.lease,
         today=today(visit, stream),

@@ -59,7 +59,8 @@ class Follower:
             live = self._engine.streams.get(stream)
             live.current()
             state, head, _ = live.durable
-            if not summaries.read_on(self._engine.store, stream, until):
+            one_sided = state.stream.settings.labels == "accepted"
+            if not summaries.read_on(self._engine.store, stream, until, one_sided=one_sided):
                 return summaries.behind(self._engine.store, stream)
             while not (done := self._look(stream, state)) and time.monotonic() < until:
                 pass

@@ -74,7 +74,8 @@ class Pairs:
             known = query.where(kept.learned <= state.totals.learned).order_by(kept.learned).limit(AT_ONCE)
             rows = connection.execute(known).all()
         if rows:
-            self._take(state, rows)
+            corrected = _corrected(self._store, self._stream, [row.round for row in rows])
+            self._take(state, [row for row in rows if row.round not in corrected])
             self._read = rows[-1].learned
         return len(rows) < AT_ONCE
 
@@ -100,6 +101,14 @@ class Pairs:
         probabilities = state.stream.probabilities(state.policy, self._rows[both])
         gaps: Floats = probabilities[::2] - probabilities[1::2]
         return gaps
+
+
+def _corrected(store: Store, stream: str, rounds: Sequence[int]) -> set[int]:
+    """Of some rounds those whose audits were corrected: what they report now was never learned."""
+    log = events.c
+    query = select(log.round).where(log.stream == stream, log.kind == "audit_corrected", log.round.in_(rounds))
+    with store.read() as connection:
+        return set(connection.scalars(query))
 
 
 def _refs(store: Store, stream: str, pairs: Mapping[int, Sequence[int]]) -> dict[int, list[str]]:

@@ -23,9 +23,11 @@ from likewise.service.log.append import add, chunks
 from likewise.service.log.tables import events, followed, samples, summaries
 from likewise.service.refusals import SequenceConflict
 from likewise.service.stream.events import (
+    AuditCorrected,
     Audited,
     AuditRetracted,
     Event,
+    LabelsBooked,
     LabelsReceived,
     Learned,
     RoundClosed,
@@ -52,8 +54,11 @@ def behind(store: Store, stream: str) -> int:
     return store.head(stream)[0] - seen
 
 
-def read_on(store: Store, stream: str, until: float = math.inf) -> bool:
-    """Fold what the log has gained into the rows of its rounds; whether all of it, when the time is up (monotonic)."""
+def read_on(store: Store, stream: str, until: float = math.inf, *, one_sided: bool = False) -> bool:
+    """Fold what the log has gained into the rows of its rounds; whether all of it, when the time is up (monotonic).
+
+    Errors are estimated where labels are ``one_sided``, seen of accepted people only.
+    """
     log = events.c
     while True:
         with store.read() as connection:
@@ -67,7 +72,7 @@ def read_on(store: Store, stream: str, until: float = math.inf) -> bool:
         rows = _rows(store, stream, {event.about for event in read if event.about is not None} - new)
         old = list(rows)
         for event in read:
-            _fold(rows, event)
+            _fold(rows, event, one_sided)
         try:
             store.write(lambda connection: _keep(connection, stream, (seen, page[-1].seq), old, rows))  # noqa: B023
         except (SequenceConflict, IntegrityError):
@@ -103,22 +108,22 @@ def _rows(store: Store, stream: str, rounds: Iterable[int]) -> dict[int, dict[st
     return known
 
 
-def _fold(rows: dict[int, dict[str, Any]], event: Event) -> None:
+def _fold(rows: dict[int, dict[str, Any]], event: Event, one_sided: bool) -> None:
     """What one event changes about the row of its round."""
     if isinstance(event, RoundOpened):
         rows[event.t] = _opened(event)
     elif (row := rows.get(event.about or 0)) is not None:
-        row |= _changes(row, event)
+        row |= _changes(row, event, one_sided)
 
 
-def _changes(row: dict[str, Any], event: Event) -> dict[str, Any]:
+def _changes(row: dict[str, Any], event: Event, one_sided: bool) -> dict[str, Any]:
     match event:
         case LabelsReceived():
-            labels = loads(row["labels"])
-            for position, label in event.labels:
-                labels[position] = label
-            return {"labels": dumps(labels), "labelled": sum(label is not None for label in labels)}
-        case Audited():
+            return _labelled(row, event.labels)
+        case LabelsBooked():
+            changes = _labelled(row, event.labels)
+            return changes | {"error": _error(row | changes, one_sided)}
+        case Audited() | AuditCorrected():
             pair = asdict(event.reports[0]) if event.reports else NO_PAIR
             return {"verdict": event.verdict} | pair
         case AuditRetracted():
@@ -126,20 +131,37 @@ def _changes(row: dict[str, Any], event: Event) -> dict[str, Any]:
         case RoundClosed():
             return {"status": "closed" if event.learns else "discarded"}
         case Learned():
-            labels = np.array([np.nan if label is None else label for label in loads(row["labels"])], dtype=float)
-            wrong = error(np.array(loads(row["probabilities"])), labels)
             counts = {"learned": event.version, "delay": event.delay, "waited": event.waited}
-            return {"status": "learned", "error": wrong} | counts
+            return {"status": "learned", "error": _error(row, one_sided)} | counts
     return {}
 
 
+def _labelled(row: dict[str, Any], new: Iterable[tuple[int, int]]) -> dict[str, Any]:
+    labels = loads(row["labels"])
+    for position, label in new:
+        labels[position] = label
+    return {"labels": dumps(labels), "labelled": sum(label is not None for label in labels)}
+
+
+def _error(row: dict[str, Any], one_sided: bool) -> float:
+    """The errors of a round, each counted once; estimated where labels are seen of accepted people only."""
+    labels = np.array([np.nan if label is None else label for label in loads(row["labels"])], dtype=float)
+    p = np.array(loads(row["probabilities"]), dtype=float)
+    if not one_sided:
+        return error(p, labels)
+    known = ~np.isnan(labels)
+    return float((np.abs(p - labels)[known] / p[known]).sum())
+
+
 def _opened(event: RoundOpened) -> dict[str, Any]:
+    """A new round. Who came before and got the same again is not counted a second time."""
+    new = [person.probability for i, person in enumerate(event.people) if i not in event.returning]
     names = ("verdict", "favoured", "disfavoured", "gap", "error", "learned", "delay", "waited")
     return dict.fromkeys(names) | {
         "round": event.t,
         "opened_at": event.time,
-        "people": len(event.people),
-        "by_lot": sum(2 * person.probability * (1 - person.probability) for person in event.people),
+        "people": len(new),
+        "by_lot": sum(2 * probability * (1 - probability) for probability in new),
         "probabilities": dumps([person.probability for person in event.people]),
         "labels": dumps([None] * len(event.people)),
         "status": "open",

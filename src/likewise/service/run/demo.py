@@ -1,6 +1,7 @@
 """``likewise serve --demo``: a stream with a past, and rounds that wait for the newcomer's verdict.
 
-People are those of the Adult census data, or made-up ones where that can't be found. A few hundred rounds were decided,
+It is as a bank's would be: nobody learns how refused people would have turned out, and one lot decides a round. People
+are those of the Adult census data, or made-up ones where that can't be found. A few hundred rounds were decided,
 labelled and audited by a simulated auditor who knows the data set's hidden distance; twenty more wait for a person.
 """
 
@@ -23,7 +24,8 @@ from likewise.service.accounts.tokens import ADMIN, AUDITOR, Tokens
 from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
 from likewise.service.log import Store
-from likewise.service.log.signing import Signer
+from likewise.service.log.checkpoints import CheckpointFile
+from likewise.service.log.keys import signer_at
 from likewise.service.projections.follower import Follower
 from likewise.service.stream.settings import Settings
 
@@ -138,7 +140,7 @@ def prepare(
     """
     with Store(configuration.database) as store:
         store.migrate()
-        signer = Signer.at(configuration.key_file)
+        signer = signer_at(configuration.key_file, CheckpointFile(configuration.checkpoint_file))
         if not store.streams():
             if before is not None:
                 before()
@@ -171,7 +173,7 @@ def _demo_people(data: Dataset, seed: int) -> DemoPeople:
     ]
     stream = "".join(letter if letter.isalnum() else "-" for letter in data.name.lower()).strip("-")
     plain = {"name": stream, "features": features, "alpha": ALPHA, "k": PEOPLE, "waits": {"grace": 10.0}}
-    plain |= {"costs": COSTS}
+    plain |= {"costs": COSTS, "labels": "accepted", "lot": "round"}
     plain["cuts"] = {feature["name"]: _cuts(feature, rows) for feature in features if not feature["sensitive"]}
     return DemoPeople(
         stream=stream,
@@ -214,7 +216,10 @@ def _decided(engine: Engine, demo: DemoPeople, t: int, clock: ManualClock) -> tu
     asked = [demo.people[i] for i in chosen]
     done = engine.decide(demo.stream, asked, ASKING)
     clock.now += 40.0
-    engine.label(demo.stream, t, {demo.people[i]["id"]: demo.labels[i] for i in chosen}, ASKING)
+    answers = zip(chosen, done["decisions"], strict=True)
+    seen = [i for i, answer in answers if answer["decision"] and not answer["returning"]]
+    if seen:
+        engine.label(demo.stream, t, {demo.people[i]["id"]: demo.labels[i] for i in seen}, ASKING)
     clock.now += 40.0
     return chosen, np.array([decision["probability"] for decision in done["decisions"]])
 

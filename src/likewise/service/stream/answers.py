@@ -397,7 +397,7 @@ class PersonRound(PersonDecided):
     status: Status
     version: Version
     policy: Hash
-    audit: Outcome | None
+    audit: Annotated[Outcome | None, Field(description="As it was corrected, if it was; null if there is none yet.")]
     reported_as: Annotated[
         Literal["favoured", "disfavoured"] | None, Field(description="null if they were not in a reported pair.")
     ]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from likewise.protocol import Floats
+from likewise.service.stream.answers import Outcome
 from likewise.service.stream.events import Aside
 from likewise.service.stream.lots import Lot
 from likewise.service.stream.settings import Settings
@@ -88,7 +89,8 @@ class RetractAudit:
 class CorrectAudit:
     """Say later what an audit should have been: recorded, never silently unlearned.
 
-    If the round is no longer in the state, the command brings it from the log, as ``past``.
+    If the round is no longer in the state, the command brings it from the log, as ``past``, with what it counts as
+    among the rounds learned.
     """
 
     t: int
@@ -97,6 +99,7 @@ class CorrectAudit:
     pair: Sequence[str] = ()
     remark: Aside | None = None
     past: OpenRound | None = None
+    counts_as: Outcome | None = None
 
 
 @dataclass(frozen=True)

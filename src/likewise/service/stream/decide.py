@@ -308,7 +308,7 @@ def _correct(decision: Decision, command: CorrectAudit) -> None:
         require_past(state, command.t)
     assert of is not None, "whoever asks about a past round brings it"
     answer = _answer(command, of, state.stream.settings)
-    decision.add(AuditCorrected(at=decision.at, t=command.t, **answer))
+    decision.add(AuditCorrected(at=decision.at, t=command.t, replaces=command.counts_as, **answer))
 
 
 def _answer(command: Audit | CorrectAudit, round_: OpenRound, settings: Settings) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from likewise.protocol import Estimate, Floats
+from likewise.service.stream.answers import Outcome
 
 
 class PastRound(NamedTuple):
@@ -19,6 +20,8 @@ class PastRound(NamedTuple):
     estimate: Estimate | None = None
     learned: bool = True
     erased: frozenset[int] = frozenset()
+    outcome: Outcome | None = None
+    """What it counts as among the rounds learned."""
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from likewise.service.stream.answers import PersonRound, RoundRecord
+from likewise.service.stream.answers import Outcome, PersonRound, RoundRecord
 from likewise.service.stream.events import AuditCorrected, Learned, RoundClosed
 from likewise.service.stream.events.event import RoundEvent
 from likewise.service.stream.state import OpenRound, State
@@ -19,6 +19,16 @@ def past_round(events: Sequence[RoundEvent], state: State) -> OpenRound:
             alone = event.evolve(alone)
     (round_,) = alone.rounds.values()
     return round_
+
+
+def counts_as(events: Sequence[RoundEvent]) -> Outcome | None:
+    """What a round counts as among those learned: its newest correction, else its verdict; None if it isn't learned."""
+    learned = next((event for event in events if isinstance(event, Learned)), None)
+    corrections = [event.verdict for event in events if isinstance(event, AuditCorrected)]
+    if learned is None or corrections:
+        return None if learned is None else corrections[-1]
+    closed = next(event for event in events if isinstance(event, RoundClosed))
+    return "skipped" if learned.dropped else closed.audit
 
 
 def round_view(events: Sequence[RoundEvent]) -> RoundRecord:
@@ -38,7 +48,7 @@ def person_view(events: Sequence[RoundEvent], id: str) -> PersonRound | None:
     decided = next((person for person in view["people"] if person["id"] == id), None)
     if decided is None:
         return None
-    audit = view["audit"]
+    audit = view["corrections"][-1] if view["corrections"] else view["audit"]
     pair = audit["pair"] if audit else []
     return {
         **decided,

@@ -80,6 +80,8 @@ class OpenRound:
         Whether the wait for labels has ended with some of them missing.
     closed
         Whether the next event is that it is learned.
+    correction
+        What somebody said later that its verdict should have been: it counts as this, and is learned as it was.
     returning
         Positions of people who were decided about before: they got their first answer again, and don't count.
     estimate
@@ -108,6 +110,7 @@ class OpenRound:
     retracted_at: float = -np.inf
     labels_expired: bool = False
     closed: bool = False
+    correction: Outcome | None = None
     erased: frozenset[int] = frozenset()
     lost: frozenset[int] = frozenset()
 
@@ -155,6 +158,13 @@ class OpenRound:
         """Whether a report is about somebody who was erased since, so that it can't be learned."""
         pairs = () if self.verdict is None else self.verdict.pairs
         return any(position in self.erased for pair in pairs for position in pair.positions)
+
+    @property
+    def counts_as(self) -> Outcome:
+        """What it counts as once it is learned: its correction, else its verdict, unless that can't be learned."""
+        if self.correction is not None:
+            return self.correction
+        return "skipped" if self.reports_erased or self.verdict is None else self.verdict.outcome
 
     @property
     def labelled(self) -> Labelled | None:
@@ -274,7 +284,7 @@ class Totals(NamedTuple):
     learned, discarded
         Rounds closed, by what became of them.
     reported, cleared, skipped, expired
-        Verdicts of the rounds learned.
+        Verdicts of the rounds learned, as they were corrected since.
     people, missing, ones
         People in the rounds learned, how many labels of theirs never came, and how many were 1. People who came before
         don't count. Where only labels of accepted people come, ``missing`` are accepted people.
@@ -292,6 +302,8 @@ class Totals(NamedTuple):
         Of the rounds learned: how many rounds were learned between a round's opening and its own learning.
     late, corrected, erased
         Labels that came too late, audits corrected after closing, people erased.
+    added, withdrawn
+        Corrections of rounds learned that report a pair, and those that take a report back or replace it.
     """
 
     learned: int = 0
@@ -318,10 +330,20 @@ class Totals(NamedTuple):
     zeros_weighed: float = 0.0
     ones_weighed: float = 0.0
     unseen: float = 0.0
+    added: int = 0
+    withdrawn: int = 0
 
     def plus(self, **more: float) -> Totals:
         """The same with something added."""
         return self._replace(**{name: getattr(self, name) + by for name, by in more.items()})
+
+    def corrected_to(self, outcome: Outcome, before: Outcome | None) -> Totals:
+        """The same after a correction; ``before`` is what its round counted as, None if it was not learned."""
+        totals = self.plus(corrected=1)
+        if before is None:
+            return totals
+        reports = {"added": int(outcome == "reported"), "withdrawn": int(before == "reported")}
+        return totals.plus(**{before: -1}).plus(**{outcome: 1}).plus(**reports)
 
 
 NOTHING = Totals()
@@ -395,7 +417,7 @@ class State:
 
 # The state as plain JSON values, bit by bit ---------------------------------------------------------------------------
 
-SNAPSHOT_FORMAT = 4
+SNAPSHOT_FORMAT = 5
 """Of the layout below; snapshots in another one are ignored."""
 
 
@@ -459,6 +481,7 @@ def _dump_round(round_: OpenRound) -> dict[str, Any]:
         "retracted_at": round_.retracted_at if np.isfinite(round_.retracted_at) else None,
         "labels_expired": round_.labels_expired,
         "closed": round_.closed,
+        "correction": round_.correction,
         "erased": sorted(round_.erased),
         "lost": sorted(round_.lost),
     }

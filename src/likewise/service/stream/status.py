@@ -13,6 +13,9 @@ so it is what it is under any delay. Of the bounds:
 A learner that keeps reports revises their prices, so no sum of fixed penalties is what it keeps small. Of its errors
 Lemma 3 proves a limit from what was observed: against every policy that is fair at the level less ε, if the reports are
 true, with the probabilities that were shown, whoever chose them and however late they were learned.
+
+Where only labels of accepted people come, it is a limit of *estimated* errors, late labels among them: weak duality
+holds for whatever losses the learner was fed, and each estimate is right on average given what was before its lot.
 """
 
 from __future__ import annotations
@@ -85,8 +88,9 @@ def regret(state: State) -> Regret:
     doesn't hold.
     """
     totals = state.totals
-    void = totals.delay_max > 0 or totals.learned == 0
-    proved = _proved(state) if totals.learned > 0 else None
+    # What is proved or promised against fair policies rests on the reports that were learned.
+    void = totals.delay_max > 0 or totals.learned == 0 or totals.withdrawn > 0
+    proved = _proved(state) if totals.learned > 0 and totals.withdrawn == 0 else None
     kept = state.stream.keeps_reports
     return {
         "observed": None if kept else observed_regret(state),
@@ -100,15 +104,12 @@ def regret(state: State) -> Regret:
 def _proved(state: State) -> float | None:
     """The limit that is proved from what happened, if one still holds."""
     learner, totals, settings = state.stream.learner, state.totals, state.stream.settings
-    survives = (totals.delay_max == 0 and totals.booked == 0) or learner.bound_survives_delay
-    if state.stream.keeps_reports and settings.labels == "all":
-        always_no = settings.costs[1] * totals.ones
-        return float(learner.regret_limit(state.learner, totals.errors - always_no))
-    if not survives:
-        return None
     if state.stream.keeps_reports:
-        return float(learner.regret_limit(state.learner, totals.estimated))
-    bound = learner.observed_bound(state.learner)
+        one_sided = settings.labels == "accepted"
+        above_always_no = totals.estimated if one_sided else totals.errors - settings.costs[1] * totals.ones
+        return float(learner.regret_limit(state.learner, above_always_no))
+    in_time = totals.delay_max == 0 and totals.booked == 0
+    bound = learner.observed_bound(state.learner) if in_time or learner.bound_survives_delay else None
     return None if bound is None else float(bound)
 
 
@@ -121,6 +122,11 @@ def _in_words(state: State, proved: float | None) -> str:
     totals = state.totals
     if totals.learned == 0:
         return "No round has been learned yet."
+    if totals.withdrawn > 0:
+        return (
+            f"Corrections took back or replaced {totals.withdrawn} reports after they were learned. Limits rest on "
+            f"true reports, so none holds here. Rounds still outstanding: {state.outstanding}."
+        )
     if totals.delay_max == 0:
         return f"Every round was learned before the next was opened. Rounds still outstanding: {state.outstanding}."
     return (
@@ -131,10 +137,10 @@ def _in_words(state: State, proved: float | None) -> str:
 
 
 def _instead(state: State, proved: float | None) -> str:
-    if state.stream.settings.labels == "accepted":
-        return "Nor is any limit proved where labels are estimated and rounds are learned late."
     if state.stream.keeps_reports:
         return "Look at the limit that is proved from what happened instead."
+    if state.stream.settings.labels == "accepted":
+        return "Nor is any limit of estimated errors proved then."
     return "Look at the observed regret instead" + (", and at the limit proved from it." if proved is not None else ".")
 
 
@@ -143,9 +149,12 @@ def violations_limit(state: State) -> float | None:
 
     ``likewise.theory.violations_limit`` with what a report weighed; before the first one, with what it would weigh.
     The regret is the limit proved of it, or else what was observed. None without a penalty, at a level of 0, and where
-    reports are kept: their prices change, so nothing like it follows.
+    reports are kept: their prices change, so nothing like it follows. None, too, once a correction added or took back a
+    report.
     """
     settings, totals = state.stream.settings, state.totals
+    if totals.added or totals.withdrawn:  # the regret was charged with other reports than there are
+        return None
     weight = totals.penalties / totals.reported if totals.reported else state.stream.learner.penalty_at(state.learner)
     limits = regret(state)
     most = limits["observed"] if limits["proved"] is None else limits["proved"]

@@ -4,6 +4,9 @@ The transcript holds every round that was opened, by its number. A round that is
 stands there with the labels that came, which are facts whatever becomes of it, but as not reviewed: for fairness to new
 people it counts as a violation. Of a round that holds somebody who was erased since, nothing counts but that.
 
+A round whose audit was corrected counts as its correction, and what the corrections refute is said to be broken: that
+reports are true where one was taken back, that the reviewer reports whenever they can where one came later.
+
 Who comes again is known by id. Claims about new people are made only if nobody did; of people who were erased, nobody
 can know.
 """
@@ -12,6 +15,7 @@ from __future__ import annotations
 
 import itertools
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -20,14 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.certificates import Certificate, certify
+from likewise.certificates.assumptions import OVERLOOKED, WITHDRAWN
 from likewise.certificates.letter import WIDTH
 from likewise.errors import require
 from likewise.facts import AuditorFacts, EnvironmentFacts, PlayFacts
 from likewise.game import Recorder, Transcript, learner_facts
 from likewise.policies import AveragePolicy
-from likewise.protocol import Round
+from likewise.protocol import Report, Round
 from likewise.service.stream.answers import StreamCertificate
 from likewise.service.stream.events import (
+    AuditCorrected,
     Event,
     LabelsBooked,
     Learned,
@@ -69,7 +75,10 @@ def letter(claims: Certificate, state: State) -> str:
         f"{what}: {count}."
         for count, what in (
             (totals.discarded, "Rounds discarded when their waits ended, which count as not reviewed"),
-            (totals.corrected, "Audits corrected after their rounds were learned; nothing was unlearned"),
+            (
+                totals.corrected,
+                "Audits corrected after their rounds were closed, which count as corrected; nothing was unlearned",
+            ),
             (totals.late, "Labels that came too late and were not learned"),
             (totals.booked, "Late labels of accepted people, of which the learner heard after their rounds"),
             (totals.erased, "People erased, whose rounds count as not reviewed"),
@@ -84,29 +93,31 @@ def transcript(events: Iterable[Event], state: State) -> Transcript:
     """Every round that the events of a log opened, by its number; ``state`` is the one after the last of them."""
     settings, model = state.stream.settings, state.stream
     require(state.opened > 0, "stream", "have opened a round", state.opened)
-    people, reviewers = EnvironmentFacts("live stream"), AuditorFacts("people", sees=settings.audits)
+    rounds, penalties, found = _rounds(events, state)
+    refuted = {name: found[name] for name in (OVERLOOKED, WITHDRAWN) if found[name]}
+    people, reviewers = EnvironmentFacts("live stream"), AuditorFacts("people", sees=settings.audits, details=refuted)
     alpha, margin = float(settings.alpha), float(settings.margin)
     facts = PlayFacts(learner_facts(model.learner), people, reviewers, alpha, margin, SEED)
     if settings.keeps_record:
         facts = replace(facts, lot=settings.lot, labels=settings.labels, returning="record")
     record = Recorder(model.hypotheses, facts)
-    rounds, penalties, whole = _rounds(events, state)
     for round_, penalty in zip(rounds, penalties, strict=True):
         record.add(round_, penalty)
-    # What the learner knows says nothing about these rounds if it knows labels that they don't hold any more.
-    learner = state.learner if whole else None
+    # What the learner knows says nothing about these rounds if it knows labels or reports that don't count any more.
+    learner = None if found.keys() & {"lost", WITHDRAWN} else state.learner
     average = AveragePolicy.of(model.hypotheses, state.average, state.opened, state.floors)
     return record.transcript(learner, average)
 
 
-def _rounds(events: Iterable[Event], until: State) -> tuple[list[Round], list[float], bool]:
-    """Every round as it was seen, its penalty, and whether all that was learned is there; the learner doesn't run."""
+def _rounds(events: Iterable[Event], until: State) -> tuple[list[Round], list[float], Counter[str]]:
+    """Every round as it counts, its penalty, and what is not as it was learned; the learner doesn't run."""
     state = State(model=until.model)
     seen: dict[int, Round] = {}
     penalties = dict.fromkeys(range(1, until.opened + 1), 0.0)
     views: dict[int, Any] = {}
     ids: dict[int, list[str | None]] = {}
     lost: set[int] = set()
+    corrections: dict[int, AuditCorrected] = {}
     for event in events:
         if isinstance(event, RoundOpened):
             views[event.t], ids[event.t] = _view(event, until.stream.settings), _ids(event)
@@ -119,12 +130,31 @@ def _rounds(events: Iterable[Event], until: State) -> tuple[list[Round], list[fl
             seen[event.t] = _unseen(event.round(state))
         elif isinstance(event, LabelsBooked) and event.t not in lost:
             seen[event.t] = _with_late(seen[event.t], event)
+        elif isinstance(event, AuditCorrected):
+            corrections[event.t] = event
         if not isinstance(event, StreamCreated | LearnerCheckpointed | LabelsBooked):
             state = event.evolve(state)
     seen |= {t: _unseen(round_) for t, round_ in state.rounds.items()}
+    there = {t: event for t, event in corrections.items() if None not in ids[t]}
+    found = Counter({"lost": len(lost)}) + Counter(_refuted(seen[t], event) for t, event in there.items())
+    seen |= {t: _corrected(seen[t], event) for t, event in there.items()}
     people = _numbered(ids)
     rounds = [seen[t]._replace(batch=seen[t].batch._replace(view=views[t], person=people[t])) for t in penalties]
-    return rounds, list(penalties.values()), not lost
+    return rounds, list(penalties.values()), found
+
+
+def _corrected(seen: Round, event: AuditCorrected) -> Round:
+    """A round with its audit as it should have been."""
+    reports = tuple(Report(*pair.positions) for pair in event.reports)
+    return seen._replace(reports=reports, reviewed=event.verdict in ("reported", "cleared"))
+
+
+def _refuted(seen: Round, event: AuditCorrected) -> str:
+    """Which assumption a correction refutes, if any: a report was taken back, or a pair had been overlooked."""
+    before, after = {report[:2] for report in seen.reports}, {pair.positions for pair in event.reports}
+    if before - after:
+        return WITHDRAWN
+    return OVERLOOKED if seen.reviewed and after - before else "nothing"
 
 
 def _unseen(round_: OpenRound) -> Round:

@@ -214,8 +214,16 @@
     paint();
   }
 
-  const gap = () => Math.abs(probability(chosen[0]) - probability(chosen[1]));
-  const reportable = () => chosen.length === 2 && gap() > level;
+  // Where reviewers see decisions, the server says which pairs can be reported, and no probability is here at all.
+  const listed = () => current && current.dataset.pairs !== undefined;
+  const gapOf = (x, y) => Math.abs(probability(x) - probability(y));
+  const gap = () => gapOf(...chosen);
+  function together(x, y) {
+    if (!listed()) return gapOf(x, y) > level;
+    const pairs = current.dataset.pairs.trim().split(" "), [a, b] = [x.dataset.number, y.dataset.number];
+    return pairs.includes(`${a}-${b}`) || pairs.includes(`${b}-${a}`);
+  }
+  const reportable = () => chosen.length === 2 && together(...chosen);
   const selected = () => [...chosen].sort((x, y) => Number(x.dataset.number) - Number(y.dataset.number));
   // One digit more where two wouldn't tell the gap from what is allowed.
   const gapInWords = () => `${gap().toFixed(Math.abs(gap() - level) < 0.005 ? 3 : 2)} apart`;
@@ -223,12 +231,13 @@
   function paint() {
     for (const row of rows()) {
       const isChosen = chosen.includes(row);
-      const near = !isChosen && chosen.length === 1 && Math.abs(probability(row) - probability(chosen[0])) <= level;
+      const near = !isChosen && chosen.length === 1 && !together(row, chosen[0]);
       row.classList.toggle("chosen", isChosen);
       row.classList.toggle("near", near);
       row.querySelector("button").setAttribute("aria-pressed", isChosen);
       row.querySelector(".close").hidden = !near;
       const dot = current.querySelector(`.dot[data-number="${row.dataset.number}"]`);
+      if (!dot) continue; // no axis where reviewers see decisions
       dot.classList.toggle("chosen", isChosen);
       dot.classList.toggle("near", near);
     }
@@ -253,7 +262,7 @@
     for (const cell of desk.querySelectorAll("td.differs")) cell.classList.remove("differs");
     if (chosen.length < 2) {
       if (current && !("possible" in current.dataset)) {
-        sentence.textContent = `No pair here can be a violation: all are within ${level} of each other. ${touch ? "Tap No violation" : "Press n"} to go on.`;
+        sentence.textContent = `No pair here can be a violation${listed() ? "" : `: all are within ${level} of each other`}. ${touch ? "Tap No violation" : "Press n"} to go on.`;
       } else {
         sentence.textContent = chosen.length
           ? `Person ${chosen[0].dataset.number} is selected. Select another to make a pair.`
@@ -264,7 +273,7 @@
     const [a, b] = selected();
     const strong = document.createElement("strong");
     strong.textContent = `${a.dataset.number} and ${b.dataset.number}`;
-    sentence.replaceChildren(strong, reportable()
+    sentence.replaceChildren(strong, listed() ? decidedInWords(a, b) : reportable()
       ? `: ${gapInWords()}.`
       : `: ${gapInWords()}, too close to be a violation: up to ${level} is allowed.`);
     const theirs = b.querySelectorAll("td[data-value]");
@@ -279,6 +288,11 @@
       line.append(term, what);
       list.append(line);
     });
+  }
+
+  function decidedInWords(a, b) {
+    if (a.dataset.decision === b.dataset.decision) return `: both got a ${a.dataset.decision}.`;
+    return reportable() ? ": one got a yes, the other a no." : ": can't be reported, the gap is within the tolerance.";
   }
 
   // Verdicts --------------------------------------------------------------------------------------------------------
@@ -372,7 +386,7 @@
   once("undo", undo);
   $("help-open").addEventListener("click", help);
   $("help").addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.target.closest("button")) return;
+    if (event.key !== "Enter" || event.target.closest("button") || !$("help").open) return;
     event.preventDefault();
     event.stopPropagation(); // once help is closed, the same Enter would report the pair
     $("help").close();

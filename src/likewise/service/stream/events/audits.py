@@ -137,13 +137,23 @@ class AuditRetracted(RoundEvent):
 @kind
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditCorrected(_Answer):
-    """What somebody says later that an audit should have been: recorded, never silently unlearned."""
+    """What somebody says later that an audit should have been: recorded, never silently unlearned.
+
+    Attributes
+    ----------
+    replaces
+        What the round counted as until now among the rounds learned; None if it was not learned, or not yet.
+    """
 
     kind: ClassVar[str] = "audit_corrected"
+    may_lack: ClassVar[tuple[str, ...]] = ("replaces",)
+    replaces: Outcome | None = None
 
     def evolve(self, state: State) -> State:
-        """It is counted."""
-        return state.counted(corrected=1)
+        """From now on the round counts as this, also one that is still to be learned; the learner doesn't hear."""
+        if self.t in state.rounds:
+            state = state.with_round(replace(self.round(state), correction=self.verdict))
+        return replace(state, totals=state.totals.corrected_to(self.verdict, self.replaces))
 
     def tell(self, view: RoundRecord) -> None:
         """One more correction."""
@@ -152,8 +162,13 @@ class AuditCorrected(_Answer):
     def objection(self, state: State, memory: Memory) -> str:
         """A round that can still be audited isn't corrected."""
         round_, settings = state.rounds.get(self.t), state.stream.settings
+        counted = None if round_ is not None else memory.rounds[self.t].outcome
+        if self.replaces != counted:
+            return f"should replace {counted!r}, not {self.replaces!r}"
         if round_ is None:
-            return self.wrong(memory.rounds[self.t], settings)
+            past = memory.rounds[self.t]
+            memory.rounds[self.t] = past._replace(outcome=self.verdict if past.learned else None)
+            return self.wrong(past, settings)
         if round_.verdict is None or not round_.verdict.final:
             return "corrects a round that can still be audited"
         return self.wrong(round_, settings)

@@ -274,9 +274,10 @@ class RoundClosed(RoundEvent):
         if (self.audit, self.labels, self.learns) != (outcome, labelled, learns):
             end = "learned" if learns else "discarded"
             return f"should close a round that was {outcome}, with labels {labelled}, to be {end}"
-        memory.rounds[self.t] = PastRound(
+        past = PastRound(
             round_.probabilities, round_.known, round_.refs, round_.decisions, round_.returning, round_.estimate, learns
         )
+        memory.rounds[self.t] = past._replace(outcome=round_.counts_as if learns else None)
         return ""
 
 
@@ -328,7 +329,7 @@ class Learned(RoundEvent):
         new = [decision for i, decision in enumerate(round_.decisions) if i not in round_.returning]
         felt = settings.audits == "decisions" and bool(seen.reports)
         totals = totals.plus(**sums(seen, self.penalty, settings.costs))
-        outcome = "skipped" if round_.reports_erased or round_.verdict is None else round_.verdict.outcome
+        outcome = round_.counts_as
         return totals._replace(
             learned=totals.learned + 1,
             people=totals.people + len(new),
