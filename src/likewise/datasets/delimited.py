@@ -41,7 +41,7 @@ def read_delimited(path: Path, encoding: str = "", *, header: bool = True, short
     pandas = needs("pandas")
     # Without chunks a column has one type from the first row to the last; with them it may change half-way.
     first = "infer" if header else None
-    people = pandas.read_csv(path, sep=comma, low_memory=comma == SPACES, encoding=encoding, header=first)
+    people = pandas.read_csv(path, sep=comma, low_memory=False, encoding=encoding, header=first)
     if not header:
         people.columns = [f"column{place}" for place in range(1, people.shape[1] + 1)]
     # A short line lacks its last field; only then is it worth reading all of them once more.
