@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from likewise import cli, datasets
 from likewise.cli.options import listed
-from likewise.errors import DataUnavailable
+from likewise.errors import DataUnavailable, NotSupported
 
 
 def run(*arguments):
@@ -124,3 +124,82 @@ def test_data_that_can_not_be_had_is_one_sentence(monkeypatch, capsys):
 
     monkeypatch.setattr(datasets, "load", unavailable)
     assert in_one_sentence(monkeypatch, capsys, "mortgage") == "loanapp.csv.bz2 could not be found: no network."
+
+
+# The look at a file ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def leaky(tmp_path, monkeypatch):
+    """Applicants with a column that was written down after the outcome, and one of their sex."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    income = rng.normal(50, 9, 600)
+    people = pd.DataFrame({"income": income, "debt": rng.normal(9, 2, 600), "sex": rng.choice(["f", "m"], 600)})
+    people["approved"] = (income + rng.normal(0, 9, 600) > 50).astype(int)
+    people["letter sent"] = np.where(people["approved"] == 1, "welcome", "sorry")
+    people.to_csv("people.csv", index=False)
+    return "people.csv"
+
+
+def test_the_look_names_each_mend_and_a_command_with_all_of_them(leaky):
+    said = " ".join(run(leaky).output.split())
+    assert "letter sent is approved itself, in every row. [--drop 'letter sent']" in said
+    assert "sex looks protected" in said
+    assert "Here it is taken to be approved; --label names another." in said
+    assert said.endswith("--label approved --compare-by income,debt --drop 'letter sent' --sensitive sex")
+
+
+def test_a_label_that_is_named_is_looked_at_and_a_wrong_name_is_one_sentence(leaky, monkeypatch, capsys):
+    findings = json.loads(run(leaky, "--label", "sex", "--json").output)["findings"]
+    assert [finding["kind"] for finding in findings] == ["protected", "twins"]
+    assert "The label sex looks like a person's sex" in findings[0]["sentence"]
+    assert in_one_sentence(monkeypatch, capsys, leaky, "--label", "aproved").startswith("`--label` must be one of")
+
+
+def test_the_start_of_a_play_says_the_same_and_the_options_to_copy_silence_it(leaky, monkeypatch):
+    def play(*more):
+        words = ["play", leaky, "--label", "approved", "--compare-by", "income,debt", "--rounds", "6", "--no-pictures"]
+        done = CliRunner(env={"COLUMNS": "100"}).invoke(
+            cli.app, [*words, "--class", "thresholds", "--cuts", "3", *more]
+        )
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    assert "letter sent is approved itself, in every row. [--drop 'letter sent']" in play()
+    silent = play("--drop", "letter sent", "--sensitive", "sex")
+    assert "approved itself" not in silent
+    assert "protected" not in silent
+
+
+def test_a_play_reads_another_encoding_and_keeps_it_in_its_settings(leaky):
+    frame = pd.read_csv(leaky).rename(columns={"income": "Einkünfte"}).drop(columns="letter sent")
+    frame.to_csv("latin.csv", index=False, encoding="latin-1")
+    words = ["play", "latin.csv", "--encoding", "latin-1", "--label", "approved", "--compare-by", "Einkünfte"]
+    short = ["--rounds", "6", "--no-pictures", "--class", "thresholds", "--cuts", "3"]
+    assert CliRunner().invoke(cli.app, [*words, *short]).exit_code == 0
+    again = CliRunner().invoke(cli.app, ["play", "--again", "latin-run", "--no-pictures"])
+    assert "Identical to latin-run, bit for bit." in again.output
+    scored = ["score", "latin-run/policy.json", "latin.csv", "--encoding", "latin-1", "--out", "scores.csv"]
+    assert CliRunner().invoke(cli.app, scored).exit_code == 0
+
+
+def test_runs_from_before_encodings_are_in_utf_8():
+    from likewise.experiments.runs import Settings
+
+    kept = Settings(source="people.csv").to_dict()
+    del kept["encoding"]
+    assert Settings.from_dict(kept).encoding == ""
+
+
+def test_without_openpyxl_a_sentence_says_how_to_get_it(tmp_path, monkeypatch):
+    (tmp_path / "people.xlsx").write_bytes(b"PK")
+    monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
+    with pytest.raises(NotSupported, match=r'pip install "likewise\[xlsx\]"'):
+        datasets.read_people(tmp_path / "people.xlsx")
+
+
+def test_numbers_are_shown_as_people_write_them(tmp_path):
+    frame = pd.DataFrame({"height": np.float32([34.8, 1234567.5, 0.1])})
+    frame.to_parquet(tmp_path / "people.parquet")
+    assert "0.1 to 1,234,568" in " ".join(run(tmp_path / "people.parquet").output.split())

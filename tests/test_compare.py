@@ -351,9 +351,9 @@ def test_each_level_has_a_picture_of_its_own(tmp_path):
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        (["--C", "much"], "`C` must be numbers separated by commas"),
-        (["--backend", "dask", "--address", "tcp://127.0.0.1:9"], "`address` must be that of a Dask scheduler"),
-        (["--label", "approved"], "`label` must be left out with a built-in data set"),
+        (["--C", "much"], "`--C` must be numbers separated by commas"),
+        (["--backend", "dask", "--address", "tcp://127.0.0.1:9"], "`--address` must be that of a Dask scheduler"),
+        (["--label", "approved"], "`--label` must be left out with a built-in data set"),
     ],
 )
 def test_the_command_says_what_is_wrong_in_one_sentence(tmp_path, capsys, monkeypatch, more, sentence):

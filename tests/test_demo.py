@@ -126,4 +126,4 @@ def test_our_own_errors_are_one_sentence_without_a_traceback(monkeypatch, capsys
     with pytest.raises(SystemExit) as stopped:
         cli.main()
     assert stopped.value.code == 2
-    assert "`only` must be numbers" in capsys.readouterr().err
+    assert "`--only` must be numbers" in capsys.readouterr().err

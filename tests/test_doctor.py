@@ -8,6 +8,7 @@ from likewise import datasets
 from likewise.datasets import doctor
 from likewise.datasets.doctor.leaks import LEFT, halves, interval, one_column_rule
 from likewise.datasets.doctor.values import amount
+from likewise.errors import InvalidParameter
 
 
 def people(n=1000, seed=0):
@@ -250,6 +251,12 @@ def test_twins_by_spelling_by_sign_and_nearly():
     }
 
 
+def test_columns_that_agree_only_at_the_top_of_a_sorted_file_are_no_twins():
+    year = np.repeat([1993, 1994, 1995, 1996], 3000)
+    frame = pd.DataFrame({"year": year, "y94": (year == 1994).astype(int), "late": (year > 1993).astype(int)})
+    assert of("twins", frame) == []
+
+
 def test_a_repeated_name_is_a_twin_or_another_column(tmp_path):
     frame = people(300)
     text = frame.assign(second=frame.income, third=frame.debt[::-1].to_numpy()).to_csv(index=False)
@@ -300,3 +307,51 @@ def test_labels_in_words_are_understood_and_a_label_that_is_none_is_left_to_the_
     )
     assert [finding.columns for finding in of("leak", frame, label="approved")] == [("refused",)]
     assert of("leak", frame, label="home") == []
+
+
+# Whatever a play can take, the look can take -------------------------------------------------------------------------
+
+
+def strange(n=120):
+    """A column of every type that a parquet file may hold."""
+    from decimal import Decimal
+
+    rng = np.random.default_rng(2)
+    return pd.DataFrame(
+        {
+            "income": rng.normal(size=n),
+            "whole": pd.array([None, *range(n - 1)], dtype="Int64"),
+            "flag": rng.random(n) < 0.5,
+            "maybe": pd.array([None, True, False] * (n // 3), dtype="boolean"),
+            "price": [Decimal(f"{i}.50") for i in range(n)],
+            "home": pd.Categorical(rng.choice(["own", "rent"], n)),
+            "seen": pd.date_range("2020-01-01", periods=n),
+            "took": pd.to_timedelta(np.arange(n), "h"),
+            "tags": [[1, 2]] * n,
+            "nothing": [None] * n,
+            "endless": np.where(np.arange(n) == 3, np.inf, 1.0),
+            "same": "x",
+            "empty": [""] * (n - 1) + ["a"],
+            "y": (np.arange(n) % 2).astype(int),
+        }
+    )
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_columns_of_every_type_and_dataframes_of_every_kind_are_looked_at(kind):
+    import polars as pl
+    import pyarrow as pa
+
+    table = pa.Table.from_pandas(strange())
+    frame = {"pandas": strange(), "polars": pl.from_arrow(table.drop(["took"])), "pyarrow": table}[kind]
+    assert kinds(frame, label="y") == ["people"]
+    datasets.from_frame(frame, label="y", compare_by=["income"])
+
+
+@pytest.mark.parametrize("label", ["endless", "nothing", "same", "income", "home", "flag", "maybe", "empty"])
+def test_a_label_that_is_none_is_no_error_of_the_look(label):
+    if label == "endless":
+        with pytest.raises(InvalidParameter, match="`endless` must be a column of finite numbers"):
+            doctor.examined(strange(), label=label)
+    else:
+        assert isinstance(doctor.examined(strange(), label=label), list)

@@ -116,7 +116,7 @@ MESSY = {
     ),
     "gaps.csv": (csv(with_cell("approved", None)), "1 row of 400 have no approved"),
     "rare.csv": (csv(PEOPLE.assign(approved=[1] * 9 + [0] * (N - 9))), "Only 9 people have a yes in approved"),
-    "few.csv": (csv(PEOPLE[:80]), "Only 80 different people have a label"),
+    "few.csv": (csv(PEOPLE[:80]), "Only 80 different people have a label, fewer than 200"),
     "again.csv": (csv(pd.concat([PEOPLE, PEOPLE[:30]])), "30 rows are the same as another"),
     # Formats
     "latin.csv": (csv(PEOPLE.replace({"town": {"Łódź": "Lodz"}}), "latin-1"), "name its `--encoding` (cp1252"),

@@ -133,7 +133,7 @@ def refused(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("demo", [[], ["--demo"]])
 def test_a_database_in_no_folder_is_one_sentence(refused, demo):
-    said = "`database` must be in a folder that exists, got 'no/folder/x.db'; make the folder first."
+    said = "`--database` must be in a folder that exists, got 'no/folder/x.db'; make the folder first."
     assert refused("serve", "--port", "0", "--database", "no/folder/x.db", *demo) == said
 
 
@@ -158,7 +158,7 @@ def test_a_server_that_refuses_is_one_sentence_with_its_reason(refused, new_data
 
 @pytest.mark.parametrize("words", [["serve", "--port", "0"], ["backup", "to"], ["user", "list"]])
 def test_a_table_of_people_is_no_database(refused, words):
-    said = "`database` must be a SQLite file or an address of PostgreSQL, got 'people.csv'."
+    said = "`--database` must be a SQLite file or an address of PostgreSQL, got 'people.csv'."
     assert refused(*words, "--database", "people.csv") == said
 
 
@@ -192,7 +192,7 @@ def test_a_file_of_settings_that_cannot_be_read_is_one_sentence(refused, tmp_pat
     for content in (b"max_batch = = 3\n", b"\xff\xfe\n"):
         (tmp_path / "likewise.toml").write_bytes(content)
         said = refused("serve", "--config", "likewise.toml")
-        assert said.startswith("`config` must be a TOML file, got 'likewise.toml', which is not one: ")
+        assert said.startswith("`--config` must be a TOML file, got 'likewise.toml', which is not one: ")
     (tmp_path / "likewise.toml").write_text("max_bach = 3\n")
     said = refused("serve", "--config", "likewise.toml")
     assert said == "There is no setting `max_bach`; the nearest is `max_batch`."
@@ -200,7 +200,7 @@ def test_a_file_of_settings_that_cannot_be_read_is_one_sentence(refused, tmp_pat
 
 def test_a_folder_is_no_database_and_no_folder_takes_no_backup(refused, tmp_path):
     (tmp_path / "folder").mkdir()
-    said = "`database` must be a file, got 'folder', which is a folder."
+    said = "`--database` must be a file, got 'folder', which is a folder."
     assert refused("serve", "--port", "0", "--database", "folder") == said
     likewise("user", "add", "ann", "--role", "auditor", "--database", "loans.db")
     said = "`file` must be in a folder that exists, got 'none/backup'."
@@ -219,13 +219,13 @@ def test_what_is_no_key_and_no_certificate_is_said_before_a_token_is_told(refuse
     assert said == "`key` must be the file of an Ed25519 private key without password, got loans.key."
     for certificate in ("loans.key", "none.pem"):
         said = refused("serve", "--port", "0", "--tls-certificate", certificate, "--tls-key", "loans.key")
-        assert said.startswith("`tls_certificate` and `tls_key` must be PEM files")
+        assert said.startswith("`--tls-certificate` and `--tls-key` must be PEM files")
 
 
 def test_a_token_lasts_no_longer_than_dates_can_say(refused):
     likewise("user", "add", "bob", "--role", "auditor", "--database", "loans.db")
     said = refused("user", "add", "ann", "--role", "auditor", "--days", "1e7", "--database", "loans.db")
-    assert said == "`days` must be in (0, 36500], got 10000000.0."
+    assert said == "`--days` must be in (0, 36500], got 10000000.0."
     assert "until 2" in likewise("user", "add", "ann", "--role", "auditor", "--days", 36500, "--database", "loans.db")
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -60,7 +60,9 @@ app.add_typer(user, name="user")
 
 def _options(typed: list[str]) -> list[str]:
     """The options of the command that was typed."""
-    command = getattr(typer.main.get_command(app), "commands", {}).get(next(iter(typed), ""))
+    command: Any = typer.main.get_command(app)
+    for word in typed:
+        command = getattr(command, "commands", {}).get(word, command)
     return [name for parameter in getattr(command, "params", ()) for name in parameter.opts if name.startswith("--")]
 
 

@@ -149,7 +149,7 @@ def _file(source: str, look: Look, fix: Path | None, as_json: bool) -> None:
     labels = doctor.possible_labels(columns)
     label = _chosen(look.label, labels, columns)
     findings = look.findings(source, people, label)
-    copied = _fix(fix, people, findings) if fix is not None else None
+    copied = _fix(fix, people) if fix is not None else None
     if as_json:
         facts = {"file": source, "people": len(people), "columns": [column.to_dict() for column in columns]}
         facts |= {"possible_labels": [column.name for column in labels], "label": label}
@@ -181,7 +181,7 @@ def _chosen(label: str | None, labels: list[Column], columns: list[Column]) -> s
     return label
 
 
-def _fix(copy: Path, people: Any, findings: list[Finding]) -> list[str]:
+def _fix(copy: Path, people: Any) -> list[str]:
     """Write the copy; the names of the columns that changed in it."""
     from likewise.datasets.doctor import mended
     from likewise.errors import require
@@ -235,10 +235,12 @@ def _advice(
     words = ["likewise", "play", source, *(["--encoding", look.encoding] if look.encoding else [])]
     command = f"{shlex.join([*words, '--label', label, *_positive(look, label, columns)])} --compare-by "
     command += shlex.quote(as_list(by)) if by else "…"
+    # Whether each row is a person of its own, nobody can see from the file.
+    settled = [finding for finding in findings if finding.kind != "people"]
     guessed = "" if look.label else f" Here it is taken to be {label}; --label names another."
     return (
         f"Columns with two values, one of which may be the label: {', '.join(c.name for c in labels)}.{guessed}\n"
-        f"To play, for example: {command} {options_of(findings)}".rstrip()
+        f"To play, for example: {command} {options_of(settled)}".rstrip()
     )
 
 

@@ -13,6 +13,7 @@ from likewise.datasets.census import adult, adult_distance
 from likewise.datasets.columns import Column
 from likewise.datasets.comparison import Codes, Comparison
 from likewise.datasets.dataset import Dataset, Datasheet, split
+from likewise.datasets.doctor import Finding, examined
 from likewise.datasets.encoder import Encoder
 from likewise.datasets.files import read_people
 from likewise.datasets.frames import from_frame, inspected
@@ -40,12 +41,14 @@ __all__ = [
     "Dataset",
     "Datasheet",
     "Encoder",
+    "Finding",
     "Split",
     "about",
     "adult",
     "adult_distance",
     "cache_folder",
     "compas",
+    "examined",
     "find_file",
     "from_frame",
     "german",

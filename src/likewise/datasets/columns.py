@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from likewise.errors import InvalidParameter, NotSupported, require
 from likewise.protocol import Floats
+from likewise.reading.decimals import brief
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -140,7 +141,7 @@ def _is_float(text: str) -> bool:
     return True
 
 
-def texts(values: Any) -> Any:
+def texts(values: Any, name: str = "column") -> Any:
     """A column's values as Arrow text, null where missing; 1, 1.0 and "1" are the same level."""
     import pyarrow as pa
 
@@ -148,16 +149,16 @@ def texts(values: Any) -> Any:
         return values
     if pa.types.is_boolean(values.type) or not _is_number(values.type):
         return values.cast(pa.large_string())
-    different, which = np.unique(numbers(values, "column"), return_inverse=True)
+    different, which = np.unique(numbers(values, name), return_inverse=True)
     labels = pa.array([None if value != value else _text(float(value)) for value in different], pa.large_string())
     return labels.take(pa.array(which.ravel()))
 
 
-def levels(values: Any) -> tuple[str, ...]:
+def levels(values: Any, name: str = "column") -> tuple[str, ...]:
     """The different values of a column, as text in order; what is missing is not among them."""
     import pyarrow.compute as pc
 
-    return tuple(sorted(pc.unique(texts(values)).drop_null().to_pylist()))
+    return tuple(sorted(pc.unique(texts(values, name)).drop_null().to_pylist()))
 
 
 def codes(values: Any, distinct: Sequence[str]) -> NDArray[np.int64]:
@@ -239,8 +240,13 @@ def _number(values: Any, name: str) -> Column:
         reason = "it is an id, a different number in every row"
     if reason:
         return Column(name, "unusable", missing, different, reason=reason)
-    ends = tuple(f"{end:.0f}" if integers else f"{end:.4g}" for end in (present.min(), present.max()))
-    return Column(name, "number", missing, different, ends)
+    ends = (present.min(), present.max())
+    return Column(name, "number", missing, different, tuple(f"{end:.0f}" if integers else _end(end) for end in ends))
+
+
+def _end(value: float) -> str:
+    """The smallest or largest number of a column; of a large one no digit before the point is rounded."""
+    return brief(value) if abs(value) < 1e5 else f"{value:,.0f}"
 
 
 def _no_category(distinct: tuple[str, ...], rows: int, *, forced: bool) -> str:

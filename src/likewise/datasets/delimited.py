@@ -41,7 +41,7 @@ def read_delimited(path: Path, encoding: str = "", *, header: bool = True, short
     pandas = needs("pandas")
     # Without chunks a column has one type from the first row to the last; with them it may change half-way.
     first = "infer" if header else None
-    people = pandas.read_csv(path, sep=comma, low_memory=comma == SPACES, encoding=encoding, header=first)
+    people = pandas.read_csv(path, sep=comma, low_memory=False, encoding=encoding, header=first)
     if not header:
         people.columns = [f"column{place}" for place in range(1, people.shape[1] + 1)]
     # A short line lacks its last field; only then is it worth reading all of them once more.
@@ -73,11 +73,22 @@ def short_lines_of(path: Path, encoding: str = "") -> Iterator[ShortLine]:
 def _records(file: IO[str], comma: str) -> Iterator[tuple[int, list[str]]]:
     """Each line's number and its fields; a quoted field may hold several lines, and the last of them counts."""
     if comma == SPACES:
-        yield from ((number, line.split()) for number, line in enumerate(file, 1))
+        yield from ((number, _words(line)) for number, line in enumerate(file, 1))
         return
     reader = csv.reader(file, delimiter=comma)
     for fields in reader:
         yield reader.line_num, fields
+
+
+def _words(line: str) -> list[str]:
+    """The fields of a line that are separated by spaces; one in quotes may hold some.
+
+    Examples
+    --------
+    >>> _words(' 47.4   "family, friends" 2\\n')
+    ['47.4', 'family, friends', '2']
+    """
+    return next(csv.reader([" ".join(line.split())], delimiter=" "), [])
 
 
 def column_names(path: Path, encoding: str = "") -> list[str]:
@@ -95,7 +106,7 @@ def separator(path: Path, encoding: str = "") -> str:
         lines = [line for line in islice(file, SNIFFED) if line.strip()]
     first = lines[0] if lines else ""
     comma = max(",;\t|", key=first.count)
-    words = {len(line.split()) for line in lines}
+    words = {len(_words(line)) for line in lines}
     by_spaces = comma not in first and len(lines) > 1 and len(words) == 1 and min(words) > 1
     return SPACES if by_spaces else comma
 

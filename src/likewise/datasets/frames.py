@@ -192,7 +192,7 @@ def _check_asides(
 
 def labels(values: Any, name: str, positive: Any = None) -> tuple[Floats, str]:
     """A column of labels as 0, 1 and NaN, and what 1 means in words."""
-    distinct = levels(values)
+    distinct = levels(values, name)
     chosen = _positive(distinct, name, positive)
     places = codes(values, distinct)
     y = np.where(places < 0, np.nan, places == distinct.index(chosen))

@@ -101,7 +101,7 @@ def _about_label(
 
 def _zero_one(values: Any, label: str, positive: Any) -> Floats | None:
     """The labels as 0, 1 and NaN; None if they are not two, and the play will say so."""
-    distinct = levels(values)
+    distinct = levels(values, label)
     if positive is None and len(distinct) == 2:
         lower = tuple(level.strip().lower() for level in distinct)
         yes = next((lower.index(yes) for no, yes in OBVIOUS if {no, yes} == set(lower)), 1)

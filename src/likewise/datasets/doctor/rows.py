@@ -55,8 +55,8 @@ def of_people(person: NDArray[np.intp], named: bool) -> list[Finding]:
     findings = []
     if people < PEOPLE:
         sentence = (
-            f"Only {plural(people, 'different person has', 'different people have')} a label: with fewer than "
-            f"{PEOPLE}, and half of them held out, nothing is claimed about new people."
+            f"Only {plural(people, 'different person has', 'different people have')} a label, fewer than {PEOPLE}. "
+            "Half are held out, too few to claim anything about new people."
         )
         findings.append(Finding("people", (), sentence))
     if people < rows and not named:

@@ -17,7 +17,7 @@ from likewise.datasets.columns import Column, codes, levels, numbers
 from likewise.datasets.doctor.finding import Finding
 from likewise.protocol import Floats
 
-ALIKE = 0.995
+ALIKE = 0.999
 """Two columns of numbers, or of two levels, whose correlation is at least this (or at most minus this) say the same."""
 ROWS, COLUMNS = 5_000, 400
 """At most this many rows are looked at for numbers that are nearly the same, and this many columns."""
@@ -82,7 +82,9 @@ def _nearly(columns: Sequence[tuple[Column, Any]]) -> Iterator[tuple[int, int]]:
 
 def _scaled(column: Column, values: Any) -> Floats | None:
     """A column of length 1 around 0, with its mean where it is missing; None if it can't be correlated."""
-    floats = _floats(column, values)[:ROWS]
+    floats = _floats(column, values)
+    # Spread over the file: its first rows may all be of one year.
+    floats = floats[np.linspace(0, len(floats) - 1, min(ROWS, len(floats))).astype(int)]
     present = ~np.isnan(floats)
     if not present.any():
         return None
