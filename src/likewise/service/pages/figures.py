@@ -196,20 +196,27 @@ def errors(bins: Sequence[Bin], *, one_sided: bool = False) -> Figure:
 
 
 def _errors_estimated(bins: Sequence[Bin]) -> Figure:
-    """Errors among everybody who got a decision, estimated from accepted people."""
-    title = "Error, estimated"
-    points = [(bin.last, bin.error / bin.people) for bin in bins if bin.people and bin.labelled]
-    if not points:
+    """Errors among everybody who got a decision, estimated from accepted people, as they add up.
+
+    An estimate of a few rounds jumps, and one of rounds in which nobody was accepted is 0: only sums say something.
+    """
+    title = "Error so far, estimated"
+    learned = [bin for bin in bins if bin.learned == bin.rounds]
+    errors, people = (
+        itertools.accumulate(bin.error for bin in learned),
+        itertools.accumulate(bin.people for bin in learned),
+    )
+    points = [(bin.last, error / count) for bin, error, count in zip(learned, errors, people, strict=True) if count]
+    if not points or not any(bin.labelled for bin in learned):
         return _nothing("error", title)
-    total, people = sum(bin.error for bin in bins), sum(bin.people for bin in bins)
     plot = Plot((0, bins[-1].last), (0, max(0.5, *(y for _, y in points))), "rounds", "error per person", title)
-    plot.level(total / people, "bound", "mean of all")
-    plot.line(points, "main", "error")
+    plot.line(points, "main", "so far")
+    everybody = sum(bin.people for bin in learned)
     caption = (
-        f"An estimate of the share of wrong decisions among all {people:,} people, the refused ones too. Outcomes are "
-        "known only of accepted people, so each of those stands for as many people as one divided by their "
-        "probability. Neighbouring rounds are added up; where few were accepted, the curve jumps. Each mistake counts "
-        "once, whatever it costs."
+        f"An estimate of the share of wrong decisions among all {everybody:,} people up to each round, the refused "
+        "ones too; rounds that wait to be learned are left out. Outcomes are known only of accepted people, so each of "
+        "those stands for as many people as one divided by their probability: the first part of the curve jumps. Each "
+        "mistake counts once, whatever it costs."
     )
     return Figure("error", title, plot.svg(), caption)
 
