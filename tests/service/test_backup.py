@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
+import sys
 import threading
 
 import pytest
 from loans import BANK
-from serving import STREAM, people, until
+from serving import STREAM, people, running, until
 
 from likewise.client import Client
 from likewise.errors import InvalidParameter
 from likewise.service.configuration import Configuration
+from likewise.service.log import Store
 from likewise.service.proof.replay import verify
-from likewise.service.run.backup import backup, restore
+from likewise.service.run.backup import _copied, _write, backup, restore
 
 
 def there(tmp_path, database, name):
@@ -90,3 +94,69 @@ def test_a_service_that_runs_on_an_empty_database_finds_what_is_restored_into_it
     with Client(second.url, second.tokens["admin"]) as client:
         assert list(client.streams()) == ["loans"]
         assert client.decide("loans", people(1))["t"] == 1
+
+
+class Killed(Exception):
+    """What ends a restore in the middle."""
+
+
+@pytest.fixture
+def taken(tmp_path):
+    """The backup of a service with a stream, and where to put it."""
+    with running(database=str(tmp_path / "log.db")) as service:
+        backup(begun(service).service.configuration, tmp_path / "backup")
+    return tmp_path / "backup", there(tmp_path, tmp_path / "new.db", "new")
+
+
+@pytest.mark.parametrize("step", range(6))
+def test_a_restore_that_is_killed_at_any_step_leaves_no_log_without_its_key_and_can_be_run_again(
+    taken, step, monkeypatch
+):
+    file, elsewhere = taken
+    steps = itertools.count()
+
+    def counted(work):
+        def run(*arguments, **named):
+            if next(steps) == step:
+                raise Killed
+            return work(*arguments, **named)
+
+        return run
+
+    with monkeypatch.context() as patched:
+        patched.setattr("likewise.service.run.backup._write", counted(_write))
+        patched.setattr(Store, "write", counted(Store.write))
+        patched.setattr("likewise.service.run.backup._copied", counted(_copied))
+        if step < 5:
+            with pytest.raises(Killed):
+                restore(elsewhere, file)
+            with Store(elsewhere.database) as store:
+                store.migrate()
+                assert store.streams() == []
+        else:
+            restore(elsewhere, file)
+    if step < 5:
+        assert restore(elsewhere, file).rows["streams"] == 1
+    with Store(elsewhere.database) as store:
+        assert store.streams() == ["loans"]
+    assert elsewhere.key.exists()
+    assert elsewhere.checkpoints.exists()
+
+
+def test_what_a_killed_restore_leaves_behind_is_removed(taken, tmp_path):
+    file, elsewhere = taken
+    place = tmp_path / "temporary"
+    place.mkdir()
+    code = (
+        "import os, sys; from likewise.service.configuration import Configuration; "
+        "from likewise.service.run import backup; "
+        "backup._erased = lambda *_: print(os.listdir(os.environ['TMPDIR'])) or os.kill(os.getpid(), 9); "
+        "backup.restore(Configuration(database=sys.argv[1]), sys.argv[2])"
+    )
+    variables = os.environ | {"TMPDIR": str(place)}
+    done = subprocess.run(
+        [sys.executable, "-c", code, elsewhere.database, str(file)], env=variables, capture_output=True, text=True
+    )
+    assert done.returncode == -9
+    assert ".likewise-" in done.stdout
+    until(lambda: list(place.iterdir()) == [])

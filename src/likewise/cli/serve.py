@@ -24,6 +24,7 @@ from likewise.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from likewise.service.configuration import Configuration
+    from likewise.service.log.checkpoints import CheckpointFile
     from likewise.service.run.demo import Links
 
 EXAMPLES = """
@@ -139,12 +140,22 @@ def _introduce(configuration: Configuration, address: str) -> None:
     checkpoints = CheckpointFile(configuration.checkpoint_file)
     with open_tokens(configuration.database, None, new=True) as tokens:
         key = signer_at(configuration.key_file, checkpoints).public_key  # before a token, which would be shown in vain
+        _require_logs(configuration, checkpoints, key)
         token = tokens.first()
     if token is not None:
         _say(f"This is the first start. The administrator's token, shown only now:\n{token}")
         if not configuration.behind_proxy:  # only the operator knows the proxy's address
             _say(f"Log in with it at {address}")
     _say(f"Checkpoints are signed; the public key that checks them: {key}")
+
+
+def _require_logs(configuration: Configuration, checkpoints: CheckpointFile, key: str) -> None:
+    """Refuse to greet as new beside checkpoints of logs that are gone."""
+    from likewise.service.live.heads import require_all_there
+    from likewise.service.log import Store
+
+    with Store(configuration.database) as store:
+        require_all_there(store.streams(), checkpoints.newest(key), checkpoints)
 
 
 def _listening(configuration: Configuration) -> socket:

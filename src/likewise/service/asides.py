@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from likewise.errors import require
-from likewise.service.stream.declared import plain_text
+from likewise.service.stream.declared import person_id
 from likewise.service.stream.events import Aside
 from likewise.service.stream.settings import Settings
 
@@ -41,7 +41,7 @@ def _aside(kind: str, t: int, content: dict[str, Any]) -> Aside:
 
 
 def _id(sent: Mapping[str, Any]) -> str:
-    name = plain_text(sent.get("id"), "id")
+    name = person_id(sent.get("id"), "id")
     # Whoever sends an address takes these for steps up the path: such a person could be neither read nor erased.
     if name in (".", ".."):
         require(False, "id", "be something other than . and .., which no address can hold", name)

@@ -54,6 +54,9 @@ class Configuration(BaseSettings):
         default="127.0.0.1",
         description="Behind a proxy: the addresses of the proxies that are trusted to name the caller's address.",
     )
+    hosts: str = Field(
+        default="", description="The host names that requests may ask for, separated by commas. By default any."
+    )
     max_body: int = Field(default=2_000_000, ge=1024, description="The most bytes in a request.")
     max_seconds: float = Field(
         default=30, gt=0, le=DAY, description="Seconds within which the body of a request must arrive."
@@ -87,6 +90,17 @@ class Configuration(BaseSettings):
     def erasure_file(self) -> Path:
         """Where erasures are listed: as configured, else beside the database, else in the current folder."""
         return self.erasures or self._beside(".erasures")
+
+    @property
+    def allowed_hosts(self) -> tuple[str, ...]:
+        """The host names that requests may ask for; none for any.
+
+        Examples
+        --------
+        >>> Configuration(hosts="loans.example, Localhost").allowed_hosts
+        ('loans.example', 'localhost')
+        """
+        return tuple(name.strip().lower() for name in self.hosts.split(",") if name.strip())
 
     def environment(self) -> dict[str, str]:
         """Variables from which another process gets the same configuration.

@@ -20,6 +20,7 @@ import numpy as np
 from likewise.errors import require_number
 from likewise.policies import thresholds_of
 from likewise.service.asides import free_text, person_aside, remark_aside
+from likewise.service.live.broken import BrokenStreams
 from likewise.service.live.heads import Heads
 from likewise.service.live.stream import LiveStream, Outcome, Task
 from likewise.service.live.streams import Streams
@@ -96,14 +97,17 @@ class Engine:
         self._heads = Heads(store, signer, checkpoints)
         self.streams = Streams(store, self._heads.require_signed)
         self.leases = Leases(store)
+        self.broken = BrokenStreams()
         self.erasure_cleanup = ErasureCleanup(store, erasures, clock)
         self._secrets: dict[str, bytes] = {}
 
     def start(self) -> None:
-        """Read every log up to its head; refuse one that is not what was signed."""
-        for name in self.streams.names():
-            self.streams.get(name)
-        self.erasure_cleanup.begin(self.streams.names())
+        """Read every log up to its head, and refuse one that is not what was signed; the others go on without it."""
+        names = self.streams.names()
+        self._heads.require_all(names)
+        for name in names:
+            self.broken.guard(name, lambda: self.streams.get(name))  # noqa: B023
+        self.erasure_cleanup.begin(name for name in names if name not in self.broken)
         self.ready = True
 
     def close(self) -> None:
@@ -466,13 +470,18 @@ class Engine:
     def tick(self) -> int:
         """Do what time has made due in every stream, take snapshots, sign heads, tidy up; how many rounds it moved."""
         now, moved = self.clock(), 0
+        self.store.require_same_file()
         self.erasure_cleanup.retry()
         for name in self.streams.names():
-            live = self.streams.get(name)
-            moved += live.advance(now)
-            live.save()
+            moved += self.broken.guard(name, lambda: self._advance(name, now)) or 0  # noqa: B023
         self.sign_heads()
         self.store.tidy()
+        return moved
+
+    def _advance(self, name: str, now: float) -> int:
+        live = self.streams.get(name)
+        moved = live.advance(now)
+        live.save()
         return moved
 
     def sweep(self) -> None:

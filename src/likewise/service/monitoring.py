@@ -33,6 +33,7 @@ class Metrics:
         self.outstanding = self._gauge(
             "likewise_outstanding_rounds", "Rounds opened and not yet learned, of the whole service."
         )
+        self.broken = self._gauge("likewise_broken_streams", "Streams that can't go on, in the worker that answers.")
         self.ready = self._gauge("likewise_ready", "Whether the worker that answers has read every log to its head.")
 
     def _gauge(self, name: str, description: str) -> Gauge:

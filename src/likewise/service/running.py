@@ -21,11 +21,16 @@ from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.erasure import ErasureFile
 from likewise.service.log.keys import signer_at
 from likewise.service.monitoring import Metrics
+from likewise.service.readiness import Readiness
 from likewise.service.redaction import redacted
 
 log = logging.getLogger(__name__)
 SWEEP_EVERY = 600.0
 """Seconds between two sweeps of old leases and idempotency keys."""
+JUMP = 60.0
+"""Seconds by which the time of day may run ahead or behind between two looks."""
+LASTS = 60.0
+"""Seconds after which a time of day is believed that has jumped."""
 LONG_REQUESTS = 2
 """Requests that may read a whole long log at the same time; others wait for them."""
 
@@ -51,6 +56,7 @@ class Service:
             checkpoints,
             erasures=ErasureFile(configuration.erasure_file),
         )
+        self.readiness = Readiness(self.engine)
         self.subprocesses = Subprocesses(self.engine, configuration)
         self.long_requests = CapacityLimiter(LONG_REQUESTS)
         """Limits requests that take long, so that they don't use up the threads of all others."""
@@ -81,7 +87,40 @@ class Service:
         self.metrics.streams.set(len(loaded))
         self.metrics.outstanding.set(sum(live.durable.state.outstanding for live in loaded))
         self.metrics.ready.set(self.engine.ready)
+        self.metrics.broken.set(len(self.engine.broken))
         return self.metrics.text()
+
+
+class SteadyClock:
+    """Whether the time of day goes on as time does; after a jump, only once the new time has lasted for a while.
+
+    A clock that is wrong for a moment must not end every wait that there is.
+
+    Examples
+    --------
+    >>> steady = SteadyClock()
+    >>> [steady(day, real) for day, real in [(1000.0, 0.0), (1001.0, 1.0), (91_000.0, 2.0), (1003.0, 3.0)]]
+    [True, True, False, True]
+    >>> steady(91_004.0, 4.0), steady(91_064.0, 64.0)
+    (False, True)
+    """
+
+    def __init__(self) -> None:
+        self._ahead: float | None = None
+        self._jumped: tuple[float, float] | None = None
+
+    def __call__(self, day: float, real: float) -> bool:
+        """Whether to believe ``day``, seconds since 1970, when ``real`` seconds have passed since some moment."""
+        ahead = day - real
+        if self._ahead is None or abs(ahead - self._ahead) <= JUMP:
+            self._ahead, self._jumped = ahead, None
+            return True
+        if self._jumped is None or abs(ahead - self._jumped[0]) > JUMP:
+            self._jumped = ahead, real
+        if real - self._jumped[1] < LASTS:
+            return False
+        self._ahead, self._jumped = ahead, None
+        return True
 
 
 class ClockThread:
@@ -97,13 +136,22 @@ class ClockThread:
         What else is done every time.
     failed
         Is called when a look has failed.
+    time_of_day
+        Seconds since 1970.
     """
 
     def __init__(
-        self, engine: Engine, seconds: float, each_tick: Sequence[Callable[[], None]], failed: Callable[[], None]
+        self,
+        engine: Engine,
+        seconds: float,
+        each_tick: Sequence[Callable[[], None]],
+        failed: Callable[[], None],
+        time_of_day: Callable[[], float] = time.time,
     ) -> None:
         self._engine, self._seconds = engine, seconds
         self._each_tick, self._failed = each_tick, failed
+        self._time, self._monotonic = time_of_day, time.monotonic
+        self._steady = SteadyClock()
         self._swept = -math.inf  # a machine that has just started counts from 0
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="likewise-clock", daemon=True)
@@ -131,6 +179,9 @@ class ClockThread:
     def _look(self) -> None:
         if not self._engine.ready:
             self._engine.start()
+        if not self._steady(self._time(), self._monotonic()):
+            log.warning("The time of day has jumped. Nothing expires until it has stayed as it is for a minute.")
+            return
         self._engine.tick()
         for work in self._each_tick:
             work()

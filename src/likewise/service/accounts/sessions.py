@@ -1,8 +1,8 @@
 """Who is looking at the pages: one-time login links, and signed cookies that end.
 
 A session stands for a token. Its cookie holds the token's digest, a number and an end, signed with a key derived from
-the service's own; nothing about it is stored. Revoking the token ends its sessions, and so does logging out everywhere,
-which changes the number that cookies of a name must hold.
+the service's own; nothing about it is stored until it is logged out. Revoking the token ends its sessions, and so does
+logging out everywhere, which changes the number that cookies of a name must hold.
 """
 
 from __future__ import annotations
@@ -112,9 +112,31 @@ class Sessions:
             return None
         # The end stands in the cookie, and not only how old it may grow: the clock is the service's own.
         holder = self._looked_up(content["token"]) if content["until"] > self._clock() else None
-        if holder is None or holder[1] != content["version"]:
+        if holder is None or holder[1] != content["version"] or self._ended(content["id"]):
             return None
         return Session(holder[0], content["id"], content["until"])
+
+    def end(self, cookie: str) -> None:
+        """Log one browser out: its cookie is worth nothing from now on, also a copy of it."""
+        try:
+            content = self._cookies.loads(cookie.encode(errors="replace"))
+        except BadData:
+            return
+        now = self._clock()
+        # Kept beside the links, as long as the cookie would have lasted; nobody has the code of such a row.
+        row = {"digest": _of_session(content["id"]), "token": content["token"], "expires_at": content["until"]}
+
+        def write(connection: Connection) -> None:
+            connection.execute(delete(logins).where(logins.c.expires_at <= now))
+            connection.execute(delete(logins).where(logins.c.digest == row["digest"]))
+            connection.execute(insert(logins), [row | {"used_at": now}])
+
+        self._store.write(write)
+
+    def _ended(self, id: str) -> bool:
+        with self._store.read() as connection:
+            query = select(logins.c.digest).where(logins.c.digest == _of_session(id))
+            return connection.scalar(query) is not None
 
     def end_all(self, name: str) -> None:
         """Log somebody out everywhere."""
@@ -151,6 +173,10 @@ class Sessions:
 
 def _runs(row: Any, now: float) -> bool:
     return row.expires_at is None or row.expires_at > now
+
+
+def _of_session(id: str) -> str:
+    return hashlib.sha256(b"session " + id.encode()).hexdigest()
 
 
 def _digest(code: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
@@ -101,8 +101,16 @@ async def _known(request: Request, error: Exception) -> Response:
 
 def _allowed(request: Request) -> list[str]:
     """Every method that an address takes; Starlette names those of the first of its routes alone."""
-    routes = [route for route in request.app.router.routes if route.matches(request.scope)[0] is not Match.NONE]
+    leaves = _leaves(request.app.router.routes)
+    routes = [route for route in leaves if route.matches(request.scope)[0] is not Match.NONE]
     return sorted({method for route in routes for method in getattr(route, "methods", None) or ()})
+
+
+def _leaves(routes: Iterable[Any]) -> Iterator[Any]:
+    """All routes, those of routers that were included too: a router itself has no methods."""
+    for route in routes:
+        inside = getattr(route, "original_router", None)
+        yield from [route] if inside is None else _leaves(inside.routes)
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

@@ -249,14 +249,10 @@ async def livez() -> Response:
 
 @health.get("/readyz", response_model=answers.Health, tags=["health"], responses={503: DOCUMENTED[503]})
 async def readyz(request: Request) -> Response:
-    """Whether every log has been read to its end; 503 until then."""
-    if not request.app.state.service.engine.ready:
-        return problem(
-            request.scope,
-            503,
-            "The service is still reading its logs; try again in a moment.",
-            headers={"Retry-After": "1"},
-        )
+    """Whether every log has been read to its end, and the database takes a write; 503 if not."""
+    why = await request.app.state.service.readiness.problem()
+    if why:
+        return problem(request.scope, 503, why, headers={"Retry-After": "1"})
     return JSONResponse({"status": "ready"})
 
 

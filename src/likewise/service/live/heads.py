@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import Any
 
 from likewise.service.live.stream import LiveStream
 from likewise.service.log import Store
@@ -10,8 +11,15 @@ from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.signing import Signer
 from likewise.service.refusals import BrokenLog
 
-CHECKPOINTS_READ = 1_000_000
-"""Bytes at the end of the file of checkpoints that a log is held against when it is read."""
+
+def require_all_there(streams: Collection[str], signed: Collection[str], file: CheckpointFile) -> None:
+    """Refuse a database without a stream that was ever signed: a lost log is not a first start."""
+    gone = sorted(set(signed) - set(streams))
+    if gone:
+        raise BrokenLog(
+            f"{file.path} holds checkpoints of {', '.join(map(repr, gone))}, which the database doesn't have: put the "
+            f"database back, or restore a backup. If the log is gone on purpose, move {file.path} away."
+        )
 
 
 class Heads:
@@ -25,15 +33,19 @@ class Heads:
         self._signer = signer
         self._file = file
         self._signed: dict[str, int] = {}
+        self._read: tuple[int, dict[str, dict[str, Any]]] = (0, {})
+
+    def require_all(self, streams: Collection[str]) -> None:
+        """Hold the names of all streams against everything that was ever signed."""
+        if self._file is not None:
+            require_all_there(streams, self._newest(), self._file)
 
     def require_signed(self, name: str) -> None:
         """Hold a log against its newest checkpoint: from now on we sign what follows from it."""
-        if self._file is None:
+        point = self._newest().get(name)
+        if self._file is None or point is None:
             return
-        points = [point for point in self._file.read(name, last=CHECKPOINTS_READ) if self._ours(point["key"])]
-        if not points:
-            return
-        seq, hash = points[-1]["seq"], points[-1]["hash"]
+        seq, hash = point["seq"], point["hash"]
         if [sealed.hash for sealed in self._store.events(name, seq - 1, 1)] != [hash]:
             raise BrokenLog(
                 f"Event {seq} of {name!r} is not the one that was signed: the log was changed, cut off or restored "
@@ -49,5 +61,11 @@ class Heads:
         self._file.write(self._signer.sign(name, head.seq, head.hash, at) for name, head in moved)
         self._signed |= {name: head.seq for name, head in moved}
 
-    def _ours(self, key: str) -> bool:
-        return key == self._signer.public_key
+    def _newest(self) -> dict[str, dict[str, Any]]:
+        """The newest checkpoint of every stream; the file is read again only if it has grown."""
+        if self._file is None or not self._file.path.exists():
+            return {}
+        size = self._file.path.stat().st_size
+        if size != self._read[0]:
+            self._read = size, self._file.newest(self._signer.public_key)
+        return self._read[1]

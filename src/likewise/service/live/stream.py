@@ -177,7 +177,7 @@ class LiveStream:
         attempt = self._begun(task, now)
         if attempt is None or attempt.writing is None:
             return await anyio.to_thread.run_sync(self.do, task, now)
-        await _done(attempt.writing)
+        await done(attempt.writing)
         if attempt.writing.exception() is None:
             return attempt.reply
         return await anyio.to_thread.run_sync(self._finish, attempt, task, now)
@@ -306,7 +306,7 @@ def _time_passed(t: int) -> Task:
     return Task(lambda state: Advance(t), lambda outcome: {})
 
 
-async def _done(writing: Future[None]) -> None:
+async def done(writing: Future[Any]) -> None:
     """Wait for the writer, whatever comes of it.
 
     Not ``asyncio.wrap_future``: leaving would cancel what the writer is about to do, and an error that nobody waits for
@@ -319,7 +319,7 @@ async def _done(writing: Future[None]) -> None:
         if not woken.done():
             woken.set_result(None)
 
-    def landed(_: Future[None]) -> None:
+    def landed(_: Future[Any]) -> None:
         with suppress(RuntimeError):  # the loop is closed, and nobody waits
             loop.call_soon_threadsafe(wake)
 

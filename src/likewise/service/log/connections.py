@@ -74,6 +74,18 @@ def make_private(url: URL) -> None:
         os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
+def file_identity(url: URL) -> tuple[int, int] | None:
+    """Which file a SQLite database is, whatever its name; (0, 0) if it is gone, None for other databases."""
+    file = _file(url)
+    if file is None:
+        return None
+    try:
+        found = file.stat()
+    except OSError:
+        return 0, 0
+    return found.st_dev, found.st_ino
+
+
 @contextmanager
 def explained(url: URL) -> Iterator[None]:
     """Around the first use of a database: what it says becomes one sentence, never with a password."""

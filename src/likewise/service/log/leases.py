@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import Future
 from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, insert, or_, select, update
@@ -10,6 +11,9 @@ from sqlalchemy.exc import IntegrityError
 
 from likewise.service.log.store import Store
 from likewise.service.log.tables import leases
+
+PROBED = ("", 0)
+"""A stream that can't be, and a round: what a look at the database writes to."""
 
 
 class Lease(NamedTuple):
@@ -50,6 +54,10 @@ class Leases:
         if until < math.inf:
             own = own.where(kept.until <= until + 1e-5)  # times are sent to the microsecond
         self._store.write(lambda connection: connection.execute(own) and None)
+
+    def probe(self, now: float) -> Future[bool]:
+        """Write something that nobody needs: whether the database takes writes is known once the future is done."""
+        return self._store.hand_in(lambda connection: _take(connection, *PROBED, "readiness", now, now))
 
     def sweep(self, before: float) -> None:
         """Forget leases that ran out before a time (seconds)."""

@@ -16,9 +16,17 @@ from likewise.service.canonical import GENESIS, loads
 from likewise.service.log import scrub, tables
 from likewise.service.log.append import Append, Work, carry_out, chunks
 from likewise.service.log.chain import Sealed
-from likewise.service.log.connections import address, explained, lock_migrations, make_private, readers, writers
+from likewise.service.log.connections import (
+    address,
+    explained,
+    file_identity,
+    lock_migrations,
+    make_private,
+    readers,
+    writers,
+)
 from likewise.service.log.writer import Writer
-from likewise.service.refusals import BrokenLog
+from likewise.service.refusals import BrokenLog, Unavailable
 from likewise.service.stream.events import Aside, read_event
 from likewise.service.stream.events.event import VERSION, WrittenBefore
 
@@ -48,7 +56,8 @@ class Store:
         self._erased_before: str | None = None
         self._readers = readers(self.url)
         self._writers = writers(self.url)
-        self._writer: Writer[Work] = Writer(self._writers, carry_out)
+        self._identity: tuple[int, int] | None = None
+        self._writer: Writer[Work] = Writer(self._writers, self._carry_out)
 
     @property
     def dialect(self) -> str:
@@ -63,6 +72,15 @@ class Store:
         with explained(self.url), self._writers.begin() as connection:
             lock_migrations(connection)
             upgrade(connection)
+        self._identity = file_identity(self.url)
+
+    def require_same_file(self) -> None:
+        """Refuse to go on with a SQLite file that has no name any more: what is written there would be lost."""
+        if self._identity is not None and file_identity(self.url) != self._identity:
+            raise Unavailable(
+                "The file of the database was removed or replaced while the service ran. Stop the service, and put the "
+                "file back."
+            )
 
     def close(self) -> None:
         """Finish what was handed in, and let go of the database."""
@@ -92,8 +110,11 @@ class Store:
 
     def write(self, write: Callable[[Connection], Result]) -> Result:
         """Run any other write (tokens, leases, snapshots) on the writer, and wait until it is on disk."""
-        future: Future[Result] = self._writer.submit(write)
-        return future.result()
+        return self.hand_in(write).result()
+
+    def hand_in(self, write: Callable[[Connection], Result]) -> Future[Result]:
+        """The same without waiting."""
+        return self._writer.submit(write)
 
     def scrub(self, *, again: bool = False) -> bool:
         """Get what was erased out of the database's files; ``again`` if something was erased just now.
@@ -120,6 +141,10 @@ class Store:
         """Drop what was answered under keys before a time (seconds): a key is good for a while, not for ever."""
         old = delete(tables.responses).where(tables.responses.c.at < before)
         self.write(lambda connection: connection.execute(old) and None)
+
+    def _carry_out(self, connection: Connection, works: Sequence[Work]) -> list[Any]:
+        self.require_same_file()
+        return carry_out(connection, works)
 
     # Reading ------------------------------------------------------------------------------------------------------
 

@@ -86,8 +86,9 @@ def login(
 
 
 @pages.post("/logout")
-def logout(visit: Visitor) -> Response:
-    """Forget this browser's session."""
+def logout(visit: Visitor, request: Request) -> Response:
+    """End this browser's session."""
+    _sessions(request).end(request.cookies.get(COOKIE, ""))
     return _out()
 
 

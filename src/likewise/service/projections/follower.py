@@ -17,6 +17,7 @@ from sqlalchemy.exc import IntegrityError
 
 from likewise.protocol import Floats
 from likewise.service.engine import Engine
+from likewise.service.live.broken import BrokenStreams
 from likewise.service.log.tables import samples
 from likewise.service.projections import pairs, summaries
 from likewise.service.projections.pairs import Pairs
@@ -41,13 +42,14 @@ class Follower:
         self._engine = engine
         self._seen: dict[str, int] = {}
         self._pairs: dict[str, Pairs] = {}
+        self._broken = BrokenStreams()
         self._lock = threading.Lock()
 
     def __call__(self) -> None:
         """What the clock does every time it looks: read on, for a moment."""
         for live in self._engine.streams.loaded():
             if live.durable.seq > self._seen.get(live.name, 0):
-                self.follow(live.name, A_TICK)
+                self._broken.guard(live.name, lambda: self.follow(live.name, A_TICK))  # noqa: B023
 
     def follow(self, stream: str, seconds: float = math.inf) -> int:
         """Bring what is kept of a stream up to the head of its log; how many events are left when time is up."""

@@ -15,6 +15,7 @@ from likewise import __version__
 from likewise.service import pages
 from likewise.service.accounts.access import PUBLIC
 from likewise.service.api import problems
+from likewise.service.api.doors import Doors
 from likewise.service.api.requests import Limits
 from likewise.service.api.routes import health, router
 from likewise.service.configuration import Configuration
@@ -78,6 +79,7 @@ def create_app(configuration: Configuration | None = None) -> FastAPI:
     limits = service.configuration
     app.add_middleware(Limits, max_body=limits.max_body, max_seconds=limits.max_seconds)
     app.add_middleware(Measured, metrics=service.metrics)
+    app.add_middleware(Doors, hosts=limits.allowed_hosts, behind_proxy=limits.behind_proxy)
     return app
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +28,7 @@ from likewise.service.log.connections import require_there
 from likewise.service.log.erasure import ErasureFile
 from likewise.service.log.migrations import OtherVersion
 from likewise.service.log.signing import Signer
+from likewise.service.run.temporary import private_folder
 from likewise.storage import write_whole
 
 ROWS = 1000
@@ -51,8 +51,8 @@ def backup(configuration: Configuration, path: str | Path) -> dict[str, int]:
     require_there(configuration.database)
     # Checkpoints are read before the log: it holds every event that they speak of.
     beside = {"key": _content(configuration.key_file), "checkpoints": _whole_lines(configuration.checkpoint_file)}
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".backup") as folder:
-        written = Path(folder) / "backup"  # within a folder that only its owner can enter
+    with private_folder(path.parent) as folder:
+        written = folder / "backup"
         with _store(configuration.database) as source, _store(written) as target:
             counts = target.write(lambda connection: _filled(source, connection, beside))
         written.chmod(0o600)
@@ -84,15 +84,17 @@ class Restored(NamedTuple):
 def restore(configuration: Configuration, path: str | Path) -> Restored:
     """Put a backup into a database without streams; all of it, or nothing, but for people who were erased since.
 
-    A service may run on the database meanwhile, with the key of the backup: it finds the streams at its next look.
+    The key comes first and the database last, in one transaction: a restore that was killed can be run again, and a
+    database that has streams has its key. A service may run on the database meanwhile, with the key of the backup: it
+    finds the streams at its next look.
     """
     erasures = ErasureFile(configuration.erasure_file)
     given = configuration.erasures is None or erasures.path.is_file()
     require(given, "erasures", "be the file that lists what was erased", str(erasures.path))
     path = Path(path)
     require(path.is_file(), "file", "be a backup made by `likewise backup`", str(path))
-    with tempfile.TemporaryDirectory() as folder:
-        copied = Path(folder) / "backup"  # a backup of an older version gets today's tables, and stays as it is
+    with private_folder() as folder:
+        copied = folder / "backup"  # a backup of an older version gets today's tables, and stays as it is
         shutil.copyfile(path, copied)
         try:
             with _store(copied) as source:
@@ -101,15 +103,16 @@ def restore(configuration: Configuration, path: str | Path) -> Restored:
             raise
         except (InvalidParameter, DBAPIError):
             raise InvalidParameter(f"{path} is not a backup made by `likewise backup`.") from None
-        erased = _erased(copied, beside["key"], erasures, Path(folder) / "key")
+        erased = _erased(copied, beside["key"], erasures, folder / "key")
         with _store(copied) as source, _store(configuration.database) as target:
             places = {"key": configuration.key_file, "checkpoints": configuration.checkpoint_file}
             for name, place in places.items():
                 same = not place.exists() or place.read_bytes() in (b"", beside[name])
                 require(same, name, "be a file that does not exist yet, or the one in the backup", str(place))
-            counts = target.write(lambda connection: _restored(source, connection))
+            target.write(_require_empty)
             for name, place in places.items():
                 _write(place, beside[name])
+            counts = target.write(lambda connection: _restored(source, connection))
     return Restored(counts, newest, erasures.path.exists(), erased)
 
 
@@ -150,9 +153,13 @@ def _filled(source: Store, connection: Connection, beside: dict[str, bytes]) -> 
 
 
 def _restored(source: Store, connection: Connection) -> dict[str, int]:
+    _require_empty(connection)
+    return _copied(source, connection)
+
+
+def _require_empty(connection: Connection) -> None:
     streams = connection.scalar(select(func.count()).select_from(tables.streams))
     require(streams == 0, "database", "have no streams", streams)
-    return _copied(source, connection)
 
 
 def _copied(source: Store, target: Connection) -> dict[str, int]:

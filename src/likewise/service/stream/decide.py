@@ -345,9 +345,10 @@ def _pair(command: Audit | CorrectAudit, round_: OpenRound, settings: Settings) 
     if gap <= level and decisions:
         raise ReportRefused("These two can't have been treated too differently: the gap is within the tolerance.")
     if gap <= level:
+        # Without their gap: whoever has not claimed the round could read everybody's probabilities from refusals.
         raise ReportRefused(
-            f"These two can't have been treated too differently: their probabilities differ by {gap:.4g}, and up to "
-            f"α − margin = {level:g} is allowed for any two people."
+            "These two can't have been treated too differently: their probabilities differ by no more than "
+            f"α − margin = {level:g}, which is allowed for any two people."
         )
     return Pair(favoured, disfavoured, gap)
 

@@ -7,6 +7,7 @@ what it must be, and what it got; over HTTP the same sentence comes with a point
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -137,6 +138,14 @@ def plain_text(value: Any, name: str) -> str:
     if not (isinstance(value, str) and 0 < len(value) <= TEXT_LIMIT and value.isprintable()):
         require(False, name, f"be 1 to {TEXT_LIMIT} printable characters", short(value))
     return str(value)
+
+
+def person_id(value: Any, name: str) -> str:
+    """A short text in one spelling: what looks the same to people is the same person."""
+    text = plain_text(value, name)
+    if not unicodedata.is_normalized("NFC", text):
+        require(False, name, "be in the normal form NFC of Unicode, as one name must have one spelling", short(value))
+    return text
 
 
 def finite(value: Any, name: str) -> float:

@@ -1,0 +1,194 @@
+"""A log that is lost, replaced or broken: it is noticed, nothing more is acknowledged, and other streams go on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+
+import numpy as np
+import pytest
+from loans import drawn, loans
+from serving import STREAM, people, running, until
+from sqlalchemy.exc import OperationalError
+
+from likewise.cli import main
+from likewise.service import readiness
+from likewise.service import running as service_running
+from likewise.service.live.broken import AGAIN, BrokenStreams
+from likewise.service.refusals import BrokenLog, Unavailable
+from likewise.service.stream.settings import Waits
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture
+def beside(tmp_path):
+    return {"database": str(tmp_path / "log.db"), "key": tmp_path / "key", "checkpoints": tmp_path / "checkpoints"}
+
+
+def signed(service, *names):
+    """Create streams, and wait until each has a checkpoint."""
+    for name in names:
+        service.admin.post("/v1/streams", json=STREAM | {"name": name})
+        until(lambda: list(service.engine.checkpoints.read(name)))  # noqa: B023
+
+
+def decided(service, stream, t=0):
+    return service.admin.post(f"/v1/streams/{stream}/rounds", json={"people": people(t)}).status_code
+
+
+class TestAFileThatGoes:
+    @pytest.mark.parametrize("replaced", [False, True])
+    def test_no_decision_is_acknowledged_once_the_file_is_gone_or_another(self, beside, tmp_path, replaced):
+        with running(**beside) as service:
+            signed(service, "loans")
+            assert decided(service, "loans") == 201
+            until(lambda: service.anybody.get("/readyz").status_code == 200)
+            os.replace(beside["database"], tmp_path / "away.db")
+            if replaced:
+                shutil.copy(tmp_path / "away.db", beside["database"])
+            assert {decided(service, "loans", t) for t in range(1, 6)} == {503}
+            until(lambda: service.anybody.get("/readyz").status_code == 503)
+            os.replace(tmp_path / "away.db", beside["database"])
+            assert decided(service, "loans", 9) == 201
+
+    def test_a_start_beside_checkpoints_of_a_lost_log_does_not_greet_as_new(self, beside, tmp_path, capsys):
+        with running(**beside) as service:
+            signed(service, "loans")
+        for file in tmp_path.glob("log.db*"):
+            file.unlink()
+        os.environ |= {"LIKEWISE_KEY": str(beside["key"]), "LIKEWISE_CHECKPOINTS": str(beside["checkpoints"])}
+        try:
+            with pytest.raises(SystemExit) as stopped:
+                main(["serve", "--port", "0", "--database", beside["database"]])
+        finally:
+            del os.environ["LIKEWISE_KEY"], os.environ["LIKEWISE_CHECKPOINTS"]
+        told = capsys.readouterr()
+        assert (stopped.value.code, told.out) == (2, "")
+        assert "holds checkpoints of 'loans', which the database doesn't have" in told.err
+
+    def test_an_engine_is_not_ready_while_one_of_the_signed_streams_is_missing(self, start, new_database):
+        first = start(new_database("sqlite"))
+        first.create(loans(), "root")
+        first.sign_heads()
+        with pytest.raises(BrokenLog, match="'loans', which the database doesn't have"):
+            start(new_database("sqlite"))
+
+    def test_the_newest_checkpoint_of_a_quiet_stream_is_found_behind_those_of_a_busy_one(
+        self, start, new_database, checkpoints, signer
+    ):
+        database = new_database("sqlite")
+        engine = start(database)
+        for name in ("quiet", "busy"):
+            engine.create(loans(name=name), "root")
+        for _ in range(3):
+            engine.decide("quiet", drawn(RNG), "decider")
+        engine.tick()
+        seq, hash = engine.store.head("busy")
+        checkpoints.write(signer.sign("busy", seq, hash, "2026") for _ in range(4000))
+        assert checkpoints.path.stat().st_size > 1_000_000
+        with closing(sqlite3.connect(database)) as connection, connection:
+            for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+                connection.execute(f"DROP TRIGGER {name}")
+            connection.execute("DELETE FROM events WHERE stream = 'quiet' AND seq = 4")
+        again = start(database)
+        assert "quiet" in again.broken
+        with pytest.raises(BrokenLog, match="Event 4 of 'quiet' is not the one that was signed"):
+            again.decide("quiet", drawn(RNG), "decider")
+
+
+class TestOneBrokenStream:
+    @pytest.fixture
+    def broken(self, beside):
+        """Two streams, of which the first was cut behind the service's back."""
+        with running(**beside) as service:
+            signed(service, "a-broken", "whole")
+            decided(service, "a-broken")
+            until(lambda: [p for p in service.engine.checkpoints.read("a-broken") if p["seq"] == 2])
+        with closing(sqlite3.connect(beside["database"])) as database, database:
+            for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+                database.execute(f"DROP TRIGGER {name}")
+            database.execute("DELETE FROM snapshots")
+            database.execute("DELETE FROM events WHERE stream = 'a-broken' AND seq = 2")
+        return beside
+
+    def test_the_others_are_ready_decided_about_moved_on_by_the_clock_and_signed(self, broken):
+        with running(**broken) as service:
+            until(lambda: service.anybody.get("/readyz").status_code == 200)
+            service.engine.change_waits("whole", {"audit": 0.2, "label": 0.2, "grace": 0}, "root")
+            assert decided(service, "whole") == 201
+            assert decided(service, "a-broken") == 500
+            until(lambda: service.engine.stream("whole")["learned"] == 1)
+            head = service.engine.store.head("whole")[0]
+            until(lambda: [p for p in service.engine.checkpoints.read("whole") if p["seq"] >= head])
+            assert "likewise_broken_streams 1.0" in service.admin.get("/metrics").text
+
+    def test_it_is_tried_again_after_a_while_and_a_database_that_is_away_is_nobody_s_fault(self):
+        now = [0.0]
+        broken, tried = BrokenStreams(lambda: now[0]), []
+
+        def work(error=None):
+            tried.append(now[0])
+            if error is not None:
+                raise error
+            return 7
+
+        assert broken.guard("loans", lambda: work(BrokenLog("It is cut."))) is None
+        assert broken.guard("loans", work) is None
+        assert ("loans" in broken, len(broken), tried) == (True, 1, [0.0])
+        now[0] = AGAIN
+        assert broken.guard("loans", work) == 7
+        assert "loans" not in broken
+        for error in (Unavailable("It is away."), OSError("The disk is full.")):
+            with pytest.raises(type(error)):
+                broken.guard("loans", lambda: work(error))  # noqa: B023
+        assert len(broken) == 0
+
+
+class TestReadiness:
+    def test_a_locked_file_is_told_within_seconds_and_ready_again_afterwards(self, beside, monkeypatch):
+        monkeypatch.setattr(readiness, "PATIENCE", 0.2)
+        monkeypatch.setattr(readiness, "FRESH", 0.0)
+        with running(**beside) as service:
+            until(lambda: service.anybody.get("/readyz").status_code == 200)
+            with closing(sqlite3.connect(beside["database"], isolation_level=None)) as other:
+                other.execute("BEGIN IMMEDIATE")
+                answer = service.anybody.get("/readyz")
+                assert (answer.status_code, answer.json()["detail"]) == (503, "The database does not answer.")
+                assert service.anybody.get("/readyz").status_code == 503
+                other.execute("ROLLBACK")
+            until(lambda: service.anybody.get("/readyz").status_code == 200)
+
+    def test_a_database_that_takes_no_write_is_told(self, beside, monkeypatch):
+        monkeypatch.setattr(readiness, "FRESH", 0.0)
+        with running(**beside) as service:
+            until(lambda: service.anybody.get("/readyz").status_code == 200)
+
+            def full(connection, works):
+                raise OperationalError("INSERT", {}, sqlite3.OperationalError("database or disk is full"))
+
+            monkeypatch.setattr(service.engine.store._writer, "_carry_out", full)
+            answer = service.anybody.get("/readyz")
+            assert (answer.status_code, answer.json()["detail"]) == (503, "The database does not accept a write.")
+
+
+class TestAClockThatJumps:
+    def test_a_jump_of_a_day_for_some_ticks_expires_nothing_and_one_that_lasts_does(self, start, new_database, clock):
+        engine = start(new_database("sqlite"))
+        engine.create(loans(waits=Waits(audit=3600, label=3600, grace=0)), "root")
+        engine.decide("loans", drawn(RNG), "decider")
+        real = [0.0]
+        looks = service_running.ClockThread(engine, 0.0, (), lambda: None, clock)
+        looks._monotonic = lambda: real[0]
+
+        def look(seconds=1.0, jump=0.0):
+            real[0] += seconds
+            clock.forward(seconds + jump)
+            looks._look()
+            return engine.stream("loans")["outstanding"]
+
+        assert [look(), look(jump=90_000), look(), look(jump=-90_000), look()] == [1] * 5
+        assert [look(jump=90_000), look(30.0)] == [1, 1]
+        assert look(31.0) == 0
