@@ -35,6 +35,7 @@ def play(service, t, verdict="none", pair=()):
     labels = {one["id"]: int(one["features"]["score"] > 0.5) for one in people(t)}
     assert service.decider.put(f"{ROUNDS}/{opened['t']}/labels", json={"labels": labels}).is_success
     said = {"verdict": verdict, "pair": pair}
+    assert service.auditor.post(f"{LOANS}/audits/claim").json()["t"] == opened["t"]
     assert service.auditor.put(f"{ROUNDS}/{opened['t']}/audit", json=said).is_success
     return opened
 
@@ -82,6 +83,9 @@ def test_a_report_is_ordered_by_the_recorded_probabilities_and_one_that_cannot_b
         [a["id"], b["id"]] for a, b in itertools.pairwise(by_probability) if a["probability"] == b["probability"]
     )
     where = f"{ROUNDS}/{opened['t']}/audit"
+    unclaimed = service.auditor.put(where, json={"verdict": "pair", "pair": same})
+    assert (unclaimed.status_code, "have not claimed" in unclaimed.json()["detail"]) == (409, True)
+    assert service.auditor.post(f"{LOANS}/audits/claim").json()["t"] == opened["t"]
     refused = service.auditor.put(where, json={"verdict": "pair", "pair": same})
     assert refused.status_code == 422
     assert "0.1" in refused.json()["detail"]
@@ -333,6 +337,7 @@ def test_a_penalty_that_grows_beyond_its_theorem_is_promised_nothing(service):
     body = {**STREAM, "name": "growing", "penalty": {"first": 10, "growth": 0.1}}
     assert service.admin.post("/v1/streams", json=body).status_code == 201
     service.decider.post("/v1/streams/growing/rounds", json={"people": people(1)})
+    service.auditor.post("/v1/streams/growing/audits/claim")
     service.auditor.put("/v1/streams/growing/rounds/1/audit", json={"verdict": "none"})
     labels = {one["id"]: 1 for one in people(1)}
     service.decider.put("/v1/streams/growing/rounds/1/labels", json={"labels": labels})

@@ -64,3 +64,31 @@ def test_the_newest_checkpoint_of_every_stream_is_found_however_far_back(tmp_pat
     with file.path.open("a") as half:
         half.write('{"at":"now","hash":"cc","key":"' + signer.public_key)
     assert file.newest(signer.public_key)["busy"]["seq"] == 2000
+
+
+def test_a_key_may_be_a_setting_or_what_a_command_prints_and_no_file_is_made(tmp_path):
+    made, points = Signer.at(tmp_path / "secret"), CheckpointFile(tmp_path / "points")
+    pem = (tmp_path / "secret").read_text()
+    printing = f"cat '{tmp_path / 'secret'}'"
+    for source in ({"pem": pem}, {"command": printing}):
+        assert signer_at(tmp_path / "key", points, **source).public_key == made.public_key
+    assert not (tmp_path / "key").exists()
+    points.write([Signer.generate().sign("loans", 1, "aa", "then")])
+    with pytest.raises(InvalidParameter, match="key in `key_pem` is not the one that signed"):
+        signer_at(tmp_path / "key", points, pem=pem)
+
+
+@pytest.mark.parametrize("command", ["false", "echo garbage", "no-such-program-here", "cat 'open"])
+def test_a_command_that_prints_no_key_is_refused_in_one_sentence(tmp_path, command):
+    with pytest.raises(InvalidParameter, match=r"`key_command` must .*\.$"):
+        signer_at(tmp_path / "key", CheckpointFile(tmp_path / "points"), command=command)
+    assert not (tmp_path / "key").exists()
+
+
+def test_a_service_runs_with_a_key_from_its_environment(tmp_path):
+    made = Signer.at(tmp_path / "secret")
+    files = {"database": str(tmp_path / "log.db"), "checkpoints": tmp_path / "checkpoints"}
+    with running(**files, key_pem=(tmp_path / "secret").read_text()) as service:
+        assert service.engine.signer.public_key == made.public_key
+        assert "PRIVATE" not in repr(service.service.configuration)
+    assert not (tmp_path / "log.key").exists()

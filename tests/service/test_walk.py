@@ -48,6 +48,7 @@ def whole_round(service, t):
     opened = service.decider.post(where, json={"people": people(t)}).json()
     labels = {person["id"]: i % 2 for i, person in enumerate(opened["decisions"])}
     assert service.decider.put(f"{where}/{t}/labels", json={"labels": labels}).is_success
+    assert service.auditor.post("/v1/streams/loans/audits/claim").json()["t"] == t
     assert service.auditor.put(f"{where}/{t}/audit", json={"verdict": "none"}).is_success
 
 

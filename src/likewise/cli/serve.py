@@ -139,7 +139,8 @@ def _introduce(configuration: Configuration, address: str) -> None:
 
     checkpoints = CheckpointFile(configuration.checkpoint_file)
     with open_tokens(configuration.database, None, new=True) as tokens:
-        key = signer_at(configuration.key_file, checkpoints).public_key  # before a token, which would be shown in vain
+        # Before a token, which would be shown in vain.
+        key = signer_at(configuration.key_file, checkpoints, **configuration.key_source).public_key
         _require_logs(configuration, checkpoints, key)
         token = tokens.first()
     if token is not None:

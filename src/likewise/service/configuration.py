@@ -37,6 +37,14 @@ class Configuration(BaseSettings):
     key: Path | None = Field(
         default=None, description="The file with the key that signs checkpoints. By default it is beside the database."
     )
+    key_pem: str | None = Field(
+        default=None,
+        repr=False,
+        description="The key itself, in PEM, instead of a file: for a secret in the environment.",
+    )
+    key_command: str | None = Field(
+        default=None, description="A command that prints the key in PEM, instead of a file: for a key store."
+    )
     checkpoints: Path | None = Field(
         default=None, description="The file that checkpoints are written to. By default it is beside the database."
     )
@@ -101,6 +109,11 @@ class Configuration(BaseSettings):
         ('loans.example', 'localhost')
         """
         return tuple(name.strip().lower() for name in self.hosts.split(",") if name.strip())
+
+    @property
+    def key_source(self) -> dict[str, str | None]:
+        """Where the key is, if not in its file."""
+        return {"pem": self.key_pem, "command": self.key_command}
 
     def environment(self) -> dict[str, str]:
         """Variables from which another process gets the same configuration.

@@ -252,6 +252,12 @@ class Engine:
             raise Conflict(f"You have not claimed round {t}; claim a round first.")
         return {"t": t, "until": stamp(now + seconds)}
 
+    def require_claimed(self, stream: str, t: int, auditor: str) -> None:
+        """Refuse an auditor who never had a round in front of them: they can't have looked at it."""
+        waits = t in self.streams.get(stream).latest.state.rounds
+        if waits and not self.leases.had(stream, t, auditor):
+            raise Conflict(f"You have not claimed round {t}; claim a round first.")
+
     def audit_view(self, stream: str, round_: OpenRound) -> answers.RoundShown:
         """A round as its auditor sees it: the visible features, and probabilities or decisions; no weights.
 

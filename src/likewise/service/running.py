@@ -47,7 +47,7 @@ class Service:
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
         checkpoints = CheckpointFile(configuration.checkpoint_file)
-        signer = signer_at(configuration.key_file, checkpoints)
+        signer = signer_at(configuration.key_file, checkpoints, **configuration.key_source)
         self.store = Store(configuration.database)
         self.store.migrate()
         self.engine = Engine(

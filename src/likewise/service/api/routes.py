@@ -155,6 +155,8 @@ def release(stream: Stream, t: Number, call: Call) -> Response:
 @router.put(ROUND + "/audit", response_model=answers.VerdictTaken, openapi_extra=KEYED, tags=["audits"])
 def put_audit(stream: Stream, t: Number, body: bodies.VerdictBody, call: Call) -> Response:
     """Give a verdict: pair, none or skip. A pair whose gap is too small is refused with 422 and the reason."""
+    if call.identity.role == AUDITOR:
+        call.service.engine.require_claimed(stream, t, call.by)
     answer = call.service.engine.audit(
         stream, t, body.verdict, call.by, pair=body.pair, reason=body.reason, note=body.note, key=call.key
     )

@@ -120,7 +120,8 @@ def main(name: str, stream: str, arguments: str) -> None:
     configuration = Configuration()
     checkpoints = CheckpointFile(configuration.checkpoint_file)
     with Store(configuration.database) as store:
-        engine = Engine(store, signer_at(configuration.key_file, checkpoints), checkpoints)
+        signer = signer_at(configuration.key_file, checkpoints, **configuration.key_source)
+        engine = Engine(store, signer, checkpoints)
         try:
             work: Work = resolve_name(name)
             say(result=work(engine, stream, progress=lambda share: say(share=share), **json.loads(arguments)))

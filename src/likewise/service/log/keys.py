@@ -1,30 +1,60 @@
-"""The key of a service, held against what was signed before: a key is never replaced in silence."""
+"""The key of a service, from a file, a setting or a command; held against what was signed before.
+
+A key is never replaced in silence: a new one beside old checkpoints would sign a log that nobody can check any more,
+not with the old public key, and not with the new one.
+"""
 
 from __future__ import annotations
 
+import shlex
+import subprocess
 from pathlib import Path
 
 from likewise.errors import InvalidParameter
 from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.signing import Signer
 
+PATIENCE = 60
+"""Seconds that a command has to print the key."""
 
-def signer_at(key: Path, checkpoints: CheckpointFile) -> Signer:
-    """The signer whose key is in a file; one is made only where nothing was signed yet.
 
-    A new key beside old checkpoints would sign a log that nobody can check any more: not with the old public key, and
-    not with the new one.
+def signer_at(file: Path, checkpoints: CheckpointFile, pem: str | None = None, command: str | None = None) -> Signer:
+    """The signer whose key is given as PEM, is printed by a command, or is in a file.
+
+    A file is made only where nothing was signed yet.
     """
     signed_by = checkpoints.last_key()
-    if signed_by is not None and not key.exists():
+    if pem is not None:
+        return _same(_read(pem.encode(), "key_pem"), "key in `key_pem`", signed_by, checkpoints)
+    if command is not None:
+        return _same(_read(_printed(command), "key_command"), "key from `key_command`", signed_by, checkpoints)
+    if signed_by is not None and not file.exists():
         raise InvalidParameter(
-            f"There is no key at {key}, but {checkpoints.path} holds checkpoints that were signed with one: put the "
+            f"There is no key at {file}, but {checkpoints.path} holds checkpoints that were signed with one: put the "
             f"key back, which a backup holds too; if it is lost, move {checkpoints.path} away, and a new one is made."
         )
-    signer = Signer.at(key)
+    return _same(Signer.at(file), f"key at {file}", signed_by, checkpoints)
+
+
+def _same(signer: Signer, what: str, signed_by: str | None, checkpoints: CheckpointFile) -> Signer:
     if signed_by not in (None, signer.public_key):
         raise InvalidParameter(
-            f"The key at {key} is not the one that signed the newest checkpoint in {checkpoints.path}: put that one "
+            f"The {what} is not the one that signed the newest checkpoint in {checkpoints.path}: put that one "
             f"back, whose public key is {signed_by}; if it is lost, move {checkpoints.path} away."
         )
     return signer
+
+
+def _read(pem: bytes, name: str) -> Signer:
+    signer = Signer.read(pem)
+    if signer is None:  # what was given isn't quoted: it may be half a key
+        raise InvalidParameter(f"`{name}` must give an Ed25519 private key in PEM without password.")
+    return signer
+
+
+def _printed(command: str) -> bytes:
+    """What a command prints; no shell reads it."""
+    try:
+        return subprocess.run(shlex.split(command), stdout=subprocess.PIPE, check=True, timeout=PATIENCE).stdout
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        raise InvalidParameter(f"`key_command` must print the key, but it failed: {type(error).__name__}.") from None

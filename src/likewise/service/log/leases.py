@@ -37,6 +37,13 @@ class Leases:
         with self._store.read() as connection:
             return {row.round: Lease(*row) for row in connection.execute(query)}
 
+    def had(self, stream: str, round: int, holder: str) -> bool:
+        """Whether the last lease of a round was this holder's, also if it ran out since."""
+        kept = leases.c
+        query = select(kept.round).where(kept.stream == stream, kept.round == round, kept.holder == holder)
+        with self._store.read() as connection:
+            return connection.execute(query).first() is not None
+
     def take(self, stream: str, round: int, holder: str, now: float, until: float) -> bool:
         """Lease a round, or renew a lease; False if somebody else has it."""
         return self._store.write(lambda connection: _take(connection, stream, round, holder, now, until))

@@ -52,13 +52,19 @@ class Signer:
         if not path.exists():
             with suppress(FileExistsError):  # if another worker was faster, its key stays
                 write_whole(path, cls.generate()._pem(), new=True, private=True)
-        try:
-            key = load_pem_private_key(path.read_bytes(), password=None)
-        except (ValueError, TypeError, UnsupportedAlgorithm):  # TypeError: it has a password
-            key = None
-        if not isinstance(key, Ed25519PrivateKey):
+        signer = cls.read(path.read_bytes())
+        if signer is None:
             raise InvalidParameter(f"`key` must be the file of an Ed25519 private key without password, got {path}.")
-        return cls(key)
+        return signer
+
+    @classmethod
+    def read(cls, pem: bytes) -> Signer | None:
+        """The signer of a key in PEM; None if it is not an Ed25519 private key without password."""
+        try:
+            key = load_pem_private_key(pem, password=None)
+        except (ValueError, TypeError, UnsupportedAlgorithm):  # TypeError: it has a password
+            return None
+        return cls(key) if isinstance(key, Ed25519PrivateKey) else None
 
     def _pem(self) -> bytes:
         return self._key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())

@@ -140,7 +140,8 @@ def prepare(
     """
     with Store(configuration.database) as store:
         store.migrate()
-        signer = signer_at(configuration.key_file, CheckpointFile(configuration.checkpoint_file))
+        points = CheckpointFile(configuration.checkpoint_file)
+        signer = signer_at(configuration.key_file, points, **configuration.key_source)
         if not store.streams():
             if before is not None:
                 before()

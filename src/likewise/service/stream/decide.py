@@ -347,8 +347,8 @@ def _pair(command: Audit | CorrectAudit, round_: OpenRound, settings: Settings) 
     if gap <= level:
         # Without their gap: whoever has not claimed the round could read everybody's probabilities from refusals.
         raise ReportRefused(
-            "These two can't have been treated too differently: their probabilities differ by no more than "
-            f"α − margin = {level:g}, which is allowed for any two people."
+            f"These two can't have been treated too differently: a gap of up to α − margin = {level:g} is allowed for "
+            "any two people, and theirs is no larger."
         )
     return Pair(favoured, disfavoured, gap)
 
