@@ -301,6 +301,12 @@ def test_labels_of_accepted_people_only_point_to_one_sided_play():
     assert "left out" in finding.sentence
 
 
+def test_a_few_missing_labels_are_not_taken_for_a_decision():
+    frame = people(1000).assign(branch=["new"] * 3 + ["old"] * 997)
+    frame["approved"] = [None] * 3 + frame.approved.tolist()[3:]
+    assert [finding.option for finding in of("label", frame, label="approved")] == [""]
+
+
 def test_labels_in_words_are_understood_and_a_label_that_is_none_is_left_to_the_play():
     frame = people(600).assign(
         approved=lambda f: f.approved.map({1: "Yes", 0: "No"}), refused=lambda f: f.approved == "No"

@@ -112,7 +112,7 @@ MESSY = {
     # Labels and people
     "refused.csv": (
         csv(PEOPLE.rename(columns={"approved": "granted"}).assign(
-            repaid=np.where(PEOPLE.approved == 1, AGES % 2, np.nan))), "only of the others. Those rows are left out",
+            repaid=np.where(PEOPLE.approved == 1, AGES % 2, np.nan))), "with granted = 0. They are left out",
     ),
     "gaps.csv": (csv(with_cell("approved", None)), "1 row of 400 have no approved"),
     "rare.csv": (csv(PEOPLE.assign(approved=[1] * 9 + [0] * (N - 9))), "Only 9 people have a yes in approved"),

@@ -332,7 +332,8 @@ class Command:
         names = ("label", "positive", "compare_by", "sensitive", "drop", "categories", "today")
         roles = {name: getattr(s, name) for name in names}
         findings = of_file(s.source, people, encoding=s.encoding) + examined(people, ids=s.id, **roles)
-        print_findings(self.console, [finding for finding in findings if not finding.noted])
+        done = {"--labels"} if s.labels == "accepted" else set()
+        print_findings(self.console, [f for f in findings if not f.noted and f.option not in done])
         if command := mending(s.source, findings, s.encoding):
             self.console.print(f"To write a mended copy: {command}", markup=False, soft_wrap=True)
 

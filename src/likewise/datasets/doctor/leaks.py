@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import comb
+from math import exp, lgamma, log
 from typing import Any
 
 import numpy as np
@@ -131,7 +131,8 @@ def of_leaks(columns: Sequence[tuple[Column, Any]], label: str, y: Floats, perso
     doubt = DOUBT / len(columns)
     findings = []
     for column, values in columns:
-        sentence = _copied(values, column.name, label, y, doubt) or _predicted(values, column, label, y, first, doubt)
+        copied = _copied(values, column.name, label, y, doubt) if column.different == 2 else ""
+        sentence = copied or _predicted(values, column, label, y, first, doubt)
         if sentence:
             findings.append(Finding("leak", (column.name,), sentence, "--drop", (column.name,)))
     return findings
@@ -140,11 +141,22 @@ def of_leaks(columns: Sequence[tuple[Column, Any]], label: str, y: Floats, perso
 def _copied(values: Any, name: str, label: str, y: Floats, doubt: float) -> str:
     distinct = levels(values)
     place = codes(values, distinct)
-    if len(distinct) != 2 or (place == MISSING).any() or 2 / comb(len(y), int(y.sum())) > doubt:
+    if len(distinct) != 2 or (place == MISSING).any() or _by_chance(len(y), int(y.sum())) > doubt:
         return ""
     if np.array_equal(place, y):
         return f"{name} is {label} itself, in every row."
     return f"{name} is the opposite of {label}, in every row." if np.array_equal(1 - place, y) else ""
+
+
+def _by_chance(people: int, yes: int) -> float:
+    """The probability that a random order of the labels makes them a column's own values or their opposite, at most.
+
+    Examples
+    --------
+    >>> round(_by_chance(4, 3), 3), _by_chance(500_000, 250_000)
+    (0.5, 0.0)
+    """
+    return exp(log(2) - lgamma(people + 1) + lgamma(yes + 1) + lgamma(people - yes + 1))
 
 
 def _predicted(values: Any, column: Column, label: str, y: Floats, first: NDArray[np.bool_], doubt: float) -> str:

@@ -19,6 +19,8 @@ FEWEST = 50
 """Of either label: of 25 held out, an error rate is known to about 20 percentage points."""
 UNLABELLED = 0.99
 """Labels are selective if a value of another column says of this part of the people whether they have one."""
+REFUSED = 10
+"""Of fewer people without a label, a rare value may be the reason by chance."""
 ANSWERS = 10
 """At most this many different values has a column that holds a decision."""
 
@@ -92,17 +94,16 @@ def _unlabelled(label: str, absent: NDArray[np.bool_], others: Sequence[tuple[Co
         return Finding("label", (label,), f"{count} have no {label} and are left out; {why}.", noted=True)
     name, value = decision
     sentence = (
-        f"{count} have no {label}, nearly all with {name} = {value}: the outcome is known only of the others. Those "
-        "rows are left out, and no play on this file can say how these people would have done. --labels accepted plays "
-        "among the others as you would from now on: it sees an outcome only of whom it accepts, and accepts some by "
-        "lot to keep learning. Use it for new decisions to learn about people whom you refuse today."
+        f"{count} have no {label}, nearly all with {name} = {value}. They are left out, and no play on this file can "
+        "say how they would have done. --labels accepted plays among the others, and sees an outcome only of whom it "
+        "accepts; used for new decisions, it also learns about people who are refused today."
     )
     return Finding("label", (label, name), sentence, "--labels", ("accepted",))
 
 
 def _decision(absent: NDArray[np.bool_], others: Sequence[tuple[Column, Any]]) -> tuple[str, str] | None:
     """The column and the value of it that go with a missing label, if there is one."""
-    for column, values in others:
+    for column, values in others if absent.sum() >= REFUSED else ():
         if column.kind == "unusable" or not 1 < column.different <= ANSWERS:
             continue
         distinct = levels(values)
