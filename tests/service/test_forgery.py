@@ -135,9 +135,11 @@ class TestWithoutTheKey:
         changed(engine, f"DELETE FROM events WHERE seq = {head}").store.close()
         with Store(tmp_path / "log.db") as store:
             again = Engine(store, SIGNER, CheckpointFile(tmp_path / "checkpoints.jsonl"))
+            again.start()
+            assert "loans" in again.broken
             with pytest.raises(BrokenLog, match=f"Event {head} of 'loans' is not the one that was signed"):
-                again.start()
-            assert not again.ready
+                again.stop("loans", "is anybody there?", "root")
+            assert again.streams.loaded() == []
 
     @pytest.mark.parametrize(
         ("data", "sentence"),
@@ -149,8 +151,12 @@ class TestWithoutTheKey:
     def test_a_log_of_another_learner_is_refused_in_a_sentence_when_the_service_starts(self, tmp_path, data, sentence):
         engine = changed(lived(tmp_path), f"UPDATE events SET data = {data} WHERE kind = 'stream_created'")
         engine.store.close()
-        with Store(tmp_path / "log.db") as store, pytest.raises((BrokenLog, InvalidParameter), match=sentence):
-            Engine(store, SIGNER).start()
+        with Store(tmp_path / "log.db") as store:
+            again = Engine(store, SIGNER)
+            again.start()
+            assert "loans" in again.broken
+            with pytest.raises((BrokenLog, InvalidParameter), match=sentence):
+                again.stream("loans")
 
 
 def changed(engine, statement):
