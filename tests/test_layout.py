@@ -19,7 +19,9 @@ ELSEWHERE = {
     "service/configuration": "serve",
     "service/live": "replay",
     "service/log": "store",
+    "service/readiness": "lost_logs",
     "service/run/app": "api",
+    "service/run/temporary": "backup",
     "service/stream": "decide",
 }
 """Modules and folders whose tests are named after what they promise; keep it short."""
@@ -60,7 +62,7 @@ def test_the_table_names_only_modules_without_a_file_of_their_own_and_files_that
 PURE = {"numpy", "pydantic", "pydantic_core", "typing_extensions", "likewise"}
 PLAIN = {
     "__future__", "abc", "bisect", "collections", "dataclasses", "datetime", "difflib", "functools", "hashlib", "hmac",
-    "itertools", "math", "numbers", "re", "textwrap", "typing",
+    "itertools", "math", "numbers", "re", "textwrap", "typing", "unicodedata",
 }  # fmt: skip
 """Of the standard library: nothing that knows a clock, a disk, a network or a thread."""
 
