@@ -44,7 +44,7 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 import likewise as lw
-from likewise.experiments.models import model_pool
+from likewise.experiments.model_pool import model_pool
 
 ALPHA, K, CUTS = 0.1, 6, 12
 GROUP = {"Adult": "sex", "COMPAS": "race", "Synthetic": "group"}

@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 import likewise as lw
 from likewise.errors import InvalidParameter
 from likewise.hindsight import best_of_any, compare_with_any, cross_fitted, share_of_possible_gain
-from likewise.hindsight.program import PeopleProgram
+from likewise.hindsight.linear_program import PeopleProgram
 
 
 def brute_force(q, D, alpha, costs=(1.0, 1.0)):
@@ -62,7 +62,7 @@ def test_people_who_look_the_same_share_a_variable_and_nothing_is_lost():
 
 
 def test_pairs_far_apart_in_the_list_are_compared_in_both_directions(monkeypatch):
-    monkeypatch.setattr("likewise.hindsight.people.BLOCK", 7)
+    monkeypatch.setattr("likewise.hindsight.compared.BLOCK", 7)
     rng = np.random.default_rng(1)
     D, q = rng.random((30, 30)), rng.random(30)
     limit = best_of_any(numbered(30), q, by_number(D), 0.02)
@@ -71,8 +71,8 @@ def test_pairs_far_apart_in_the_list_are_compared_in_both_directions(monkeypatch
 
 @pytest.mark.parametrize("kind", ["metric", "no triangle"])
 def test_a_first_guess_from_some_people_changes_no_optimum(monkeypatch, kind):
-    monkeypatch.setattr("likewise.hindsight.program.FEW", 5)
-    monkeypatch.setattr("likewise.hindsight.program.BLOCK", 7)
+    monkeypatch.setattr("likewise.hindsight.linear_program.FEW", 5)
+    monkeypatch.setattr("likewise.hindsight.linear_program.BLOCK", 7)
     rng = np.random.default_rng(2)
     x, q = rng.normal(size=60), rng.random(60)
     D = 0.1 * np.abs(np.subtract.outer(x, x)) ** (1 if kind == "metric" else 2)

@@ -13,7 +13,7 @@ import pytest
 import likewise as lw
 from likewise import theory
 from likewise.certificates.choice import Constant
-from likewise.certificates.people import CONSTANTS, constant_loss_interval, loss_floor, loss_limit, losses
+from likewise.certificates.held_out_people import CONSTANTS, constant_loss_interval, loss_floor, loss_limit, losses
 from likewise.errors import InvalidParameter
 
 DELTA = 0.05

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import likewise as lw
-from likewise.auditors.people import Silent
+from likewise.auditors.asked import Silent
 from likewise.certificates import Status
 from likewise.certificates.shown import ShownPeople, most_unfair
 from likewise.errors import InvalidParameter

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import likewise as lw
-from likewise.auditors.people import Silent
+from likewise.auditors.asked import Silent
 from likewise.errors import InvalidParameter
 from likewise.experiments import runs
 from likewise.experiments.runs import Run, RunFolder, Settings, Stopped, difference

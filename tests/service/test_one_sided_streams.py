@@ -22,7 +22,7 @@ from likewise.service.stream import commands
 from likewise.service.stream.events import Audited, LabelsBooked, Learned, RoundClosed, RoundOpened
 from likewise.service.stream.events.sums import sums
 from likewise.service.stream.lots import Lot, commitment
-from likewise.service.stream.rules import Rules
+from likewise.service.stream.objections import Rules
 from likewise.service.stream.settings import Waits
 from likewise.service.stream.state import State, dump_state, load_state
 from likewise.service.stream.status import status

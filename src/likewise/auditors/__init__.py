@@ -1,5 +1,6 @@
 """Auditors: simulated ones with a distance, noisy and scripted ones, panels, and a person at the terminal."""
 
+from likewise.auditors.asked import AskAuditor, NoisyAuditor, ScriptedAuditor
 from likewise.auditors.decisions import DecisionAuditor
 from likewise.auditors.pairwise import (
     DriftingAuditor,
@@ -13,7 +14,6 @@ from likewise.auditors.pairwise import (
     veto,
     weighted,
 )
-from likewise.auditors.people import AskAuditor, NoisyAuditor, ScriptedAuditor
 
 __all__ = [
     "AskAuditor",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from likewise.certificates.people import CONSTANTS, FEWEST, counted
+from likewise.certificates.held_out_people import CONSTANTS, FEWEST, counted
 from likewise.errors import require
 from likewise.wording import at_most, number, plural
 

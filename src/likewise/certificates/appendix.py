@@ -13,8 +13,8 @@ from likewise.certificates.assumptions import ABOUT_NEW_PEOPLE, HORIZON, Claim, 
 from likewise.certificates.brackets import Bracket
 from likewise.certificates.certificate import Certificate, Generalisation, Redraw
 from likewise.certificates.choice import Candidate, Choice
+from likewise.certificates.held_out_people import counted
 from likewise.certificates.letter import ON_AVERAGE, WIDTH, erred
-from likewise.certificates.people import counted
 from likewise.certificates.shown import ShownPeople
 from likewise.wording import at_least, at_most, plural
 

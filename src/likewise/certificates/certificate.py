@@ -37,7 +37,7 @@ from likewise.certificates.assumptions import (
     new_rounds,
 )
 from likewise.certificates.brackets import Bracket, brackets
-from likewise.certificates.people import counted
+from likewise.certificates.held_out_people import counted
 from likewise.drawing import COLOURS, LINES, canvas
 from likewise.errors import require, require_number
 from likewise.game import Transcript

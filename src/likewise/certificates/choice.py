@@ -17,9 +17,9 @@ import numpy as np
 
 from likewise import theory
 from likewise.certificates import advice
-from likewise.certificates import people as measured
+from likewise.certificates import held_out_people as measured
+from likewise.certificates.held_out_people import CONSTANTS, FEWEST, HeldOut
 from likewise.certificates.heldout import FairnessEvaluation, unfair_pairs
-from likewise.certificates.people import CONSTANTS, FEWEST, HeldOut
 from likewise.errors import require, require_number
 from likewise.protocol import Distance, Floats
 from likewise.reduction import EQUAL_COSTS

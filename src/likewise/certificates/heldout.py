@@ -12,7 +12,7 @@ import numpy as np
 from likewise import kernels, theory
 from likewise.auditors import NamedMetric, as_points, named_metric
 from likewise.errors import require
-from likewise.hindsight.people import checked_distances, taken
+from likewise.hindsight.compared import checked_distances, taken
 from likewise.protocol import Distance, Floats
 from likewise.wording import at_least, at_most
 

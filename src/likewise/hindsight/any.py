@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import require, require_number, require_whole
-from likewise.hindsight.people import pairwise_distances, probabilities_of_labels, taken
-from likewise.hindsight.program import FEASIBLE, PeopleProgram, Positions
+from likewise.hindsight.compared import pairwise_distances, probabilities_of_labels, taken
+from likewise.hindsight.linear_program import FEASIBLE, PeopleProgram, Positions
 from likewise.protocol import Distance, Floats
 from likewise.reduction import EQUAL_COSTS
 

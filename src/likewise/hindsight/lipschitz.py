@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from likewise.errors import require, require_number
-from likewise.hindsight.people import pairwise_distances, probabilities_of_labels
-from likewise.hindsight.program import PeopleProgram
+from likewise.hindsight.compared import pairwise_distances, probabilities_of_labels
+from likewise.hindsight.linear_program import PeopleProgram
 from likewise.protocol import Distance, Floats
 from likewise.theory import limit_of_any_policy
 

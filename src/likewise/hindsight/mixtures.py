@@ -22,7 +22,7 @@ from likewise.auditors import named_metric
 from likewise.drawing import COLOURS, canvas
 from likewise.errors import InvalidParameter, NotSupported, require, require_number
 from likewise.game import Transcript
-from likewise.hindsight.people import pairwise_distances, probabilities_of_labels
+from likewise.hindsight.compared import pairwise_distances, probabilities_of_labels
 from likewise.hypotheses import Cube, EnumerableClass
 from likewise.policies import Mixture
 from likewise.protocol import Distance, Floats, numbered

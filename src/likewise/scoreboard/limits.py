@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import hindsight
-from likewise.certificates.people import HeldOut, losses
+from likewise.certificates.held_out_people import HeldOut, losses
 from likewise.errors import InvalidParameter
 from likewise.hypotheses import EnumerableClass
 from likewise.protocol import Distance, Floats

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from likewise.certificates import people as held_out_people
+from likewise.certificates import held_out_people as held_out_people
+from likewise.certificates.held_out_people import HeldOut
 from likewise.certificates.heldout import unfair_pairs
-from likewise.certificates.people import HeldOut
 from likewise.errors import require, require_number, require_whole
-from likewise.hindsight.people import taken
+from likewise.hindsight.compared import taken
 from likewise.protocol import Distance, Floats
 from likewise.reduction import EQUAL_COSTS
 from likewise.scoreboard import limits, notes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from likewise.certificates.advice import unclear
-from likewise.certificates.people import CONSTANTS, FEWEST, HeldOut, better_constant
+from likewise.certificates.held_out_people import CONSTANTS, FEWEST, HeldOut, better_constant
 from likewise.reduction import EQUAL_COSTS
 from likewise.scoreboard.limits import Possible
 from likewise.scoreboard.table import Row

@@ -13,7 +13,7 @@ from likewise import datasets
 from likewise.auditors import MetricAuditor
 from likewise.drawing import COLOURS, canvas
 from likewise.experiments import demo
-from likewise.experiments.models import model_pool
+from likewise.experiments.model_pool import model_pool
 from likewise.experiments.reproduce.measure import MARKERS
 from likewise.experiments.reproduce.result import Experiment, Picture, Table, assumed, check
 from likewise.experiments.reproduce.work import Workers

@@ -12,7 +12,7 @@ import numpy as np
 from likewise.classes import Suggestion, suggest_for
 from likewise.datasets import Dataset, Encoder
 from likewise.errors import InvalidParameter
-from likewise.experiments.models import model_pool
+from likewise.experiments.model_pool import model_pool
 from likewise.hypotheses import Cells, EnumerableClass, Thresholds
 from likewise.hypotheses.base import quantile_cuts
 from likewise.hypotheses.cells import Grid

@@ -13,8 +13,8 @@ import numpy as np
 
 from likewise import certificates, figures, hindsight
 from likewise.certificates import Certificate
+from likewise.certificates.held_out_people import CONSTANTS
 from likewise.certificates.letter import WIDTH
-from likewise.certificates.people import CONSTANTS
 from likewise.certificates.shown import ShownPeople, UnfairPair
 from likewise.classes import contributions
 from likewise.experiments.runs.deployed import Deployed, deployed, plain

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from likewise.auditors import AskAuditor
-from likewise.auditors.people import Silent
+from likewise.auditors.asked import Silent
 from likewise.errors import InvalidParameter, LikewiseError
 from likewise.experiments.runs.folder import RunFolder
 from likewise.experiments.runs.population import file_digest

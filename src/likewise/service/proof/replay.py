@@ -1,9 +1,9 @@
 """``likewise verify``: check an export, and run the learner again over it.
 
 The chain, the checkpoints and the commitments are checked by ``likewise.service.proof.standalone``. Then the events
-are folded again. ``likewise.service.stream.rules`` says whether each may follow those before it; every number that the
-learner gives (probabilities shown, policies deployed, penalties) is compared there with what was logged. On the machine
-that wrote the log they agree bit by bit, on another one within 1e-9.
+are folded again. ``likewise.service.stream.objections`` says whether each may follow those before it; every number that
+the learner gives (probabilities shown, policies deployed, penalties) is compared there with what was logged. On the
+machine that wrote the log they agree bit by bit, on another one within 1e-9.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from likewise.service.log.chain import unsealed
 from likewise.service.proof.standalone import Checker, Findings, read_lines
 from likewise.service.stream.events import Aside, Event, Learned, RoundOpened
 from likewise.service.stream.events.rounds import TOLERANCE
-from likewise.service.stream.rules import Rules
+from likewise.service.stream.objections import Rules
 from likewise.service.stream.state import State
 
 PROGRESS_EVERY = 500

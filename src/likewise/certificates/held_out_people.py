@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from likewise import theory
 from likewise.environments import as_labels, people_numbers, same_rows
 from likewise.errors import require, require_number
-from likewise.hindsight.people import taken
+from likewise.hindsight.compared import taken
 from likewise.protocol import Floats
 from likewise.reduction import EQUAL_COSTS
 from likewise.wording import plural

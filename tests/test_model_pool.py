@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from likewise.experiments.models import model_pool
+from likewise.experiments.model_pool import model_pool
 
 
 def test_six_models_of_different_kinds_fit_and_score():
