@@ -27,7 +27,7 @@ from likewise.game import Transcript
 from likewise.hindsight import Frontier
 from likewise.hypotheses import EnumerableClass
 from likewise.protocol import Distance, Learner
-from likewise.report import made_of, people, proved, words
+from likewise.report import made_of, proved, reported_people, words
 from likewise.report.html import document, picture, table, wrapped
 from likewise.report.made_of import ReadPolicy
 from likewise.report.scores import scores
@@ -273,8 +273,8 @@ def _helped(told: Told) -> str:
 def _reported(told: Told) -> str:
     if not len(told.t.pairs):
         return ""
-    text = f"{people.counted(len(told.t.pairs))} What differs between the two is marked. {told.people.where}"
-    return _section("Who was reported", text) + people.reported(told.t, told.people, told.helped)
+    text = f"{reported_people.counted(len(told.t.pairs))} What differs between the two is marked. {told.people.where}"
+    return _section("Who was reported", text) + reported_people.reported(told.t, told.people, told.helped)
 
 
 def _unfair(told: Told) -> str:
@@ -296,9 +296,9 @@ def _unfair(told: Told) -> str:
     )
     return (
         _section(heading, text)
-        + people.unfair_pairs(unfair, told.people, told.because)
+        + reported_people.unfair_pairs(unfair, told.people, told.because)
         + f"<p>{escape(behind)}</p>"
-        + people.unfair_people(unfair, told.people)
+        + reported_people.unfair_people(unfair, told.people)
     )
 
 
