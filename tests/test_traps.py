@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import likewise as lw
-from likewise.experiments import games
+from likewise.experiments import demo, games
+from likewise.experiments.reproduce import accepted
 
 TRAPS = {"first": games.TRAP, "second": games.SECOND_TRAP, "mostly good": games.MOSTLY_GOOD}
 KINDS = {"default": {}, "safe": {"safe": True}}
@@ -77,7 +78,6 @@ def test_on_the_trap_the_default_and_safe_stay_near_full_labels_and_naive_does_n
 
 @pytest.mark.slow
 def test_on_the_second_trap_the_default_is_near_full_labels_on_the_mean():
-    """The threshold that the default floor has to meet."""
     full, default = (played("second", kind, 2000, 20) for kind in ("full", "default"))
     assert default.mean() <= full.mean() + 0.02
 
@@ -95,3 +95,16 @@ def test_a_short_play_recovers_from_a_bad_start():
 @pytest.mark.parametrize("trap", ["second", "mostly good"])
 def test_where_everybody_is_bad_at_first_the_default_is_never_stuck(trap):
     assert (beyond_constant(trap, "default", 2000, 20, bad=800) <= STUCK).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["adult", "compas"])
+def test_on_real_people_the_default_is_near_full_labels_with_few_more_violations(name):
+    setting = demo.prepare(lw.datasets.load(name), T=2000, k=6, alpha=0.1)
+    full, default, naive = (
+        [accepted.real_play(kind, setting, seed)[3:5] for seed in range(3)]
+        for kind in (accepted.FULL, accepted.RUNNING, accepted.NAIVE)
+    )
+    (error, violations), (near, about), (far, _) = (np.mean(plays, axis=0) for plays in (full, default, naive))
+    assert near <= error + 0.015 < far
+    assert about <= 1.25 * violations
