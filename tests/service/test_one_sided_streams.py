@@ -158,6 +158,27 @@ def test_labels_that_come_late_are_booked_so_that_the_losses_are_those_of_labels
     assert np.allclose(fold.state.learner.losses, losses, atol=1e-9)
 
 
+@pytest.mark.parametrize("kind", [{}, {"audits": "decisions"}, {"safe": True}, {"lot": "person"}], ids=str)
+def test_the_limit_that_is_proved_holds_of_estimated_errors_however_late_labels_are_booked(kind):
+    """Against both constants, and every hypothesis that keeps what the reports prove."""
+    fold = bank_life(rounds=40, **kind)
+    assert sum(isinstance(event, LabelsBooked) for event in fold.events) > 3
+    learned = [event.t for event in fold.events if isinstance(event, Learned)]
+    F, limit = fold.state.stream.hypotheses, status(fold.state)["regret"]["proved"]
+    losses, paid, kept = np.zeros(F.geometry.dim), 0.0, np.ones(F.geometry.dim, dtype=bool)
+    for t in learned:
+        round_ = fold.past(t)
+        seen = replace(round_, labels=round_.known).seen()
+        y, decisions, p, weight = seen.batch.y, seen.decisions, seen.probabilities, seen.batch.weight
+        s = estimated_weights(y, decisions, p, seen.estimate, fold.state.stream.settings.costs, weight)
+        losses, paid = F.added(losses, seen.batch.rows, s), paid + float(s @ seen.own)
+        answers = F.predict_rows(seen.batch.rows).astype(float)
+        for report in seen.reports:
+            kept &= answers[:, report.favoured] <= answers[:, report.disfavoured]  # a gap of 1 is never within g − ε
+    assert paid - losses[kept].min() <= limit + 1e-9
+    assert kept[:2].all(), "both constants"
+
+
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_a_stream_learns_what_the_library_learns_from_the_same_rounds(kind):
     """The learner of the library over the rounds as the log tells them; late labels apart, which it has no word for."""
