@@ -179,7 +179,7 @@ def test_labels_of_refused_people_and_of_people_who_came_before_are_refused(bank
     rounds = [engines[0].round("loans", t) for t in range(1, 31)]
     refused = next((r, p) for r in rounds for p in r["people"] if p["unseen"] and not p["returning"])
     before = next((r, p) for r in rounds for p in r["people"] if p["returning"])
-    for (round_, person), why in ((refused, "was refused"), (before, "decided about before")):
+    for (round_, person), why in ((refused, "was refused"), (before, "already had a decision")):
         with pytest.raises(InvalidParameter, match=why):
             engines[0].label("loans", round_["t"], {person["id"]: 1}, "decider")
 

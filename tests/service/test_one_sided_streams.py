@@ -121,7 +121,7 @@ def test_a_person_who_comes_again_gets_the_first_answer_and_teaches_nothing():
     assert after.totals.returned == 2
     assert after.totals.people == 0
     assert not after.learner.losses.any()
-    with pytest.raises(InvalidParameter, match="decided about before"):
+    with pytest.raises(InvalidParameter, match="already had a decision"):
         fold.do(replace(fold.late(again, {0: 1})))
 
 

@@ -298,7 +298,7 @@ class Command:
         self.console.print(f"\nStopped. {how}", markup=False, soft_wrap=True)
 
     def _introduce(self, run: Run) -> None:
-        """Who is decided about, by what, and who looks on."""
+        """Whose decisions these are, what makes them, and who looks on."""
         data, s, F = run.setup.data, run.setup.settings, run.setup.hypotheses
         self.console.print(f"[bold]{escape(data.name)}.[/] {escape(data.described)}")
         for note in _notes(data) if s.sha256 else ():

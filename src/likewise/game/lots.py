@@ -65,7 +65,7 @@ class Lots:
 
 
 class Record:
-    """Who was decided about before: returning people are served from it, and left out of learning and audits.
+    """The first decision of everybody: people who return are served from it, and left out of learning and audits.
 
     A lot of their own that lasts is independent of a round's batch only the first time that somebody comes. So a
     decision that is repeated must teach nothing (the learner would take it for a fresh draw).

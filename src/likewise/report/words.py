@@ -46,7 +46,7 @@ LIMITS = (
     "A certificate is a statement about numbers under assumptions. It is no verdict that a decision is fair or lawful.",
 )
 WORDS = {
-    "round": "a few people who are decided about together",
+    "round": "a few people who get their decisions together",
     "rule, or hypothesis": "says yes or no to any person",
     "policy": "a mixture of rules: gives each person a probability, the weight of the rules that say yes",
     "distance": "how unlike two people are in the reviewer's eyes: 0 is alike, 1 or more is not comparable",

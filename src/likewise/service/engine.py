@@ -54,7 +54,7 @@ from likewise.service.stream.status import made_of, status
 from likewise.service.stream.transcript import certificate, transcript
 
 SMALL_BATCH = 50
-"""People who are decided about in a moment; more would hold up an event loop."""
+"""So many people get their decisions in a moment; more would hold up an event loop."""
 KEPT = 86_400.0
 """Seconds for which an idempotency key, and a lease that ran out, is remembered, at least."""
 
@@ -261,7 +261,7 @@ class Engine:
     def audit_view(self, stream: str, round_: OpenRound) -> answers.RoundShown:
         """A round as its auditor sees it: the visible features, and probabilities or decisions; no weights.
 
-        People who were decided about before are left out: they can't be reported for this round.
+        People who already had a decision are left out: they can't be reported for this round.
         """
         settings = self.streams.get(stream).latest.state.stream.settings
         shown = [feature.name for feature in settings.features if feature.visible]
@@ -534,7 +534,7 @@ class Engine:
         return self._secrets[stream]
 
     def _record(self, live: LiveStream, ids: Sequence[str]) -> dict[str, tuple[float, int]]:
-        """What people who were decided about before got then, by id."""
+        """The first decision of people who already had one, by id."""
         live.positions.settle()  # somebody may be on their way to the disk
         record = {}
         for aside in self.store.asides_of_people(live.name, ids):

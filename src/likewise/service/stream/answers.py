@@ -72,7 +72,7 @@ class StreamCreated(Answer):
 Returning = Annotated[
     bool,
     Field(
-        description="Whether they were decided about before. Then they get their first probability and decision "
+        description="Whether they already had a decision. Then they get their first probability and decision "
         "again, and this round teaches nothing about them. Always false where each person has a lasting number and all "
         "labels come."
     ),
@@ -304,7 +304,7 @@ class StreamStatus(StreamSummary):
     corrected: int
     erased: int
     refused: Annotated[int, Field(description="People in the rounds learned who got a no.")]
-    returned: Annotated[int, Field(description="People in the rounds learned who were decided about before.")]
+    returned: Annotated[int, Field(description="People in the rounds learned who already had a decision.")]
     outcome_unknown: Annotated[
         int | None,
         Field(description="Accepted people whose label never came; null where labels don't depend on decisions."),

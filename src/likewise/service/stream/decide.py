@@ -264,7 +264,7 @@ def _require_awaited(round_: OpenRound, position: int, id: str) -> None:
     """Refuse a label that nobody can have, or that belongs to an earlier round."""
     if position in round_.returning:
         raise InvalidParameter(
-            f"The label of {id!r} does not count in round {round_.t}: they were decided about before, and got the same "
+            f"The label of {id!r} does not count in round {round_.t}: they already had a decision, and got the same "
             "answer again. Send it for the first round they were in."
         )
     if position in round_.unlabelled:
@@ -356,8 +356,8 @@ def _pair(command: Audit | CorrectAudit, round_: OpenRound, settings: Settings) 
 def _require_new(round_: OpenRound, *positions: int) -> None:
     if any(position in round_.returning for position in positions):
         raise ReportRefused(
-            "One of these two was decided about before and got the same answer again, so this round can't be "
-            "reported for it."
+            "One of these two already had a decision and got the same answer again, so they can't be reported for this "
+            "round."
         )
 
 

@@ -83,7 +83,7 @@ class OpenRound:
     correction
         What somebody said later that its verdict should have been: it counts as this, and is learned as it was.
     returning
-        Positions of people who were decided about before: they got their first answer again, and don't count.
+        Positions of people who already had a decision: they got their first answer again, and don't count.
     estimate
         How labels are estimated, where only those of accepted people come; fixed when the round was opened.
     drawn

@@ -72,7 +72,7 @@ class _Answer(RoundEvent):
 def _wrong_pair(pair: Pair, round_: OpenRound | PastRound, settings: Settings) -> str:
     probabilities, level, out = round_.probabilities, settings.level, round_.erased | round_.returning
     if not all(isinstance(i, int) and 0 <= i < len(probabilities) and i not in out for i in pair.positions):
-        return "reports people who are not in its round, or were decided about before"
+        return "reports people who are not in its round, or already had a decision"
     if settings.audits == "decisions" and not round_.decisions[pair.favoured] > round_.decisions[pair.disfavoured]:
         return "reports two people who got the same answer"
     gap = float(probabilities[pair.favoured] - probabilities[pair.disfavoured])

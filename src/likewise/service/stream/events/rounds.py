@@ -56,7 +56,7 @@ class RoundOpened(RoundEvent):
     people
         The batch.
     returning
-        Positions of people who were decided about before, got the same again, and don't count.
+        Positions of people who already had a decision: they got the same again, and don't count.
     estimate
         How unseen labels are estimated, where only those of accepted people come.
     lot
@@ -165,7 +165,7 @@ class RoundOpened(RoundEvent):
         return self._decisions(state, memory) or self._lots(state) or self._probabilities(state)
 
     def _decisions(self, state: State, memory: Memory) -> str:
-        """Who is new gets a decision of theirs; who was decided about before got the same, where that counts."""
+        """New people get a decision; people who already had one get the same, where that counts."""
         ids = {aside.ref: aside.person for aside in self.asides}
         settings = state.stream.settings
         for i, person in enumerate(self.people):
