@@ -25,6 +25,7 @@ from likewise import (
 )
 from likewise.auditors import (
     AskAuditor,
+    ByLot,
     DecisionAuditor,
     DriftingAuditor,
     MetricAuditor,
@@ -68,6 +69,7 @@ __all__ = [
     "AuditorFacts",
     "AveragePolicy",
     "Batch",
+    "ByLot",
     "Cells",
     "Certificate",
     "ContextFTPL",

@@ -1,6 +1,7 @@
 """Auditors: simulated ones with a distance, noisy and scripted ones, panels, and a person at the terminal."""
 
 from likewise.auditors.asked import AskAuditor, NoisyAuditor, ScriptedAuditor
+from likewise.auditors.by_lot import ByLot
 from likewise.auditors.decisions import DecisionAuditor
 from likewise.auditors.pairwise import (
     DriftingAuditor,
@@ -17,6 +18,7 @@ from likewise.auditors.pairwise import (
 
 __all__ = [
     "AskAuditor",
+    "ByLot",
     "DecisionAuditor",
     "DriftingAuditor",
     "MetricAuditor",
