@@ -31,6 +31,7 @@ from likewise.auditors import (
     MetricAuditor,
     NoisyAuditor,
     Panel,
+    Reviewers,
     ScriptedAuditor,
 )
 from likewise.certificates import Certificate, certify, choose, evaluate_fairness, holdout_certificate
@@ -91,6 +92,7 @@ __all__ = [
     "OneSided",
     "Panel",
     "Report",
+    "Reviewers",
     "Role",
     "Round",
     "Scheduled",

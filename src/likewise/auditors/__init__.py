@@ -15,6 +15,7 @@ from likewise.auditors.pairwise import (
     veto,
     weighted,
 )
+from likewise.auditors.reviewers import Reviewers
 
 __all__ = [
     "AskAuditor",
@@ -26,6 +27,7 @@ __all__ = [
     "NoisyAuditor",
     "PairwiseAuditor",
     "Panel",
+    "Reviewers",
     "ScriptedAuditor",
     "as_points",
     "named_metric",

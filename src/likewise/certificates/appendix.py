@@ -116,9 +116,9 @@ def _every_round(c: Certificate) -> str:
         f"All rounds, reviewed or not. Of {plural(r.rounds, 'round')} {r.cleared:,} can't hold a violation, as no gap "
         f"in them{_apart(r)} is above {c.level:g}. Of the others {r.drawn:,} were drawn, each with a known "
         f"probability; {r.reported:,} were reported and {r.unanswered:,} not answered, which count as reported."
-        f"{waiting} With {1 - c.delta:.0%} confidence at most {r.limit:,} rounds{_felt(r)} held a pair that the reviewer would have "
-        f"reported{lower}; the estimate is {r.estimate:,.1f}. This holds at whatever time it is read, whatever the "
-        f"learner or the people did.{_overlooked(r)}{_measured(r)}{_provided(c, Claim.VIOLATIONS)}"
+        f"{waiting} With {1 - c.delta:.0%} confidence at most {r.limit:,} rounds{_felt(r)} held a pair that the "
+        f"reviewer would have reported{lower}; the estimate is {r.estimate:,.1f}. This holds at whatever time it is "
+        f"read, whatever the learner or the people did.{_overlooked(r)}{_measured(r)}{_provided(c, Claim.VIOLATIONS)}"
     )
 
 
