@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -273,7 +274,7 @@ class TestNotes:
         assert again == proof
         assert again.holds(ENTRIES[1])
         assert not again.holds(ENTRIES[2])
-        assert not again._replace(index=2).holds(ENTRIES[1])
+        assert not replace(again, index=2).holds(ENTRIES[1])
         index, path, other = signed_log.read_proof(str(proof))
         assert (index, path, other[0]) == (1, list(proof.path), note.text)
 

@@ -16,6 +16,7 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from likewise.errors import InvalidParameter
@@ -89,7 +90,8 @@ class Checkpoint(NamedTuple):
         return f"{self.origin}\n{self.size}\n{_base64(self.root)}\n"
 
 
-class Proof(NamedTuple):
+@dataclass(frozen=True)
+class Proof:
     """That an entry is in a log: its place, from 0, the inclusion proof, and the checkpoint that it leads to."""
 
     index: int

@@ -14,7 +14,9 @@ from likewise.service.canonical import EXPORT_FORMAT, dumps
 from likewise.service.log import Store
 from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.signing import Signer
+from likewise.service.log.tree import LogTree
 from likewise.service.stream.events import Aside
+from likewise.transparency.notes import Note, checkpoint_of, read_note
 
 PAGE = 1000
 """Events read at once."""
@@ -23,17 +25,18 @@ PAGE = 1000
 def export(
     store: Store,
     stream: str,
+    tree: LogTree,
     signer: Signer,
     checkpoints: CheckpointFile | None,
-    at: str,
     *,
     people: bool = True,
 ) -> Iterator[dict[str, Any]]:
     """The lines of an export, as the log stands at its first line; later, if people are erased while it is written."""
-    last, hash = store.head(stream)
+    last, _ = store.head(stream)
     header = {
         "format": EXPORT_FORMAT,
         "stream": stream,
+        "origin": signer.origin(stream),
         "public_key": signer.public_key,
         "events": last,
         "people": people,
@@ -56,12 +59,17 @@ def export(
             gone.discard(aside.ref)
             yield _line(aside)
         if people and gone:
-            last, hash = store.head(stream)  # with the events that say why they are not there any more
+            last, _ = store.head(stream)  # with the events that say why they are not there any more
     for checkpoint in checkpoints.read(stream) if checkpoints is not None else ():
-        if checkpoint["seq"] <= last:
-            yield {"line": "checkpoint"} | checkpoint
+        note = read_note(checkpoint["note"])
+        if checkpoint_of(note).size <= last:
+            yield _signed(note)
     if last:
-        yield {"line": "checkpoint"} | signer.sign(stream, last, hash, at)
+        yield _signed(signer.checkpoint(stream, tree.frontier(last)))
+
+
+def _signed(note: Note) -> dict[str, Any]:
+    return {"line": "checkpoint", "note": str(note)}
 
 
 def committed(data: Mapping[str, Any]) -> list[str]:

@@ -61,6 +61,10 @@ class Tree:
         middle = start + (1 << level)
         return _pair(self._range(start, middle), self._range(middle, end))
 
+    def leaf(self, index: int) -> bytes:
+        """The hash of an entry, from 0."""
+        return bytes(self._levels[0][32 * index : 32 * index + 32])
+
     def root(self, size: int) -> bytes:
         """What the root was when there were so many entries."""
         return self._range(0, size) if size else EMPTY_ROOT
