@@ -284,7 +284,7 @@ class TestNotes:
         text = str(notes.Proof(1, tuple(merkle.inclusion_proof(nodes_of(ENTRIES), 1, 3)), note)).replace(*change, 1)
         with pytest.raises(InvalidParameter, match="must"):
             notes.read_proof(text)
-        with pytest.raises(ValueError, match="proof|note"):
+        with pytest.raises(ValueError, match=r"proof|note"):
             signed_log.read_proof(text)
 
     @pytest.mark.parametrize("text", ["", "a+b+c", VKEY.replace("530d903a", "530d903b"), VKEY + "A", "x y" + VKEY])

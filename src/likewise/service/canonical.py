@@ -132,7 +132,7 @@ def event_hash(event: Mapping[str, Any]) -> str:
     """SHA-256 of an event as exported, with the hash of the one before it and without its own."""
     line = {name: value for name, value in event.items() if name != "hash"}
     data = line["data"]
-    if isinstance(data.get("people"), list):
+    if isinstance(data, dict) and isinstance(data.get("people"), list):
         line["data"] = {**data, "people": people_root(list(map(dumps, data["people"])))}
     return hashlib.sha256(canonical(line)).hexdigest()
 

@@ -11,6 +11,7 @@ import itertools
 import secrets
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
@@ -52,6 +53,7 @@ from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
 from likewise.service.stream.status import made_of, status
 from likewise.service.stream.transcript import certificate, transcript
+from likewise.transparency.merkle import Frontier
 
 SMALL_BATCH = 50
 """So many people get their decisions in a moment; more would hold up an event loop."""
@@ -469,7 +471,13 @@ class Engine:
     def export(self, stream: str, *, people: bool = True) -> Iterator[dict[str, Any]]:
         """The lines of an export, which ``likewise verify`` checks."""
         live = self.streams.get(stream)
-        return export(self.store, stream, live.tree, self.signer, self.checkpoints, people=people)
+
+        def head() -> Frontier:
+            with suppress(BrokenLog):  # whoever is told to export a broken log can
+                live.current()
+            return live.durable.tree
+
+        return export(self.store, stream, head, self.signer, self.checkpoints, people=people)
 
     # Time ---------------------------------------------------------------------------------------------------------
 

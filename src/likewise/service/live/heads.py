@@ -11,7 +11,7 @@ from likewise.service.refusals import BrokenLog
 from likewise.service.stream.events import stamp
 from likewise.transparency.notes import Note, checkpoint_of
 
-EVERY_SECONDS = 5.0
+EVERY_SECONDS = 2.0
 """Between two checkpoints of a stream that moves on, at least;"""
 EVERY_EVENTS = 1000
 """unless so many events came meanwhile."""

@@ -214,7 +214,9 @@ def witnessed_by(note: Note, name: str, public_key: bytes) -> int | None:
     wanted = name, key_id(name, 4, public_key)
     for who, data in note[1]:
         at = int.from_bytes(data[4:12], "big")
-        if (who, data[:4]) == wanted and genuine(public_key, data[12:], f"cosignature/v1\ntime {at}\n{note[0]}".encode()):
+        if (who, data[:4]) == wanted and genuine(
+            public_key, data[12:], f"cosignature/v1\ntime {at}\n{note[0]}".encode()
+        ):
             return at
     return None
 

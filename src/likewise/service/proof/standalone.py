@@ -4,12 +4,13 @@
     python verify_standalone.py --cheating proof.json
 
 It checks that no event was changed, removed, swapped, inserted or cut off the end; that every signed checkpoint is
-genuine, and its root that of the Merkle tree over these very events; and that every person shown is the one the log committed to. Where each round has
-one lot, it draws every decision again from the nonce that was committed to one round before; and it checks that whoever
-came again got their first answer, where the stream says so. It doesn't run the learner again: ``likewise verify`` does.
+genuine, and its root that of the Merkle tree over these very events; and that every person shown is the one the log
+committed to. Where each round has one lot, it draws every decision again from the nonce that was committed to one round
+before; and it checks that whoever came again got their first answer, where the stream says so. It doesn't run the
+learner again: ``likewise verify`` does.
 Only a checkpoint or a receipt shows that a chain was recomputed from the start, and only a public key that you did
 *not* get from the same file shows that a checkpoint is genuine. Whoever has the service's own key can sign another
-chain: only a checkpoint or a receipt that you kept yourself shows that, up to its event.
+chain: only a checkpoint or a receipt that you kept yourself, or a witness, shows that, up to its event.
 
 It shares no code with the service: JSON is spelt here a second time, as RFC 8785 says, and so are the hashes.
 """
@@ -131,7 +132,7 @@ def event_hash(event: dict[str, Any]) -> str:
     In place of the people of a round stands the root of a tree of them, so that one can be shown without the others.
     """
     line = {name: value for name, value in event.items() if name != "hash"}
-    people = line["data"].get("people")
+    people = line["data"].get("people") if isinstance(line["data"], dict) else None
     if isinstance(people, list):
         tree = Tree(leaf_hash(canonical(person)) for person in people)
         line["data"] = line["data"] | {"people": {"root": tree.root(tree.size).hex(), "size": tree.size}}
@@ -267,6 +268,8 @@ class Checker:
             elif line["line"] == "aside":
                 self._take_aside(rest)
             elif line["line"] == "checkpoint":
+                if set(rest) != {"note"}:
+                    self._wrong(0, f"Line {self._lines} says something that is not signed.")
                 self._checkpoints.append(read_note(rest["note"]))
             elif line["line"] == "header":
                 self._take_header(rest)
