@@ -43,7 +43,7 @@ def test_a_state_comes_back_as_it_was_saved(live, kept):
 def test_the_next_one_is_taken_after_enough_events(live, kept, monkeypatch, every, taken):
     """Of a stream whose rounds are closed; there are four events, and the last snapshot was taken at the second."""
     monkeypatch.setattr(snapshots, "EVERY", every)
-    state, seq, hash = live.durable
+    state, seq, hash = live.durable[:3]
     kept.seq = 2
     assert kept.save(replace(state, rounds=type(state.rounds)()), seq, hash) is taken
     assert kept.seq == (seq if taken else 2)
@@ -59,7 +59,7 @@ def test_many_open_rounds_make_it_wait_longer(live, kept, monkeypatch):
 
 
 def test_nothing_is_saved_twice_or_without_its_learner(live, kept):
-    assert not kept.save(replace(live.durable.state, learner=None), *live.durable[1:], always=True)
+    assert not kept.save(replace(live.durable.state, learner=None), *live.durable[1:3], always=True)
     assert kept.save(*live.durable[:3], always=True)
     assert not kept.save(*live.durable[:3], always=True)
 
