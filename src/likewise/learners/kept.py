@@ -151,8 +151,8 @@ class KeptState(NamedTuple):
         kept, frozen = self.kept, np.zeros(2)
         for j in np.flatnonzero(which).tolist():
             frozen += kept.prices[j] * np.array([1.0, kept.gaps[j]])
-        rest = KeptReports(*(part[~which] for part in kept))
-        return self._replace(frozen=self.frozen + frozen, **rest._asdict())
+        rest: dict[str, Any] = {name: part[~which] for name, part in kept._asdict().items()}
+        return self._replace(frozen=self.frozen + frozen, **rest)
 
 
 def in_order(F: EnumerableClass, round_: Round, reports: Sequence[Report]) -> list[tuple[NDArray[np.integer], Report]]:
