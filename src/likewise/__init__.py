@@ -37,7 +37,16 @@ from likewise.environments import IID, Adversary, Moment, Stream
 from likewise.facts import AuditorFacts, EnvironmentFacts
 from likewise.game import Transcript, play
 from likewise.hindsight import best_in_hindsight, frontier
-from likewise.hypotheses import Cells, EnumerableClass, EstimatorClass, FiniteClass, Thresholds
+from likewise.hypotheses import (
+    Cells,
+    EnumerableClass,
+    EstimatorClass,
+    FiniteClass,
+    OnnxModel,
+    Thresholds,
+    open_models,
+    save_models,
+)
 from likewise.learners import (
     AdaHedge,
     AnytimeHedge,
@@ -86,6 +95,7 @@ __all__ = [
     "Moment",
     "NoisyAuditor",
     "OneSided",
+    "OnnxModel",
     "Panel",
     "Report",
     "Role",
@@ -116,10 +126,12 @@ __all__ = [
     "holdout_certificate",
     "hypotheses",
     "learners",
+    "open_models",
     "play",
     "policies",
     "reduction",
     "report",
+    "save_models",
     "scoreboard",
     "scoring",
     "theory",

@@ -38,7 +38,7 @@ def score(
     ] = 0,
     models: Annotated[
         Path | None,
-        typer.Option(help="The skops file of a policy on models' scores; models.skops beside the policy by default."),
+        typer.Option(help="The file of models of a policy on their scores; models.zip beside the policy by default."),
     ] = None,
     encoding: Encoding = "",
     as_json: AsJson = False,

@@ -6,7 +6,7 @@
     transcript.npz    all rounds
     certificate.json, certificate.txt, figures/, report.html
     policy.json       what was chosen on the people held out
-    models.skops      the fitted models that the policy needs, if it needs some
+    models.zip        the fitted models that the policy needs, if it needs some
     class.txt         what a suggested class is made of, what it holds of whom, and what each part brings
     result.json       the result of the run; written last
 
@@ -27,6 +27,9 @@ from likewise.experiments.runs.settings import FORMAT
 from likewise.game import Transcript
 from likewise.protocol import SKIPPED, Answer, Report, reports_of
 from likewise.storage import DRAFT, append_lines, json_lines, whole_file
+
+MODELS = "models.zip"
+"""The fitted models of a run. Runs from before they could be of any library have a ``models.skops``."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,12 @@ class RunFolder:
     def result_file(self) -> Path:
         """The result of the run; there when everything has been written."""
         return self.path / "result.json"
+
+    @property
+    def models_file(self) -> Path | None:
+        """The fitted models that the policy needs; None if it needs none."""
+        files = (self.path / MODELS, self.path / "models.skops")
+        return next((file for file in files if file.exists()), None)
 
     def write(self, name: str, content: Callable[[Path], object]) -> Path:
         """A file of the run, whole or not at all; ``content`` writes it to the path that it is given."""

@@ -18,12 +18,13 @@ from likewise.certificates.letter import WIDTH
 from likewise.certificates.shown import ShownPeople, UnfairPair
 from likewise.classes import contributions
 from likewise.experiments.runs.deployed import Deployed, deployed, plain
+from likewise.experiments.runs.folder import MODELS
 from likewise.experiments.runs.run import Run
 from likewise.experiments.runs.setup import Setup
 from likewise.experiments.runs.shown import shown_people, unfair_people
 from likewise.game import Transcript
 from likewise.hindsight import Frontier, Hindsight
-from likewise.hypotheses import Thresholds
+from likewise.hypotheses import Thresholds, save_models
 from likewise.policies import Mixture
 from likewise.report import write_report
 from likewise.report.made_of import ReadPolicy, sets_apart
@@ -146,12 +147,9 @@ def _at(trade_off: Frontier, alpha: float) -> Hindsight | None:
 
 
 def _keep_models(run: Run) -> None:
-    """Fitted models beside the policy that needs them, where skops is installed to write them without pickle."""
-    models = run.setup.built.models
-    if models and importlib.util.find_spec("skops") is not None:
-        from skops.io import dump
-
-        run.folder.write("models.skops", partial(dump, list(models)))
+    """Fitted models beside the policy that needs them."""
+    if models := run.setup.built.models:
+        run.folder.write(MODELS, partial(save_models, models))
 
 
 def _explain_class(run: Run, transcript: Transcript) -> None:
