@@ -138,8 +138,16 @@ __all__ = [
 ]
 
 
+_LATER = {
+    "Client": "likewise.client",
+    "FinishedRun": "likewise.experiments.runs",
+    "fit": "likewise.experiments.runs",
+    "load_run": "likewise.experiments.runs",
+}
+
+
 def __getattr__(name: str) -> Any:
-    """``likewise.Client``, imported when it is first asked for: it needs packages that learning doesn't."""
-    if name == "Client":
-        return importlib.import_module("likewise.client").Client
+    """What needs packages that learning doesn't, imported when it is first asked for."""
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from likewise.scoring.classifier import PolicyClassifier
 
 FORMAT = 1
+MODELS = "models.zip"
+"""The file of the fitted models that a policy needs, beside it in the folder of a run."""
 
 
 class FinishedPolicy(DeployablePolicy):
@@ -142,6 +144,11 @@ class FinishedPolicy(DeployablePolicy):
             why = error.strerror if isinstance(error, OSError) else "it is not JSON"
             raise InvalidParameter(f"`policy` must be a file of a saved policy, got {str(path)!r}: {why}.") from None
         return cls.from_dict(data, models)
+
+
+def models_beside(policy: Path) -> Path | None:
+    """The file of models in the folder of a policy; older runs have a ``models.skops``. None if there is none."""
+    return next((file for name in (MODELS, "models.skops") if (file := policy.with_name(name)).exists()), None)
 
 
 def _fingerprint(content: dict[str, Any]) -> str:

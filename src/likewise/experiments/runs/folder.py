@@ -28,9 +28,6 @@ from likewise.game import Transcript
 from likewise.protocol import SKIPPED, Answer, Report, reports_of
 from likewise.storage import DRAFT, append_lines, json_lines, whole_file
 
-MODELS = "models.zip"
-"""The fitted models of a run. Runs from before they could be of any library have a ``models.skops``."""
-
 
 @dataclass(frozen=True)
 class RunFolder:
@@ -87,12 +84,6 @@ class RunFolder:
     def result_file(self) -> Path:
         """The result of the run; there when everything has been written."""
         return self.path / "result.json"
-
-    @property
-    def models_file(self) -> Path | None:
-        """The fitted models that the policy needs; None if it needs none."""
-        files = (self.path / MODELS, self.path / "models.skops")
-        return next((file for file in files if file.exists()), None)
 
     def write(self, name: str, content: Callable[[Path], object]) -> Path:
         """A file of the run, whole or not at all; ``content`` writes it to the path that it is given."""
