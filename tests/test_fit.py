@@ -67,6 +67,8 @@ def test_what_is_saved_comes_back_with_everything(kind, tmp_path):
     np.testing.assert_array_equal(again.hypotheses.encode(encoded), run.hypotheses.encode(encoded))
     assert again.certificate.to_dict() == run.certificate.to_dict()
     assert again.scoreboard == run.scoreboard
+    assert again.groups == run.groups is not None
+    assert [table.column for table in run.groups.tables] == ["branch"]
     assert str(again.certificate) == str(run.certificate)
     copied = lw.load_run(again.save(tmp_path / "copy"))
     np.testing.assert_array_equal(copied.predict_proba(FRAME), run.predict_proba(FRAME))

@@ -63,6 +63,7 @@ from likewise.learners import (
 )
 from likewise.policies import AveragePolicy, Mixture
 from likewise.protocol import SKIPPED, Batch, Key, Report, Role, Round
+from likewise.scoreboard import groups
 
 __version__ = "0.1.0"
 
@@ -122,6 +123,7 @@ __all__ = [
     "evaluate_fairness",
     "figures",
     "frontier",
+    "groups",
     "hindsight",
     "holdout_certificate",
     "hypotheses",

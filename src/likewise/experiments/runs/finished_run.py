@@ -29,7 +29,7 @@ from likewise.game import Transcript
 from likewise.hypotheses import EnumerableClass, Thresholds, open_models
 from likewise.protocol import Floats
 from likewise.reading import Reasons
-from likewise.scoreboard import Scoreboard
+from likewise.scoreboard import Groups, Scoreboard
 from likewise.scoring import FinishedPolicy, models_beside
 from likewise.storage import whole_file
 
@@ -58,6 +58,8 @@ class FinishedRun:
         What was chosen, and why.
     choice, scoreboard
         What held-out people prove, and the table of policies; None if nobody was held out.
+    groups
+        How groups fare among them, for each sensitive column; None if there is none.
     findings
         What a careful colleague would say about the dataframe; None of a run from a folder.
     setup, outcome
@@ -73,6 +75,7 @@ class FinishedRun:
     headline: str
     choice: Choice | None
     scoreboard: Scoreboard | None
+    groups: Groups | None = None
     findings: tuple[Finding, ...] | None = None
     setup: Setup | None = None
     outcome: Deployed | None = None
@@ -176,7 +179,7 @@ def load_run(folder: str | Path) -> FinishedRun:
     notes, result = opened.read_json("settings.json"), opened.read_json("result.json")
     transcript, file = Transcript.load(opened.transcript_file), opened.path / "policy.json"
     models = open_models(models_beside(file))
-    choice, board = result["choice"], result["scoreboard"]
+    choice, board, groups = result["choice"], result["scoreboard"], result.get("groups")
     return FinishedRun(
         settings=Settings.from_dict(notes["settings"]),
         transcript=transcript,
@@ -185,6 +188,7 @@ def load_run(folder: str | Path) -> FinishedRun:
         headline=result["headline"],
         choice=None if choice is None else Choice.from_dict(choice),
         scoreboard=None if board is None else Scoreboard.from_dict(board),
+        groups=None if groups is None else Groups.from_dict(groups),
         folder=opened.path,
     )
 

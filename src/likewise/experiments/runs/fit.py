@@ -110,6 +110,7 @@ def finished(setup: Setup, auditor: Auditor, findings: tuple[Finding, ...] = ())
         headline=outcome.headline,
         choice=outcome.choice,
         scoreboard=outcome.scoreboard,
+        groups=outcome.groups,
         findings=findings,
         setup=setup,
         outcome=outcome,
