@@ -94,7 +94,8 @@ def _notices(
     return [
         notice(
             policy, frame.iloc[[row]], compared_with=others, made_by=made, secret=secret, **told,
-            id=None if id is None else str(frame[id].iloc[row]), about="" if id else f"row {frame.index[row]} of {named}",
+            id=None if id is None else str(frame[id].iloc[row]),
+            about="" if id else f"row {frame.index[row]} of {named}",
         )
         for row in range(len(frame))
     ]  # fmt: skip
