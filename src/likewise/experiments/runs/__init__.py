@@ -3,7 +3,7 @@
 from likewise.experiments.runs.compared import Difference, difference
 from likewise.experiments.runs.folder import RunFolder
 from likewise.experiments.runs.outputs import summary, tradeoff, write_outputs
-from likewise.experiments.runs.population import located
+from likewise.experiments.runs.population import compared_with, located
 from likewise.experiments.runs.run import Run, Stopped, changed_versions, stored_settings
 from likewise.experiments.runs.settings import (
     CHOICES,
@@ -30,6 +30,7 @@ __all__ = [
     "Stopped",
     "assemble",
     "changed_versions",
+    "compared_with",
     "difference",
     "located",
     "prepare",
