@@ -63,6 +63,7 @@ from likewise.learners import (
 )
 from likewise.policies import AveragePolicy, Mixture
 from likewise.protocol import SKIPPED, Batch, Key, Report, Role, Round
+from likewise.report import notice
 from likewise.scoreboard import groups
 
 __version__ = "0.1.0"
@@ -128,6 +129,7 @@ __all__ = [
     "holdout_certificate",
     "hypotheses",
     "learners",
+    "notice",
     "open_models",
     "play",
     "policies",

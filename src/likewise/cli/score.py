@@ -49,7 +49,7 @@ def score(
     file = policy / "policy.json" if policy.is_dir() else policy
     finished = FinishedPolicy.load(file, models or models_beside(file))
     destination = out or people.with_name(f"{people.name.split('.')[0]}-scores.parquet")
-    secret = None if secret_file is None else _secret(secret_file)
+    secret = None if secret_file is None else read_secret(secret_file)
     console = words(as_json)
     with bar("Scoring", console, hidden=as_json) as progress:
         scored = score_file(
@@ -72,7 +72,8 @@ def score(
     console.print(f"Scores: {scored.path}", markup=False, soft_wrap=True)
 
 
-def _secret(path: Path) -> bytes:
+def read_secret(path: Path) -> bytes:
+    """The bytes of a secret's file."""
     try:
         return path.read_bytes().strip()
     except OSError as error:

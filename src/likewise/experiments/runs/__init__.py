@@ -5,7 +5,7 @@ from likewise.experiments.runs.finished_run import FinishedRun, load_run
 from likewise.experiments.runs.fit import fit
 from likewise.experiments.runs.folder import RunFolder
 from likewise.experiments.runs.outputs import summary, tradeoff, write_outputs
-from likewise.experiments.runs.population import located
+from likewise.experiments.runs.population import compared_with, located
 from likewise.experiments.runs.run import Run, Stopped, changed_versions, stored_settings
 from likewise.experiments.runs.settings import (
     CHOICES,
@@ -33,6 +33,7 @@ __all__ = [
     "Stopped",
     "assemble",
     "changed_versions",
+    "compared_with",
     "difference",
     "fit",
     "load_run",

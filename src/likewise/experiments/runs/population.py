@@ -73,6 +73,12 @@ def of_frame(frame: Any, s: Settings, *, name: str, distance: Distance | None = 
     )
 
 
+def compared_with(s: Settings) -> Any:
+    """The people whom reasons of a run's policy are told against: held out, or else those of the play."""
+    data, split = read(s)[1].parted(s.split, s.seed)
+    return data.people.iloc[split.held_out if len(split.held_out) else split.play]
+
+
 def _named(s: Settings, columns: Sequence[str]) -> Settings:
     """The settings with columns as the file names them: spaces around a name in its first line don't matter."""
     if s.label is None:
