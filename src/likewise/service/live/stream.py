@@ -149,6 +149,11 @@ class LiveStream:
         """The durable state, with what other processes wrote."""
         return self.positions.current()
 
+    def idle(self, head: int, now: float) -> bool:
+        """Whether nothing is to be done for it: event ``head``, its last one, is known here, and no round is due."""
+        known = self.loaded and self.latest.seq == head == self.durable.seq
+        return known and self._timers.next() > now and not self.snapshots.due(self.durable.state, head)
+
     def save(self, *, always: bool = False) -> bool:
         """Take a snapshot if the last one is far behind; whether one was taken."""
         return self.snapshots.save(*self.durable, always=always)
