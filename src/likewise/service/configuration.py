@@ -65,6 +65,9 @@ class Configuration(BaseSettings):
     hosts: str = Field(
         default="", description="The host names that requests may ask for, separated by commas. By default any."
     )
+    contact: str = Field(
+        default="", max_length=500, description="Whom people may ask about a decision: it stands in their notices."
+    )
     max_body: int = Field(default=2_000_000, ge=1024, description="The most bytes in a request.")
     max_seconds: float = Field(
         default=30, gt=0, le=DAY, description="Seconds within which the body of a request must arrive."
