@@ -33,7 +33,7 @@ def engine(tmp_path):
 def from_the_log(engine):
     """The certificate by reading everything."""
     live = engine.streams.get("loans")
-    state, seq, _ = live.durable
+    state, seq = live.durable[:2]
     events = [sealed.event for page in engine.store.pages("loans", seq) for sealed in page]
     return certificate(transcript(events, state), state)
 
@@ -74,7 +74,7 @@ def test_nobody_who_was_erased_stays_in_them(engine):
 
 def test_a_stretch_that_was_made_before_an_erasure_is_not_kept_after_it(engine, monkeypatch):
     stretches, live = engine._stretches, engine.streams.get("loans")
-    state, seq, _ = live.durable
+    state, seq = live.durable[:2]
     (one,) = stretches._wanted("loans", state.opened, seq, [], 0)
     engine.erase("loans", "1.1", "root")
     stretches._made("loans", state, one, [])
@@ -95,7 +95,7 @@ def test_one_that_somebody_changed_is_made_again(engine, column):
 
 def test_they_are_filled_in_one_at_a_time(engine):
     live = engine.streams.get("loans")
-    state, seq, _ = live.durable
+    state, seq = live.durable[:2]
     engine.store.write(lambda connection: connection.execute(delete(tables.stretches)) and None)
     fresh = Stretches(engine.store)
     assert [fresh.catch_up("loans", state, seq) for _ in range(4)] == [True, True, False, False]
@@ -130,6 +130,6 @@ def test_the_key_of_another_service_opens_none(tmp_path):
     engine.close()
     with Store(tmp_path / "log.db") as store:
         other = Engine(store, Signer.generate())
-        state, seq, _ = other.streams.get("loans").durable
+        state, seq = other.streams.get("loans").durable[:2]
         (one, *_) = other._stretches._wanted("loans", state.opened, seq, [])
         assert other._stretches._kept("loans", one) is None
