@@ -38,7 +38,7 @@ def people(t, k=5):
     ]
 
 
-PATIENCE = 300
+PATIENCE = 20
 """Seconds until a wait has failed, also on a machine that has other things to do; nothing takes nearly as long."""
 TAKEN = """
 window.taken = 0;
@@ -129,6 +129,7 @@ class Office:
         wrong = [said for context in self._contexts for page in context.pages for said in getattr(page, "wrong", [])]
         for context in self._contexts:
             context.close()
+        self._contexts.clear()
         assert wrong == []
 
 
