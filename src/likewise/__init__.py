@@ -25,11 +25,13 @@ from likewise import (
 )
 from likewise.auditors import (
     AskAuditor,
+    ByLot,
     DecisionAuditor,
     DriftingAuditor,
     MetricAuditor,
     NoisyAuditor,
     Panel,
+    Reviewers,
     ScriptedAuditor,
 )
 from likewise.certificates import Certificate, certify, choose, evaluate_fairness, holdout_certificate
@@ -37,7 +39,16 @@ from likewise.environments import IID, Adversary, Moment, Stream
 from likewise.facts import AuditorFacts, EnvironmentFacts
 from likewise.game import Transcript, play
 from likewise.hindsight import best_in_hindsight, frontier
-from likewise.hypotheses import Cells, EnumerableClass, EstimatorClass, FiniteClass, Thresholds
+from likewise.hypotheses import (
+    Cells,
+    EnumerableClass,
+    EstimatorClass,
+    FiniteClass,
+    OnnxModel,
+    Thresholds,
+    open_models,
+    save_models,
+)
 from likewise.learners import (
     AdaHedge,
     AnytimeHedge,
@@ -54,6 +65,8 @@ from likewise.learners import (
 )
 from likewise.policies import AveragePolicy, Mixture
 from likewise.protocol import SKIPPED, Batch, Key, Report, Role, Round
+from likewise.report import notice
+from likewise.scoreboard import groups
 
 __version__ = "0.1.0"
 
@@ -67,6 +80,7 @@ __all__ = [
     "AuditorFacts",
     "AveragePolicy",
     "Batch",
+    "ByLot",
     "Cells",
     "Certificate",
     "ContextFTPL",
@@ -86,8 +100,10 @@ __all__ = [
     "Moment",
     "NoisyAuditor",
     "OneSided",
+    "OnnxModel",
     "Panel",
     "Report",
+    "Reviewers",
     "Role",
     "Round",
     "Scheduled",
@@ -112,22 +128,34 @@ __all__ = [
     "evaluate_fairness",
     "figures",
     "frontier",
+    "groups",
     "hindsight",
     "holdout_certificate",
     "hypotheses",
     "learners",
+    "notice",
+    "open_models",
     "play",
     "policies",
     "reduction",
     "report",
+    "save_models",
     "scoreboard",
     "scoring",
     "theory",
 ]
 
 
+_LATER = {
+    "Client": "likewise.client",
+    "FinishedRun": "likewise.experiments.runs",
+    "fit": "likewise.experiments.runs",
+    "load_run": "likewise.experiments.runs",
+}
+
+
 def __getattr__(name: str) -> Any:
-    """``likewise.Client``, imported when it is first asked for: it needs packages that learning doesn't."""
-    if name == "Client":
-        return importlib.import_module("likewise.client").Client
+    """What needs packages that learning doesn't, imported when it is first asked for."""
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -29,11 +29,15 @@ def verify(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check the chain, checkpoints and commitments of a stream's export, and run its learner again."""
-    if script:
-        from importlib.resources import files
+    """Check the chain, checkpoints and commitments of a stream's export, and run its learner again.
 
-        typer.echo(files("likewise.service.proof").joinpath("standalone.py").read_text(encoding="utf-8"), nl=False)
+    Exits with 0 if nothing is wrong, with 1 if something is, and with 3 if nothing is wrong but rounds of erased people
+    could not be learned again.
+    """
+    if script:
+        from likewise.service.proof.script import script as text
+
+        typer.echo(text(), nl=False)
         return
     if export is None:
         raise InvalidParameter("Give the export to check: likewise verify export.jsonl.")
@@ -53,7 +57,7 @@ def verify(
     else:
         for sentence in checking.sentences(report):
             console.print(sentence, markup=False, highlight=False, soft_wrap=True)
-    raise typer.Exit(1 if report.first else 0)
+    raise typer.Exit(report.exit_code)
 
 
 def _refuse_other_files(path: Path) -> None:

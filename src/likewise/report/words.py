@@ -41,7 +41,7 @@ MODELS = {
 """Models whose class does not say what they are."""
 LIMITS = (
     "It speaks of likeness as this reviewer sees it. Another reviewer may see other pairs.",
-    "It doesn't compare groups of people, and treating similar people alike doesn't make groups equal.",
+    "What is proved is about pairs of people. Treating similar people alike doesn't make groups equal.",
     "An error is a difference from the label on record. If labels carry past unfairness, so does this count.",
     "A certificate is a statement about numbers under assumptions. It is no verdict that a decision is fair or lawful.",
 )
@@ -134,7 +134,7 @@ def _against_a_constant(c: Certificate) -> str:
 def rules(hypotheses: Any, fitted_on: int | None = None) -> str:
     """What a policy is made of, and on how many people it was fitted."""
     fitted = "" if fitted_on is None else f", fitted on {fitted_on:,} people who took no further part"
-    if getattr(hypotheses, "models", None):
+    if isinstance(hypotheses, Thresholds) and hypotheses.models:
         names = [model_name(model) for model in hypotheses.models]
         return f"{plural(hypotheses.size, 'yes-or-no rule')}: cut-offs on the scores of {listed(names)}{fitted}"
     if isinstance(hypotheses, EstimatorClass):

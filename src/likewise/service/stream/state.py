@@ -6,7 +6,7 @@ counts. A state is never changed, only followed by the next one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ import numpy as np
 from likewise.protocol import Batch, Estimate, Floats, Report, Round, Rows
 from likewise.service.stream.answers import Labelled, Outcome
 from likewise.service.stream.learner import Deployed, Model, score_program
+from likewise.service.stream.learner_checkpoint import KeptPair, LastCheckpoint
 from likewise.service.stream.settings import Settings, Waits
 
 CLOCK = "clock"
@@ -351,6 +352,7 @@ class Totals(NamedTuple):
 
 
 NOTHING = Totals()
+NO_CHECKPOINT = LastCheckpoint()
 
 
 @dataclass(frozen=True)
@@ -377,6 +379,10 @@ class State:
         Why the stream is stopped; None while it runs.
     totals
         Sums over the rounds that are closed.
+    pairs
+        Whom the reports that the learner keeps are about; and some that it doesn't keep any more.
+    checkpoint
+        Where the learner was written down in the log the last time.
     """
 
     model: Model | None = None
@@ -389,6 +395,8 @@ class State:
     lot: str | None = None
     stopped: str | None = None
     totals: Totals = NOTHING
+    pairs: tuple[KeptPair, ...] = ()
+    checkpoint: LastCheckpoint = NO_CHECKPOINT
 
     @property
     def stream(self) -> Model:
@@ -406,6 +414,12 @@ class State:
         """Rounds opened and not yet closed."""
         return len(self.rounds)
 
+    def needs_checkpoint(self, refs: Collection[str], rounds: Collection[int]) -> bool:
+        """Whether the learner can't be known without people of these rounds, unless it is written down now."""
+        gone, since = set(refs), self.checkpoint.since
+        met = any(t >= since and t not in self.rounds for t in rounds)
+        return met or any(ref in gone for pair in self.pairs for ref in pair.refs)
+
     def with_round(self, round_: OpenRound) -> State:
         """The same state with a round added or changed."""
         return replace(self, rounds=self.rounds.put(round_))
@@ -421,7 +435,7 @@ class State:
 
 # The state as plain JSON values, bit by bit ---------------------------------------------------------------------------
 
-SNAPSHOT_FORMAT = 5
+SNAPSHOT_FORMAT = 6
 """Of the layout below; snapshots in another one are ignored."""
 
 
@@ -440,6 +454,8 @@ def dump_state(state: State) -> dict[str, Any]:
         "lot": state.lot,
         "stopped": state.stopped,
         "totals": state.totals._asdict(),
+        "pairs": state.pairs,
+        "checkpoint": state.checkpoint,
     }
 
 
@@ -462,6 +478,8 @@ def load_state(data: dict[str, Any]) -> State:
         lot=data["lot"],
         stopped=data["stopped"],
         totals=Totals(**data["totals"]),
+        pairs=tuple(KeptPair(made, row, tuple(refs)) for made, row, refs in data["pairs"]),
+        checkpoint=LastCheckpoint(*data["checkpoint"]),
     )
 
 
