@@ -38,7 +38,7 @@ def people(t, k=5):
     ]
 
 
-PATIENCE = 20
+PATIENCE = 300
 """Seconds until a wait has failed, also on a machine that has other things to do; nothing takes nearly as long."""
 TAKEN = """
 window.taken = 0;

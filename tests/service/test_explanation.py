@@ -1,4 +1,4 @@
-"""Why two people have their probabilities: shares add up, hide what must stay hidden, and a report does what was said."""
+"""Why two people have their probabilities: shares add up, hide what must be hidden, and a report does what was said."""
 
 from __future__ import annotations
 
