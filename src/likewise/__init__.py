@@ -25,11 +25,13 @@ from likewise import (
 )
 from likewise.auditors import (
     AskAuditor,
+    ByLot,
     DecisionAuditor,
     DriftingAuditor,
     MetricAuditor,
     NoisyAuditor,
     Panel,
+    Reviewers,
     ScriptedAuditor,
 )
 from likewise.certificates import Certificate, certify, choose, evaluate_fairness, holdout_certificate
@@ -38,7 +40,16 @@ from likewise.facts import AuditorFacts, EnvironmentFacts
 from likewise.file_review import audit
 from likewise.game import Transcript, play
 from likewise.hindsight import best_in_hindsight, frontier
-from likewise.hypotheses import Cells, EnumerableClass, EstimatorClass, FiniteClass, Thresholds
+from likewise.hypotheses import (
+    Cells,
+    EnumerableClass,
+    EstimatorClass,
+    FiniteClass,
+    OnnxModel,
+    Thresholds,
+    open_models,
+    save_models,
+)
 from likewise.learners import (
     AdaHedge,
     AnytimeHedge,
@@ -70,6 +81,7 @@ __all__ = [
     "AuditorFacts",
     "AveragePolicy",
     "Batch",
+    "ByLot",
     "Cells",
     "Certificate",
     "ContextFTPL",
@@ -89,8 +101,10 @@ __all__ = [
     "Moment",
     "NoisyAuditor",
     "OneSided",
+    "OnnxModel",
     "Panel",
     "Report",
+    "Reviewers",
     "Role",
     "Round",
     "Scheduled",
@@ -122,18 +136,28 @@ __all__ = [
     "hypotheses",
     "learners",
     "notice",
+    "open_models",
     "play",
     "policies",
     "reduction",
     "report",
+    "save_models",
     "scoreboard",
     "scoring",
     "theory",
 ]
 
 
+_LATER = {
+    "Client": "likewise.client",
+    "FinishedRun": "likewise.experiments.runs",
+    "fit": "likewise.experiments.runs",
+    "load_run": "likewise.experiments.runs",
+}
+
+
 def __getattr__(name: str) -> Any:
-    """``likewise.Client``, imported when it is first asked for: it needs packages that learning doesn't."""
-    if name == "Client":
-        return importlib.import_module("likewise.client").Client
+    """What needs packages that learning doesn't, imported when it is first asked for."""
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,13 +11,14 @@ import itertools
 import secrets
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 import anyio.to_thread
 import numpy as np
 
-from likewise.errors import require_number
+from likewise.errors import require, require_number
 from likewise.policies import thresholds_of
 from likewise.service.asides import free_text, person_aside, remark_aside
 from likewise.service.live.broken import BrokenStreams
@@ -30,6 +31,7 @@ from likewise.service.log.erasure import ErasureCleanup, ErasureFile
 from likewise.service.log.export import export
 from likewise.service.log.leases import Leases
 from likewise.service.log.signing import Signer
+from likewise.service.log.stretches import Stretches
 from likewise.service.refusals import BrokenLog, Conflict, Unknown
 from likewise.service.stream import answers, commands
 from likewise.service.stream.decide import require_past
@@ -37,7 +39,6 @@ from likewise.service.stream.events import (
     Aside,
     AuditCorrected,
     Audited,
-    Event,
     LabelsBooked,
     LabelsLate,
     Learned,
@@ -46,12 +47,14 @@ from likewise.service.stream.events import (
     stamp,
 )
 from likewise.service.stream.events.event import RoundEvent
+from likewise.service.stream.explanation import Explanation, explain
 from likewise.service.stream.lots import Lot, commitment
 from likewise.service.stream.readers import counts_as, past_round, person_view, round_view
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
 from likewise.service.stream.status import made_of, status
-from likewise.service.stream.transcript import certificate, transcript
+from likewise.service.stream.transcript import certificate, joined
+from likewise.transparency.merkle import Frontier
 
 SMALL_BATCH = 50
 """So many people get their decisions in a moment; more would hold up an event loop."""
@@ -94,11 +97,12 @@ class Engine:
         self.clock = clock
         self.ready = False
         """Whether every log was read up to its head."""
-        self._heads = Heads(store, signer, checkpoints)
+        self._heads = Heads(signer, checkpoints)
         self.streams = Streams(store, self._heads.require_signed)
         self.leases = Leases(store)
         self.broken = BrokenStreams()
         self.erasure_cleanup = ErasureCleanup(store, erasures, clock)
+        self._stretches = Stretches(store)
         self._secrets: dict[str, bytes] = {}
 
     def start(self) -> None:
@@ -113,7 +117,7 @@ class Engine:
     def close(self) -> None:
         """Sign and save where every stream stands, and let go of the store."""
         try:
-            self.sign_heads()
+            self.sign_heads(always=True)
             for live in self.streams.loaded():
                 live.save(always=True)
         finally:
@@ -291,6 +295,25 @@ class Engine:
             view["pairs"] = [[ids[i], ids[j]] for i, j in pairs if i in ids and j in ids]
         return view
 
+    def explain(self, stream: str, t: int, auditor: str, pair: Sequence[str]) -> Explanation:
+        """Why two people of a claimed round have their probabilities, whoever is ahead first, and what a report does.
+
+        Refused where auditors see decisions only.
+        """
+        self.require_claimed(stream, t, auditor)
+        state = self.streams.get(stream).current()
+        round_ = state.rounds.get(t)
+        if round_ is None:
+            raise Conflict(f"Round {t} is closed.")
+        if state.stream.settings.audits == "decisions":
+            raise Conflict("Reviewers of this stream see decisions only, so no probability is explained to them.")
+        kept = {aside.ref: aside.content["features"] for aside in self.store.asides(stream, round=t) if aside.person}
+        people = {i: kept[round_.refs[i]] for i in round_.fresh if round_.refs[i] in kept}
+        places = [i for i in people if round_.ids[i] in pair]
+        require(len(places) == 2 == len(pair), "pair", f"name two people of round {t} who are still there", len(places))
+        ahead, behind = sorted(places, key=lambda i: -round_.probabilities[i])
+        return explain(state, round_, people, (ahead, behind))
+
     def audit(
         self,
         stream: str,
@@ -451,15 +474,10 @@ class Engine:
         """What is proved of the rounds so far, with the delay beside it; ``progress`` hears how much was read."""
         live = self.streams.get(stream)
         live.current()
-        state, seq, _ = live.durable
+        state, seq = live.durable[:2]
 
-        def events() -> Iterator[Event]:
-            for page in self.store.pages(stream, seq):
-                yield from (sealed.event for sealed in page)
-                if progress is not None:
-                    progress(page[-1].seq / seq)
-
-        return certificate(transcript(events(), state), state, delta)
+        stretches = self._stretches.all(stream, state, seq, progress or (lambda share: None))
+        return certificate(joined(stretches, state), state, delta)
 
     def events(self, stream: str, after: int = 0, limit: int = 1000) -> list[answers.LoggedEvent]:
         """Up to ``limit`` events after number ``after``, as exported."""
@@ -468,8 +486,14 @@ class Engine:
 
     def export(self, stream: str, *, people: bool = True) -> Iterator[dict[str, Any]]:
         """The lines of an export, which ``likewise verify`` checks."""
-        self.streams.get(stream)
-        return export(self.store, stream, self.signer, self.checkpoints, stamp(self.clock()), people=people)
+        live = self.streams.get(stream)
+
+        def head() -> Frontier:
+            with suppress(BrokenLog):  # whoever is told to export a broken log can
+                live.current()
+            return live.durable.tree
+
+        return export(self.store, stream, head, self.signer, self.checkpoints, people=people)
 
     # Time ---------------------------------------------------------------------------------------------------------
 
@@ -478,8 +502,11 @@ class Engine:
         now, moved = self.clock(), 0
         self.store.require_same_file()
         self.erasure_cleanup.retry()
-        for name in self.streams.names():
-            moved += self.broken.guard(name, lambda: self._advance(name, now)) or 0  # noqa: B023
+        for name, head in self.store.heads().items():
+            if not self.streams.idle(name, head, now):
+                moved += self.broken.guard(name, lambda: self._advance(name, now)) or 0  # noqa: B023
+            elif moved == 0:
+                moved += self.broken.guard(name, lambda: self._prepare(name)) or 0  # noqa: B023
         self.sign_heads()
         self.store.tidy()
         return moved
@@ -488,7 +515,14 @@ class Engine:
         live = self.streams.get(name)
         moved = live.advance(now)
         live.save()
+        live.tree.keep(live.durable.seq)
         return moved
+
+    def _prepare(self, name: str) -> int:
+        """Make the next stretch of a quiet stream for its certificate, so that nobody has to wait for it."""
+        state, seq = self.streams.get(name).durable[:2]
+        self._stretches.catch_up(name, state, seq)
+        return 0
 
     def sweep(self) -> None:
         """Forget leases and idempotency keys that are too old to matter."""
@@ -496,9 +530,9 @@ class Engine:
         self.leases.sweep(before)
         self.store.forget_responses(before)
 
-    def sign_heads(self) -> None:
-        """Write a signed checkpoint of every stream that has moved since the last one."""
-        self._heads.sign(self.streams.loaded(), stamp(self.clock()))
+    def sign_heads(self, *, always: bool = False) -> None:
+        """Write a signed checkpoint of every stream that has moved since the last one, now and then or ``always``."""
+        self._heads.sign(self.streams.loaded(), self.clock(), always=always)
 
     # How ----------------------------------------------------------------------------------------------------------
 
@@ -514,12 +548,11 @@ class Engine:
         return cast(A, live.do(Task(command, self._with_receipt(reply), key, secret), self.clock()))
 
     def _with_receipt(self, reply: Reply[A]) -> Callable[[Outcome], dict[str, Any]]:
-        def signed(outcome: Outcome) -> dict[str, Any]:
-            last = outcome.sealed[-1] if outcome.sealed else None
-            receipt = None if last is None else cast(answers.Receipt, self.signer.receipt(last))
-            return cast(dict[str, Any], reply(outcome, receipt))
+        def answer(outcome: Outcome) -> dict[str, Any]:
+            signed = self.signer.receipt(outcome.sealed, outcome.tree) if outcome.sealed else None
+            return cast(dict[str, Any], reply(outcome, cast(answers.Receipt | None, signed)))
 
-        return signed
+        return answer
 
     def _secret(self, stream: str) -> bytes:
         if stream not in self._secrets:

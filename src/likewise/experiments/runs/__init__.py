@@ -1,6 +1,8 @@
 """Runs: a play on somebody's own people, in a folder, that can be stopped, continued and repeated bit for bit."""
 
 from likewise.experiments.runs.compared import Difference, difference
+from likewise.experiments.runs.finished_run import FinishedRun, load_run
+from likewise.experiments.runs.fit import fit
 from likewise.experiments.runs.folder import RunFolder
 from likewise.experiments.runs.outputs import summary, tradeoff, write_outputs
 from likewise.experiments.runs.population import compared_with, located
@@ -23,6 +25,7 @@ __all__ = [
     "ROUNDS",
     "ROUNDS_ASKED",
     "Difference",
+    "FinishedRun",
     "Run",
     "RunFolder",
     "Settings",
@@ -32,6 +35,8 @@ __all__ = [
     "changed_versions",
     "compared_with",
     "difference",
+    "fit",
+    "load_run",
     "located",
     "prepare",
     "rounds_in_a_part",

@@ -43,14 +43,13 @@ Plain = dict[str, Any]
 
 
 class Receipt(TypedDict):
-    """A signed checkpoint: the service confirms that the log had this event with this hash at this place."""
+    """The proof that an event is in the log: its place and hash, and how they lead to a signed checkpoint."""
 
     stream: str
     seq: Annotated[int, Field(description="The number of the event.")]
     hash: str
-    at: Time
     key: Annotated[str, Field(description="The public key that checks the signature.")]
-    signature: str
+    proof: Annotated[str, Field(description="The inclusion proof with its checkpoint, as C2SP's tlog-proof writes it.")]
 
 
 class Answer(TypedDict):
