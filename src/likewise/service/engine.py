@@ -32,6 +32,7 @@ from likewise.service.log.erasure import ErasureCleanup, ErasureFile
 from likewise.service.log.export import export
 from likewise.service.log.leases import Leases
 from likewise.service.log.signing import Signer
+from likewise.service.log.stretches import Stretches
 from likewise.service.refusals import BrokenLog, Conflict, Unknown
 from likewise.service.stream import answers, commands
 from likewise.service.stream.decide import require_past
@@ -39,7 +40,6 @@ from likewise.service.stream.events import (
     Aside,
     AuditCorrected,
     Audited,
-    Event,
     LabelsBooked,
     LabelsLate,
     Learned,
@@ -53,7 +53,7 @@ from likewise.service.stream.readers import counts_as, past_round, person_view, 
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
 from likewise.service.stream.status import made_of, status
-from likewise.service.stream.transcript import certificate, transcript
+from likewise.service.stream.transcript import certificate, joined
 from likewise.transparency.merkle import Frontier
 
 SMALL_BATCH = 50
@@ -103,6 +103,7 @@ class Engine:
         self.leases = Leases(store)
         self.broken = BrokenStreams()
         self.erasure_cleanup = ErasureCleanup(store, erasures, clock)
+        self._stretches = Stretches(store)
         self._secrets: dict[str, bytes] = {}
 
     def start(self) -> None:
@@ -466,13 +467,8 @@ class Engine:
         live.current()
         state, seq = live.durable[:2]
 
-        def events() -> Iterator[Event]:
-            for page in self.store.pages(stream, seq):
-                yield from (sealed.event for sealed in page)
-                if progress is not None:
-                    progress(page[-1].seq / seq)
-
-        return certificate(transcript(events(), state), state, delta)
+        stretches = self._stretches.all(stream, state, seq, progress or (lambda share: None))
+        return certificate(joined(stretches, state), state, delta)
 
     def events(self, stream: str, after: int = 0, limit: int = 1000) -> list[answers.LoggedEvent]:
         """Up to ``limit`` events after number ``after``, as exported."""
@@ -497,8 +493,11 @@ class Engine:
         now, moved = self.clock(), 0
         self.store.require_same_file()
         self.erasure_cleanup.retry()
-        for name in self.streams.names():
-            moved += self.broken.guard(name, lambda: self._advance(name, now)) or 0  # noqa: B023
+        for name, head in self.store.heads().items():
+            if not self.streams.idle(name, head, now):
+                moved += self.broken.guard(name, lambda: self._advance(name, now)) or 0  # noqa: B023
+            elif moved == 0:
+                moved += self.broken.guard(name, lambda: self._prepare(name)) or 0  # noqa: B023
         self.sign_heads()
         self.store.tidy()
         return moved
@@ -511,6 +510,12 @@ class Engine:
         live.save()
         live.tree.keep(live.durable.seq)
         return moved
+
+    def _prepare(self, name: str) -> int:
+        """Make the next stretch of a quiet stream for its certificate, so that nobody has to wait for it."""
+        state, seq = self.streams.get(name).durable[:2]
+        self._stretches.catch_up(name, state, seq)
+        return 0
 
     def sweep(self) -> None:
         """Forget leases and idempotency keys that are too old to matter."""
