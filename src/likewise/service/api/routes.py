@@ -210,7 +210,7 @@ def get_checkpoint(stream: Stream, call: Call) -> Response:
 def get_consistency(
     stream: Stream,
     call: Call,
-    old: Annotated[int, Query(ge=0, le=2**53, description="How many events there were.")],
+    old: Annotated[int, Query(ge=0, le=2**53, description="How many events there were.")] = 0,
     new: Annotated[int | None, Query(ge=0, le=2**53, description="How many there were later; now by default.")] = None,
 ) -> Response:
     """Read the proof that the log only grew since it had `old` events."""
