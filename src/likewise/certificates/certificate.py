@@ -26,6 +26,7 @@ from likewise import theory
 from likewise.certificates.accounts import Accounts, Hidden, hidden
 from likewise.certificates.assumptions import (
     ABOUT_NEW_PEOPLE,
+    BLACK_BOX,
     ONCE,
     UNCLEAR,
     Assumption,
@@ -245,6 +246,11 @@ class Certificate:
         if self.draws > self.people:
             return f"{self.draws:,} draws of {counted(self.people, unclear)}"
         return counted(self.people, unclear)
+
+    @property
+    def black_box(self) -> bool:
+        """Whether an online classifier decided, and not a mixture of the hypotheses that it is compared with."""
+        return any(assumption.name == BLACK_BOX for assumption in self.assumptions)
 
     @property
     def contradictions(self) -> tuple[Bracket, ...]:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from likewise.cli.audit import audit
 from likewise.cli.backup import backup, restore
 from likewise.cli.certify import certify
 from likewise.cli.compare import compare
@@ -54,7 +55,22 @@ def likewise(
     """Online decisions that learn individual fairness from a person who only points at unfair pairs."""
 
 
-for command in (backup, certify, compare, data, demo, frontier, notice, play, reproduce, restore, score, serve, verify):
+for command in (
+    audit,
+    backup,
+    certify,
+    compare,
+    data,
+    demo,
+    frontier,
+    notice,
+    play,
+    reproduce,
+    restore,
+    score,
+    serve,
+    verify,
+):
     app.command(epilog=getattr(sys.modules[command.__module__], "EXAMPLES", None))(command)
 app.add_typer(user, name="user")
 

@@ -59,6 +59,27 @@ class Drawn(NamedTuple):
     violating: Floats
 
 
+class Part(NamedTuple):
+    """Some rounds in a row as arrays, so that they can be kept and joined again; people one after another.
+
+    ``reports`` has a row per report, whose first entry is the number of the round within the part.
+    """
+
+    rows: Rows
+    y: Floats
+    view: Any
+    shown: Floats
+    person: NDArray[Any] | None
+    weight: Floats | None
+    compared: NDArray[np.bool_] | None
+    drawn: Drawn | None
+    sizes: NDArray[np.intp]
+    reviewed: NDArray[np.bool_]
+    penalties: Floats
+    reports: NDArray[np.intp]
+    stated: Floats
+
+
 class Recorder:
     """Collects the rounds of a play, and makes the transcript at its end.
 
@@ -154,6 +175,35 @@ class Recorder:
         table[:, 0], table[:, 1:3], table[:, 3] = self._before + reported, pairs[reported], violates[reported]
         self._blocks.append(_Block(np.full(rounds, k), np.ones(rounds, dtype=bool), penalties, table))
         self._before += rounds
+
+    def part(self) -> Part:
+        """Everything recorded so far as one part."""
+        self._close_block()
+        sizes, reviewed, penalties, reports = (np.concatenate(parts) for parts in zip(*self._blocks, strict=True))
+        rows, y, views, shown = (self._whole(parts) for parts in self._people)
+        drawn = Drawn(*(np.concatenate(column) for column in zip(*self._drawn, strict=True))) if self._drawn else None
+        person = None if any(one is None for one in self._person) else self._whole(self._person)
+        weight, compared = _filled(self._weights, 1.0), _filled(self._compared, True)
+        stated = np.array(self._stated, dtype=float)
+        return Part(
+            rows, y, views, shown, person, weight, compared, drawn, sizes, reviewed, penalties, reports, stated
+        )  # fmt: skip
+
+    def join(self, part: Part) -> None:
+        """The rounds of a part after those recorded so far."""
+        self._close_block()
+        for parts, one in zip(self._people, part[:4], strict=True):
+            parts.append(one)
+        self._person.append(part.person)
+        self._weights.append((len(part.y), part.weight))
+        self._compared.append((len(part.y), part.compared))
+        if part.drawn is not None:
+            self._drawn.append(part.drawn)
+        reports = part.reports.copy()
+        reports[:, 0] += self._before
+        self._stated += part.stated.tolist()
+        self._blocks.append(_Block(part.sizes, part.reviewed, part.penalties, reports))
+        self._before += len(part.sizes)
 
     def _close_block(self) -> None:
         """Turn the rounds that were added one by one into a block."""

@@ -18,7 +18,7 @@ from typing import Any, TypeVar, cast
 import anyio.to_thread
 import numpy as np
 
-from likewise.errors import require_number
+from likewise.errors import require, require_number
 from likewise.policies import thresholds_of
 from likewise.service.asides import free_text, person_aside, remark_aside
 from likewise.service.live.broken import BrokenStreams
@@ -31,6 +31,7 @@ from likewise.service.log.erasure import ErasureCleanup, ErasureFile
 from likewise.service.log.export import export
 from likewise.service.log.leases import Leases
 from likewise.service.log.signing import Signer
+from likewise.service.log.stretches import Stretches
 from likewise.service.refusals import BrokenLog, Conflict, Unknown
 from likewise.service.stream import answers, commands
 from likewise.service.stream.decide import require_past
@@ -38,7 +39,6 @@ from likewise.service.stream.events import (
     Aside,
     AuditCorrected,
     Audited,
-    Event,
     LabelsBooked,
     LabelsLate,
     Learned,
@@ -47,12 +47,13 @@ from likewise.service.stream.events import (
     stamp,
 )
 from likewise.service.stream.events.event import RoundEvent
+from likewise.service.stream.explanation import Explanation, explain
 from likewise.service.stream.lots import Lot, commitment
 from likewise.service.stream.readers import counts_as, past_round, person_view, round_view
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
 from likewise.service.stream.status import made_of, status
-from likewise.service.stream.transcript import certificate, transcript
+from likewise.service.stream.transcript import certificate, joined
 from likewise.transparency.merkle import Frontier
 
 SMALL_BATCH = 50
@@ -101,6 +102,7 @@ class Engine:
         self.leases = Leases(store)
         self.broken = BrokenStreams()
         self.erasure_cleanup = ErasureCleanup(store, erasures, clock)
+        self._stretches = Stretches(store)
         self._secrets: dict[str, bytes] = {}
 
     def start(self) -> None:
@@ -293,6 +295,25 @@ class Engine:
             view["pairs"] = [[ids[i], ids[j]] for i, j in pairs if i in ids and j in ids]
         return view
 
+    def explain(self, stream: str, t: int, auditor: str, pair: Sequence[str]) -> Explanation:
+        """Why two people of a claimed round have their probabilities, whoever is ahead first, and what a report does.
+
+        Refused where auditors see decisions only.
+        """
+        self.require_claimed(stream, t, auditor)
+        state = self.streams.get(stream).current()
+        round_ = state.rounds.get(t)
+        if round_ is None:
+            raise Conflict(f"Round {t} is closed.")
+        if state.stream.settings.audits == "decisions":
+            raise Conflict("Reviewers of this stream see decisions only, so no probability is explained to them.")
+        kept = {aside.ref: aside.content["features"] for aside in self.store.asides(stream, round=t) if aside.person}
+        people = {i: kept[round_.refs[i]] for i in round_.fresh if round_.refs[i] in kept}
+        places = [i for i in people if round_.ids[i] in pair]
+        require(len(places) == 2 == len(pair), "pair", f"name two people of round {t} who are still there", len(places))
+        ahead, behind = sorted(places, key=lambda i: -round_.probabilities[i])
+        return explain(state, round_, people, (ahead, behind))
+
     def audit(
         self,
         stream: str,
@@ -455,13 +476,8 @@ class Engine:
         live.current()
         state, seq = live.durable[:2]
 
-        def events() -> Iterator[Event]:
-            for page in self.store.pages(stream, seq):
-                yield from (sealed.event for sealed in page)
-                if progress is not None:
-                    progress(page[-1].seq / seq)
-
-        return certificate(transcript(events(), state), state, delta)
+        stretches = self._stretches.all(stream, state, seq, progress or (lambda share: None))
+        return certificate(joined(stretches, state), state, delta)
 
     def events(self, stream: str, after: int = 0, limit: int = 1000) -> list[answers.LoggedEvent]:
         """Up to ``limit`` events after number ``after``, as exported."""
@@ -486,8 +502,11 @@ class Engine:
         now, moved = self.clock(), 0
         self.store.require_same_file()
         self.erasure_cleanup.retry()
-        for name in self.streams.names():
-            moved += self.broken.guard(name, lambda: self._advance(name, now)) or 0  # noqa: B023
+        for name, head in self.store.heads().items():
+            if not self.streams.idle(name, head, now):
+                moved += self.broken.guard(name, lambda: self._advance(name, now)) or 0  # noqa: B023
+            elif moved == 0:
+                moved += self.broken.guard(name, lambda: self._prepare(name)) or 0  # noqa: B023
         self.sign_heads()
         self.store.tidy()
         return moved
@@ -498,6 +517,12 @@ class Engine:
         live.save()
         live.tree.keep(live.durable.seq)
         return moved
+
+    def _prepare(self, name: str) -> int:
+        """Make the next stretch of a quiet stream for its certificate, so that nobody has to wait for it."""
+        state, seq = self.streams.get(name).durable[:2]
+        self._stretches.catch_up(name, state, seq)
+        return 0
 
     def sweep(self) -> None:
         """Forget leases and idempotency keys that are too old to matter."""

@@ -56,6 +56,7 @@ ACCESS: dict[tuple[str, str], tuple[str, ...]] = {
     ("GET", REVIEW_PAGE): (ADMIN, AUDITOR),
     ("POST", REVIEW_PAGE + "/claim"): (ADMIN, AUDITOR),
     ("POST", REVIEW_PAGE + "/renew"): (ADMIN, AUDITOR),
+    ("POST", REVIEW_PAGE + "/why"): (ADMIN, AUDITOR),
     ("POST", REVIEW_PAGE + "/release"): (ADMIN, AUDITOR),
     ("POST", REVIEW_PAGE + "/verdict"): (ADMIN, AUDITOR),
     ("POST", REVIEW_PAGE + "/retract"): (ADMIN, AUDITOR),

@@ -92,6 +92,9 @@ class OpenRound:
     erased, lost
         Positions of people who were erased while the round was open; positions whose features are not there any more
         when the log is read again.
+    policy
+        The policy that was deployed for it, for whoever asks why; None where that would take too much memory, and once
+        the state was read from a snapshot.
     """
 
     t: int
@@ -114,6 +117,7 @@ class OpenRound:
     correction: Outcome | None = None
     erased: frozenset[int] = frozenset()
     lost: frozenset[int] = frozenset()
+    policy: Deployed | None = field(default=None, compare=False, repr=False)
 
     @property
     def missing(self) -> int:
