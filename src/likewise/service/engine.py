@@ -18,12 +18,13 @@ from typing import Any, TypeVar, cast
 import anyio.to_thread
 import numpy as np
 
-from likewise.errors import require_number
+from likewise.errors import require, require_number
 from likewise.policies import thresholds_of
 from likewise.service.asides import free_text, person_aside, remark_aside
 from likewise.service.canonical import loads
 from likewise.service.live.broken import BrokenStreams
 from likewise.service.live.heads import Heads
+from likewise.service.live.proofs import Proofs
 from likewise.service.live.stream import LiveStream, Outcome, Task
 from likewise.service.live.streams import Streams
 from likewise.service.log import Idempotency, Store
@@ -48,6 +49,7 @@ from likewise.service.stream.events import (
     stamp,
 )
 from likewise.service.stream.events.event import RoundEvent
+from likewise.service.stream.explanation import Explanation, explain
 from likewise.service.stream.lots import Lot, commitment
 from likewise.service.stream.readers import counts_as, past_round, person_view, round_view
 from likewise.service.stream.settings import Settings
@@ -99,6 +101,7 @@ class Engine:
         """Whether every log was read up to its head."""
         self._heads = Heads(signer, checkpoints)
         self.streams = Streams(store, self._heads.require_signed)
+        self.proofs = Proofs(store, self.streams, signer)
         self.leases = Leases(store)
         self.broken = BrokenStreams()
         self.erasure_cleanup = ErasureCleanup(store, erasures, clock)
@@ -295,6 +298,25 @@ class Engine:
             view["pairs"] = [[ids[i], ids[j]] for i, j in pairs if i in ids and j in ids]
         return view
 
+    def explain(self, stream: str, t: int, auditor: str, pair: Sequence[str]) -> Explanation:
+        """Why two people of a claimed round have their probabilities, whoever is ahead first, and what a report does.
+
+        Refused where auditors see decisions only.
+        """
+        self.require_claimed(stream, t, auditor)
+        state = self.streams.get(stream).current()
+        round_ = state.rounds.get(t)
+        if round_ is None:
+            raise Conflict(f"Round {t} is closed.")
+        if state.stream.settings.audits == "decisions":
+            raise Conflict("Reviewers of this stream see decisions only, so no probability is explained to them.")
+        kept = {aside.ref: aside.content["features"] for aside in self.store.asides(stream, round=t) if aside.person}
+        people = {i: kept[round_.refs[i]] for i in round_.fresh if round_.refs[i] in kept}
+        places = [i for i in people if round_.ids[i] in pair]
+        require(len(places) == 2 == len(pair), "pair", f"name two people of round {t} who are still there", len(places))
+        ahead, behind = sorted(places, key=lambda i: -round_.probabilities[i])
+        return explain(state, round_, people, (ahead, behind))
+
     def audit(
         self,
         stream: str,
@@ -375,6 +397,15 @@ class Engine:
             return {"stream": stream, "waits": outcome.after.waits.model_dump(), "receipt": receipt}
 
         return self._do(self.streams.get(stream), lambda state: commands.ChangeWaits(changes, by), reply, key)
+
+    def rotate_key(self, stream: str, new: Signer, by: str) -> None:
+        """Sign a log with another key from now on, which this one signs; nothing if that was done before."""
+        live, old = self.streams.get(stream), self.signer
+        if live.current().key == new.public_key:
+            return
+        note = old.sign(f"likewise key 1\n{old.origin(stream)}\n{new.public_key}\n", stream)
+        rotate = commands.RotateKey(old.public_key, new.public_key, str(note), by)
+        live.do(Task(lambda state: rotate, lambda outcome: {}), self.clock())
 
     def stop(self, stream: str, reason: str, by: str, key: Idempotency | None = None) -> answers.StreamStopped:
         """Stop all decisions at once."""
@@ -498,6 +529,8 @@ class Engine:
 
     def _advance(self, name: str, now: float) -> int:
         live = self.streams.get(name)
+        if not self._heads.owns(live.current().key):
+            return 0
         moved = live.advance(now)
         live.save()
         live.tree.keep(live.durable.seq)
@@ -534,6 +567,7 @@ class Engine:
 
     def _with_receipt(self, reply: Reply[A]) -> Callable[[Outcome], dict[str, Any]]:
         def answer(outcome: Outcome) -> dict[str, Any]:
+            self._heads.require_own_key(outcome.after.key)
             signed = self.signer.receipt(outcome.sealed, outcome.tree) if outcome.sealed else None
             return cast(dict[str, Any], reply(outcome, cast(answers.Receipt | None, signed)))
 

@@ -9,7 +9,7 @@ machine that wrote the log they agree bit by bit, on another one within 1e-9.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -159,6 +159,7 @@ def verify(
     *,
     key: str | None = None,
     checkpoints: str | Path | None = None,
+    witnesses: Sequence[str] = (),
     replay: bool = True,
     progress: Callable[[float], None] | None = None,
 ) -> Verification:
@@ -172,6 +173,8 @@ def verify(
         The public key that the service is known by.
     checkpoints
         A file of checkpoints or receipts that was kept apart from the export.
+    witnesses
+        The keys of witnesses, as name+id+key: it is said up to where each has cosigned the log.
     replay
         Whether to run the learner again.
     progress
@@ -179,7 +182,7 @@ def verify(
     """
     for name, file in (("export", path), ("checkpoints", checkpoints)):
         require(file is None or Path(file).is_file(), name, "be a file", str(file))
-    checker, report = Checker(key), progress or (lambda share: None)
+    checker, report = Checker(key, witnesses), progress or (lambda share: None)
     total = Path(path).stat().st_size or 1
     again, offset = Again(path) if replay else None, 0
     for number, (line, text) in enumerate(read_texts(str(path))):

@@ -92,6 +92,9 @@ class OpenRound:
     erased, lost
         Positions of people who were erased while the round was open; positions whose features are not there any more
         when the log is read again.
+    policy
+        The policy that was deployed for it, for whoever asks why; None where that would take too much memory, and once
+        the state was read from a snapshot.
     """
 
     t: int
@@ -114,6 +117,7 @@ class OpenRound:
     correction: Outcome | None = None
     erased: frozenset[int] = frozenset()
     lost: frozenset[int] = frozenset()
+    policy: Deployed | None = field(default=None, compare=False, repr=False)
 
     @property
     def missing(self) -> int:
@@ -379,6 +383,8 @@ class State:
         Whom the reports that the learner keeps are about; and some that it doesn't keep any more.
     checkpoint
         Where the learner was written down in the log the last time.
+    key
+        The public key that signs, if it was changed; None as long as it is the first one.
     """
 
     model: Model | None = None
@@ -393,6 +399,7 @@ class State:
     totals: Totals = NOTHING
     pairs: tuple[KeptPair, ...] = ()
     checkpoint: LastCheckpoint = NO_CHECKPOINT
+    key: str | None = None
 
     @property
     def stream(self) -> Model:
@@ -452,6 +459,7 @@ def dump_state(state: State) -> dict[str, Any]:
         "totals": state.totals._asdict(),
         "pairs": state.pairs,
         "checkpoint": state.checkpoint,
+        "key": state.key,
     }
 
 
@@ -476,6 +484,7 @@ def load_state(data: dict[str, Any]) -> State:
         totals=Totals(**data["totals"]),
         pairs=tuple(KeptPair(made, row, tuple(refs)) for made, row, refs in data["pairs"]),
         checkpoint=LastCheckpoint(*data["checkpoint"]),
+        key=data["key"],
     )
 
 
