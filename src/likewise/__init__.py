@@ -37,6 +37,7 @@ from likewise.auditors import (
 from likewise.certificates import Certificate, certify, choose, evaluate_fairness, holdout_certificate
 from likewise.environments import IID, Adversary, Moment, Stream
 from likewise.facts import AuditorFacts, EnvironmentFacts
+from likewise.file_review import audit
 from likewise.game import Transcript, play
 from likewise.hindsight import best_in_hindsight, frontier
 from likewise.hypotheses import (
@@ -58,6 +59,7 @@ from likewise.learners import (
     FollowTheLeader,
     Hedge,
     OneSided,
+    OnlineClassifier,
     Scheduled,
     SmoothedFTPL,
     Tilted,
@@ -100,6 +102,7 @@ __all__ = [
     "Moment",
     "NoisyAuditor",
     "OneSided",
+    "OnlineClassifier",
     "OnnxModel",
     "Panel",
     "Report",
@@ -114,6 +117,7 @@ __all__ = [
     "Tilted",
     "Transcript",
     "Unconstrained",
+    "audit",
     "auditors",
     "baselines",
     "best_in_hindsight",
