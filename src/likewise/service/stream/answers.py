@@ -12,7 +12,7 @@ from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema
 from typing_extensions import TypedDict
 
-from likewise.service.stream.settings import Settings, Waits
+from likewise.service.stream.settings import Review, Settings, Waits
 
 
 class SchemaOf:
@@ -151,7 +151,13 @@ class Lease(TypedDict):
     until: Time
 
 
-Outcome = Literal["reported", "cleared", "skipped", "expired"]
+Outcome = Annotated[
+    Literal["reported", "cleared", "skipped", "expired", "undrawn"],
+    Field(
+        description="reported: a pair was named. cleared: there is none, by a reviewer or by arithmetic. skipped, "
+        "expired: nobody judged it. undrawn: the lot did not choose it for review."
+    ),
+]
 
 
 class VerdictTaken(Answer):
@@ -182,6 +188,13 @@ class WaitsChanged(Answer):
 
     stream: str
     waits: Annotated[Plain, SchemaOf(Waits)]
+
+
+class PlanChanged(Answer):
+    """The whole review plan, as it is for rounds that are opened from now on."""
+
+    stream: str
+    review: Annotated[Plain, SchemaOf(Review)]
 
 
 class StreamStopped(Answer):
@@ -367,6 +380,14 @@ class Learned(TypedDict):
     at: Time
 
 
+class Draw(TypedDict):
+    """What the lot said of a round before anything of its outcome was known."""
+
+    probability: Annotated[float, Field(description="With which the round was to be drawn for review.", gt=0, le=1)]
+    drawn: bool
+    second: Annotated[bool, Field(description="Whether somebody else gives a second verdict.")]
+
+
 Status = Literal["open", "closed", "learned", "discarded"]
 Labelled = Literal["complete", "partial", "expired"]
 
@@ -383,6 +404,9 @@ class RoundRecord(TypedDict):
     outstanding: Annotated[int, Field(description="Rounds that were outstanding when it was opened.")]
     people: list[PersonDecided]
     labels: Annotated[Labelled | None, Field(description="null while some are missing.")]
+    review: Annotated[
+        Draw | None, Field(description="null where no lot was drawn: every round is reviewed, or arithmetic clears it.")
+    ]
     audit: GivenVerdict | None
     retracted: Annotated[int, Field(description="Verdicts that were retracted.")]
     corrections: list[GivenVerdict]

@@ -22,6 +22,8 @@ class PastRound(NamedTuple):
     erased: frozenset[int] = frozenset()
     outcome: Outcome | None = None
     """What it counts as among the rounds learned."""
+    clean: float | None = None
+    """The probability with which it was drawn, if it was reviewed and found clean."""
 
 
 @dataclass

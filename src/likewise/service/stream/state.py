@@ -14,8 +14,12 @@ import numpy as np
 
 from likewise.protocol import Batch, Estimate, Floats, Report, Round, Rows
 from likewise.service.stream.answers import Labelled, Outcome
+from likewise.service.stream.counting import answer, found_later, joined, one_more
+from likewise.service.stream.counting import load as load_count
+from likewise.service.stream.drawing import Drawing
 from likewise.service.stream.learner import Deployed, Model, score_program
 from likewise.service.stream.settings import Settings, Waits
+from likewise.theory import ReviewCount
 
 CLOCK = "clock"
 """Who acts when only time has passed, or where nobody is needed."""
@@ -38,7 +42,7 @@ class Pair:
 
 
 class Verdict(NamedTuple):
-    """What became of the audit of a round: reported, cleared, skipped or expired."""
+    """What became of the audit of a round: reported, cleared, skipped, expired, or undrawn."""
 
     outcome: Outcome
     at: float
@@ -52,7 +56,7 @@ class Verdict(NamedTuple):
 
     @property
     def final(self) -> bool:
-        """Whether nobody gave it: time ended the wait, or there was nothing to report. It can't be taken back."""
+        """Whether nobody gave it: time or a lot said so, or there was nothing to report. It can't be taken back."""
         return self.by == CLOCK
 
 
@@ -91,6 +95,10 @@ class OpenRound:
     erased, lost
         Positions of people who were erased while the round was open; positions whose features are not there any more
         when the log is read again.
+    q
+        The probability with which it was drawn for review; 1 where every round is reviewed.
+    since
+        The counts of the rounds after it, up to the next open one; None if there are none.
     """
 
     t: int
@@ -113,6 +121,8 @@ class OpenRound:
     correction: Outcome | None = None
     erased: frozenset[int] = frozenset()
     lost: frozenset[int] = frozenset()
+    q: float = 1.0
+    since: ReviewCount | None = None
 
     @property
     def missing(self) -> int:
@@ -136,9 +146,17 @@ class OpenRound:
 
     def needs_nobody(self, settings: Settings) -> bool:
         """Whether no report of it could be accepted, so that no reviewer is asked."""
+        if settings.review.ask_all and settings.audits == "probabilities":
+            return settings.keeps_record and len(self.fresh) < 2
+        return self.largest_gap(settings) <= settings.level
+
+    def largest_gap(self, settings: Settings) -> float:
+        """How far apart the two people are who differ most, of those that could be reported together; 0 without any."""
         if settings.audits == "decisions":
-            return not self.reportable(settings.level)
-        return settings.keeps_record and len(self.fresh) < 2
+            p = self.probabilities
+            return max((float(p[i] - p[j]) for i, j in self.reportable(settings.level)), default=0.0)
+        shown = self.probabilities[self.fresh] if self.returning or self.erased else self.probabilities
+        return float(shown.max() - shown.min()) if len(shown) else 0.0
 
     def reportable(self, level: float) -> list[tuple[int, int]]:
         """The pairs that were decided differently and are too far apart, whoever got the yes first."""
@@ -165,6 +183,14 @@ class OpenRound:
         if self.correction is not None:
             return self.correction
         return "skipped" if self.reports_erased or self.verdict is None else self.verdict.outcome
+
+    @property
+    def answer(self) -> str | None:
+        """What it is in the counts of all rounds; None while it waits for an answer."""
+        verdict = self.verdict
+        if verdict is None:
+            return None
+        return answer(verdict.outcome, by_nobody=verdict.final, erased=bool(self.erased))
 
     @property
     def labelled(self) -> Labelled | None:
@@ -276,6 +302,15 @@ class OpenRounds(Mapping[int, OpenRound]):
         return OpenRounds(pages | {t // PAGE: page} if page else pages, self._size - 1)
 
 
+    def before(self, t: int) -> OpenRound | None:
+        """The last one before a round, if there is one."""
+        page = [number for number in self._pages.get(t // PAGE, ()) if number < t]
+        if page:
+            return self[max(page)]
+        earlier = [number for number in self._pages if number < t // PAGE]
+        return self[max(self._pages[max(earlier)])] if earlier else None
+
+
 class Totals(NamedTuple):
     """Sums over what has left the state.
 
@@ -283,7 +318,7 @@ class Totals(NamedTuple):
     ----------
     learned, discarded
         Rounds closed, by what became of them.
-    reported, cleared, skipped, expired
+    reported, cleared, skipped, expired, undrawn
         Verdicts of the rounds learned, as they were corrected since.
     people, missing, ones
         People in the rounds learned, how many labels of theirs never came, and how many were 1. People who came before
@@ -332,6 +367,7 @@ class Totals(NamedTuple):
     unseen: float = 0.0
     added: int = 0
     withdrawn: int = 0
+    undrawn: int = 0
 
     def plus(self, **more: float) -> Totals:
         """The same with something added."""
@@ -373,6 +409,10 @@ class State:
         Why the stream is stopped; None while it runs.
     totals
         Sums over the rounds that are closed.
+    drawing
+        What the next lot of a review needs to know.
+    counted_rounds
+        The counts of the rounds before the first open one; None if there are none.
     """
 
     model: Model | None = None
@@ -385,6 +425,8 @@ class State:
     lot: str | None = None
     stopped: str | None = None
     totals: Totals = NOTHING
+    drawing: Drawing = Drawing()
+    counted_rounds: ReviewCount | None = None
 
     @property
     def stream(self) -> Model:
@@ -407,8 +449,29 @@ class State:
         return replace(self, rounds=self.rounds.put(round_))
 
     def without_round(self, t: int) -> State:
-        """The same state without a round."""
-        return replace(self, rounds=self.rounds.without(t))
+        """The same state without a round, which counts with those before it from now on."""
+        round_ = self.rounds[t]
+        state = replace(self, rounds=self.rounds.without(t))
+        said = round_.answer or "unanswered"
+        own = one_more(state._counts_at(t), self.drawing.floor, round_.q, said)
+        return state._with_counts_at(t, joined(own, round_.since))
+
+    def found_later(self, t: int, q: float) -> State:
+        """The same state after a closed round that was found clean, drawn with probability q, was reported."""
+        part = self._counts_at(t)
+        assert part is not None, "a closed round is counted"
+        return self._with_counts_at(t, found_later(part, q))
+
+    def _counts_at(self, t: int) -> ReviewCount | None:
+        """The counts that a closed round is, or will be, part of."""
+        before = self.rounds.before(t)
+        return self.counted_rounds if before is None else before.since
+
+    def _with_counts_at(self, t: int, counts: ReviewCount | None) -> State:
+        before = self.rounds.before(t)
+        if before is None:
+            return replace(self, counted_rounds=counts)
+        return self.with_round(replace(before, since=counts))
 
     def counted(self, **more: float) -> State:
         """The same state with something added to its totals."""
@@ -417,7 +480,7 @@ class State:
 
 # The state as plain JSON values, bit by bit ---------------------------------------------------------------------------
 
-SNAPSHOT_FORMAT = 5
+SNAPSHOT_FORMAT = 6
 """Of the layout below; snapshots in another one are ignored."""
 
 
@@ -436,6 +499,8 @@ def dump_state(state: State) -> dict[str, Any]:
         "lot": state.lot,
         "stopped": state.stopped,
         "totals": state.totals._asdict(),
+        "drawing": state.drawing,
+        "counted_rounds": state.counted_rounds,
     }
 
 
@@ -458,6 +523,8 @@ def load_state(data: dict[str, Any]) -> State:
         lot=data["lot"],
         stopped=data["stopped"],
         totals=Totals(**data["totals"]),
+        drawing=Drawing.load(data["drawing"]),
+        counted_rounds=load_count(data["counted_rounds"]),
     )
 
 
@@ -484,6 +551,8 @@ def _dump_round(round_: OpenRound) -> dict[str, Any]:
         "correction": round_.correction,
         "erased": sorted(round_.erased),
         "lost": sorted(round_.lost),
+        "q": round_.q,
+        "since": round_.since,
     }
 
 
@@ -504,6 +573,8 @@ def _load_round(data: dict[str, Any], model: Model) -> OpenRound:
             "retracted_at": -np.inf if data["retracted_at"] is None else data["retracted_at"],
             "erased": frozenset(data["erased"]),
             "lost": frozenset(data["lost"]),
+            "q": float(data["q"]),
+            "since": load_count(data["since"]),
         }
     )
 
