@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import csv
 import importlib.util
+import inspect
 import itertools
 import json
 import re
+import warnings
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
+from joblib.externals.loky import process_executor
 
 import likewise as lw
 from likewise.errors import InvalidParameter
@@ -342,6 +345,15 @@ def test_unknown_experiments_are_refused(tmp_path):
 def test_two_processes_find_what_one_finds():
     calls = [(penalties.TWO, penalties.THIRD, (200,)), (penalties.TWO, penalties.ROOT, (100,))]
     assert Workers(jobs=2).map(penalties.one_play, calls) == Workers(jobs=1).map(penalties.one_play, calls)
+
+
+def test_a_process_of_joblib_that_stops_ends_no_thread_of_these_tests():
+    """As an error the warning of it would end the thread that starts a new process, and plays would wait for ever."""
+    said = "A worker stopped while some jobs were given"
+    assert said in inspect.getsource(process_executor)
+    warnings.warn(said, UserWarning, stacklevel=1)
+    with pytest.raises(UserWarning):
+        warnings.warn("Another one", UserWarning, stacklevel=1)
 
 
 def test_a_check_of_nothing_holds():

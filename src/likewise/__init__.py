@@ -54,6 +54,7 @@ from likewise.learners import (
 )
 from likewise.policies import AveragePolicy, Mixture
 from likewise.protocol import SKIPPED, Batch, Key, Report, Role, Round
+from likewise.scoreboard import groups
 
 __version__ = "0.1.0"
 
@@ -112,6 +113,7 @@ __all__ = [
     "evaluate_fairness",
     "figures",
     "frontier",
+    "groups",
     "hindsight",
     "holdout_certificate",
     "hypotheses",

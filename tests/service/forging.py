@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import numpy as np
+import pytest
 from loans import Clock, drawn, far_apart, loans
 
 from likewise.service.engine import Engine
@@ -89,3 +92,11 @@ def renumbered(lines):
         done.append(line)
     done[0] = done[0] | {"events": seq}
     return rechained(done)
+
+
+@contextmanager
+def often_written_down(rounds=5):
+    """The learner is written down every few rounds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("likewise.service.stream.learner_checkpoint.EVERY", rounds)
+        yield

@@ -9,9 +9,10 @@ from likewise.service.stream import commands
 from likewise.service.stream.decide import decide
 from likewise.service.stream.events import Aside, Learned, RoundOpened
 from likewise.service.stream.lots import Lot, commitment, review_secret
+from likewise.service.stream.plain_state import dump_state
 from likewise.service.stream.readers import past_round
 from likewise.service.stream.settings import Feature, Review, Settings, Waits
-from likewise.service.stream.state import State, dump_state
+from likewise.service.stream.state import State
 
 COLUMNS = ("score", "age")
 CUTS = tuple(np.linspace(0.1, 0.9, 9).tolist())

@@ -7,7 +7,7 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
-from forging import SIGNER, events, lived, renumbered, write
+from forging import SIGNER, events, lived, often_written_down, renumbered, write
 from loans import loans, people
 from sqlalchemy import text
 
@@ -18,6 +18,7 @@ from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.proof.replay import sentences, verify
 from likewise.service.proof.standalone import commitment, main
 from likewise.service.refusals import BrokenLog
+from likewise.service.stream.learner_checkpoint import packed, unpacked
 
 X = np.random.default_rng(2).random((3, 2))
 
@@ -26,8 +27,9 @@ X = np.random.default_rng(2).random((3, 2))
 def exported(tmp_path_factory):
     """The lines of an honest export, after somebody in an open round was erased; and its checkpoints."""
     folder = tmp_path_factory.mktemp("honest")
-    engine = lived(folder)
-    engine.erase("loans", "11.1", "root")
+    with often_written_down():
+        engine = lived(folder)
+        engine.erase("loans", "11.1", "root")
     lines = list(engine.export("loans"))
     engine.close()
     return lines, folder / "checkpoints.jsonl"
@@ -230,17 +232,30 @@ def policy_by_another_name(lines):
 
 def another_average(lines):
     i = first(lines, "learner_checkpointed")
-    lines[i]["data"]["average"][0] += 1.0
+    average = unpacked(lines[i]["data"]["average"], np.empty(0))
+    lines[i]["data"]["average"] = packed(average + (np.arange(len(average)) == 0))
     return i
 
 
-def pairs_that_were_not_forgotten(lines):
-    """The row of a reported pair, in a log that nothing can be erased from."""
+def pairs_of_nobody(lines):
+    """A learner that nobody can read, as it is said to keep a report about somebody who isn't there."""
     i = first(lines, "learner_checkpointed")
-    columns = 2 * len(lines[1]["data"]["settings"]["cuts"])
-    row = {"contrasts": [1] * columns, "people": [-1, -1], "gaps": 0.2, "terms": [0.0] * 5, "passed": None}
-    for name, value in (row | {"repeats": 0, "made": 3}).items():
-        lines[i]["data"]["learner"][name].append(value)
+    lines[i]["data"]["pairs"].append(["f" * 32, "e" * 32])
+    return i
+
+
+def report_forgotten(lines):
+    """The learner keeps a report, but is written down without it."""
+    i = next(i for i in events(lines) if lines[i]["kind"] == "learner_checkpointed" and lines[i]["data"]["pairs"])
+    learner, frozen = lines[i]["data"]["learner"], lines[i]["data"]["pairs"].pop(0)
+    assert frozen
+    widths = {"people": 2, "terms": 5, "gaps": 1, "passed": 1, "repeats": 1, "made": 1}
+    kinds = dict.fromkeys(("people", "repeats", "made"), np.int64)
+    rows = {
+        name: unpacked(learner[name], np.empty((0, width), kinds.get(name, float))) for name, width in widths.items()
+    }
+    paid = unpacked(learner["frozen"], np.empty(0)) + rows["terms"][0, 0] * np.array([1.0, rows["gaps"][0, 0]])
+    learner |= {"frozen": packed(paid)} | {name: packed(values[1:]) for name, values in rows.items()}
     return i
 
 
@@ -323,7 +338,7 @@ FORGERIES = [
     second_verdict, changed_label, lesson_discarded, lesson_left_out, new_beginning, audit_ended_early,
     labels_ended_early, decided_while_stopped, policy_by_another_name, another_average, another_erasure,
     retracted_nothing, closed_too_soon, cleared_with_a_pair, another_wait, a_report_that_was_not_dropped,
-    pairs_that_were_not_forgotten, another_learner, another_rule,
+    pairs_of_nobody, report_forgotten, another_learner, another_rule,
     resumed_while_running, late_before_its_time, a_round_too_large, decided_against_all_odds, a_salt_of_another_length,
 ]  # fmt: skip
 

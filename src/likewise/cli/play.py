@@ -20,7 +20,7 @@ from rich.table import Table
 
 from likewise.cli import options
 from likewise.cli.findings import mending, print_findings
-from likewise.cli.output import AsJson, in_words_of, print_json, scoreboard_table, words
+from likewise.cli.output import AsJson, groups_table, in_words_of, print_json, scoreboard_table, words
 from likewise.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -299,6 +299,8 @@ class Command:
 
     def _introduce(self, run: Run) -> None:
         """Whose decisions these are, what makes them, and who looks on."""
+        from likewise.experiments.runs import sensitive_columns
+
         data, s, F = run.setup.data, run.setup.settings, run.setup.hypotheses
         self.console.print(f"[bold]{escape(data.name)}.[/] {escape(data.described)}")
         for note in _notes(data) if s.sha256 else ():
@@ -311,6 +313,8 @@ class Command:
             f"{s.T:,} rounds of {s.k} people; policies are mixtures of {size} hypotheses ({s.hypotheses}), learner "
             f"{s.learner}, α = {s.alpha:g}, seed {s.seed}."
         )
+        if sensitive := sensitive_columns(run.setup):
+            self.console.print(sensitive, markup=False, highlight=False)
         if s.labels == "accepted":
             self.console.print(
                 "Decisions are drawn, with one lot a round, and the learner never sees the label of a refused person."
@@ -346,6 +350,8 @@ class Command:
         self.console.print(f"{result['headline']}\n", markup=False, highlight=False)
         if result["scoreboard"] is not None:
             self.console.print(scoreboard_table(result["scoreboard"], self.console.width))
+        if result.get("groups") is not None:
+            self.console.print(groups_table(result["groups"], self.console.width))
         self.console.print(_table(result))
         for note in result["notes"]:
             self.console.print(f"[yellow]{escape(note)}[/]")

@@ -29,7 +29,11 @@ def verify(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check the chain, checkpoints and commitments of a stream's export, and run its learner again."""
+    """Check the chain, checkpoints and commitments of a stream's export, and run its learner again.
+
+    Exits with 0 if nothing is wrong, with 1 if something is, and with 3 if nothing is wrong but rounds of erased people
+    could not be learned again.
+    """
     if script:
         from importlib.resources import files
 
@@ -53,7 +57,7 @@ def verify(
     else:
         for sentence in checking.sentences(report):
             console.print(sentence, markup=False, highlight=False, soft_wrap=True)
-    raise typer.Exit(1 if report.first else 0)
+    raise typer.Exit(report.exit_code)
 
 
 def _refuse_other_files(path: Path) -> None:

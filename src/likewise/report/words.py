@@ -41,7 +41,7 @@ MODELS = {
 """Models whose class does not say what they are."""
 LIMITS = (
     "It speaks of likeness as this reviewer sees it. Another reviewer may see other pairs.",
-    "It doesn't compare groups of people, and treating similar people alike doesn't make groups equal.",
+    "What is proved is about pairs of people. Treating similar people alike doesn't make groups equal.",
     "An error is a difference from the label on record. If labels carry past unfairness, so does this count.",
     "A certificate is a statement about numbers under assumptions. It is no verdict that a decision is fair or lawful.",
 )

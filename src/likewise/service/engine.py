@@ -32,6 +32,7 @@ from likewise.service.log.leases import Leases
 from likewise.service.log.signing import Signer
 from likewise.service.refusals import BrokenLog, Conflict, Unknown
 from likewise.service.stream import answers, commands
+from likewise.service.stream.claims import DAYS, prospect
 from likewise.service.stream.decide import require_past
 from likewise.service.stream.events import (
     Aside,
@@ -441,6 +442,14 @@ class Engine:
     def stream(self, stream: str) -> answers.StreamStatus:
         """Settings, counts, delay, and what can be said of regret."""
         return status(self.streams.get(stream).current())
+
+    def plan(
+        self, stream: str, rounds_a_day: float | None = None, days: float = DAYS, delta: float = 0.05
+    ) -> answers.PlanProspect:
+        """What the review plan buys, in advance; without ``rounds_a_day``, if rounds come as in the past day."""
+        state = self.streams.get(stream).current()
+        lately = sum(rounds for _, rounds in state.drawing.hours)
+        return prospect(state.stream.settings, rounds_a_day or max(1, lately), days, delta)
 
     def round(self, stream: str, t: int) -> answers.RoundRecord:
         """Everything that is known of a round, open or closed."""

@@ -14,7 +14,7 @@ from likewise.experiments.runs.settings import (
     Settings,
     rounds_in_a_part,
 )
-from likewise.experiments.runs.setup import Setup, assemble, prepare
+from likewise.experiments.runs.setup import Setup, assemble, prepare, sensitive_columns
 
 __all__ = [
     "CHOICES",
@@ -34,6 +34,7 @@ __all__ = [
     "located",
     "prepare",
     "rounds_in_a_part",
+    "sensitive_columns",
     "stored_settings",
     "summary",
     "tradeoff",

@@ -19,7 +19,7 @@ from likewise.certificates.shown import ShownPeople, UnfairPair
 from likewise.classes import contributions
 from likewise.experiments.runs.deployed import Deployed, deployed, plain
 from likewise.experiments.runs.run import Run
-from likewise.experiments.runs.setup import Setup
+from likewise.experiments.runs.setup import Setup, sensitive_columns
 from likewise.experiments.runs.shown import shown_people, unfair_people
 from likewise.game import Transcript
 from likewise.hindsight import Frontier, Hindsight
@@ -108,6 +108,8 @@ def _decided(outcome: Deployed, setup: Setup) -> dict[str, Any]:
         "headline": outcome.headline,
         "choice": None if choice is None else choice.to_dict(),
         "scoreboard": None if board is None else plain(board),
+        "groups": None if outcome.groups is None else outcome.groups.to_dict(),
+        "sensitive_columns": sensitive_columns(setup),
     }
 
 
@@ -210,6 +212,8 @@ def _report(
         people=people,
         unfair=unfair,
         scoreboard=outcome.scoreboard,
+        groups=outcome.groups,
+        sensitive=sensitive_columns(run.setup),
         split=str(run.setup.split),
         fitted_on=run.setup.split.people[0],
         read=read,

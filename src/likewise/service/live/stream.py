@@ -257,12 +257,24 @@ class LiveStream:
             reply = task.reply(Outcome(before.state, after.state, sealed))
             if not sealed:
                 return Attempt(reply, after, generation, task.key, None)
-            writing = self._store.submit(_append(task, sealed, reply, now))
+            writing = self._store.submit(self._append(task, sealed, reply, now, after))
             self.positions.advance(after, sealed, writing)
             self.answers.begin(task.key, writing)
             # Not handed the attempt: a future that knows itself would stay, with its state, until garbage is collected.
             writing.add_done_callback(functools.partial(self._landed, after, task.key))
             return Attempt(reply, after, generation, task.key, writing)
+
+    def _append(
+        self, task: Task, sealed: Sequence[Sealed], reply: dict[str, Any], now: float, after: Position
+    ) -> Append:
+        """The write that makes some events, the answer, and what follows from them durable together."""
+        last = sealed[-1].event
+        if isinstance(last, PersonErased):
+            snapshot = self.snapshots.without(last.erased, *after)
+            return Append(
+                sealed, now, task.key, reply, erase=last.erased, erase_rounds=last.rounds, snapshot=snapshot
+            )  # fmt: skip
+        return Append(sealed, now, task.key, reply, secret=task.secret)
 
     def _landed(self, after: Position, key: Idempotency | None, writing: Future[None]) -> None:
         """Note what has become of an attempt, even if nobody waits for it any more; a second time changes nothing."""
@@ -292,14 +304,6 @@ class LiveStream:
     def _look_again(self) -> None:
         with self.lock:
             self._timers.look_again()
-
-
-def _append(task: Task, sealed: Sequence[Sealed], reply: dict[str, Any], now: float) -> Append:
-    """The write that makes some events, the answer, and what follows from them durable together."""
-    last = sealed[-1].event
-    if isinstance(last, PersonErased):
-        return Append(sealed, now, task.key, reply, erase=last.erased, erase_rounds=last.rounds)
-    return Append(sealed, now, task.key, reply, secret=task.secret)
 
 
 def _time_passed(t: int) -> Task:

@@ -46,6 +46,12 @@ class Replay:
     inexact: int = 0
     difference: tuple[int, str] | None = None
 
+    @property
+    def share(self) -> float:
+        """The share of the rounds learned that could be learned again; 1 if there are none."""
+        whole = self.rounds + len(self.lost)
+        return self.rounds / whole if whole else 1.0
+
     def note(self, state: State, event: Event) -> None:
         """Count what an event lets be compared, before it changes the state."""
         if isinstance(event, RoundOpened) and state.policy is not None:
@@ -71,6 +77,13 @@ class Verification:
         wrong = [difference for difference in (self.findings.first, replayed) if difference is not None]
         return min(wrong, default=None)
 
+    @property
+    def exit_code(self) -> int:
+        """0 if everything was checked and nothing is wrong, 1 if something is, 3 if some rounds can't be replayed."""
+        if self.first is not None:
+            return 1
+        return 3 if self.replay is not None and self.replay.lost else 0
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
         findings, replay = self.findings, self.replay
@@ -82,6 +95,7 @@ class Verification:
             "erased": findings.erased,
             "replayed_rounds": None if replay is None else replay.rounds,
             "lost_rounds": None if replay is None else replay.lost,
+            "replayable_share": None if replay is None else replay.share,
             "inexact_policies": None if replay is None else replay.inexact,
             "notes": findings.notes,
             "first_difference": None if self.first is None else {"event": self.first[0], "said": self.first[1]},
@@ -113,7 +127,9 @@ def _verdict(verification: Verification) -> str:
     lost = len(verification.replay.lost) if verification.replay is not None else 0
     if verification.replay is None or not lost:
         return "Nothing wrong was found."
-    return f"Nothing wrong was found; {lost} of {verification.replay.rounds + lost} rounds could not be replayed."
+    whole = verification.replay.rounds + lost
+    share = f"{100 * verification.replay.share:.1f} % of them could"
+    return f"Nothing wrong was found; {lost:,} of {whole:,} rounds could not be replayed, {share}."
 
 
 def ranges(numbers: Iterable[int]) -> str:

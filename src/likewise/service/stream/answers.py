@@ -274,6 +274,56 @@ class Regret(TypedDict):
     sentence: Annotated[str, Field(description="The same in words.")]
 
 
+class ReviewClaim(TypedDict):
+    """What is proved of all rounds up to one of them, reviewed or not."""
+
+    up_to: Annotated[
+        int, Field(description="The last round before which every drawn one is answered or expired; 0 if none is.")
+    ]
+    cleared: Annotated[int, Field(description="Rounds that can't hold a violation, by arithmetic.")]
+    undrawn: Annotated[int, Field(description="Rounds that the lot did not choose for review.")]
+    drawn: Annotated[int, Field(description="Rounds that were to be reviewed: clean, reported and unanswered ones.")]
+    clean: int
+    reported: int
+    unanswered: Annotated[int, Field(description="Drawn, and skipped or expired: they count as reported.")]
+    waiting: Annotated[int, Field(description="Drawn rounds that still wait for an answer; none is before `up_to`.")]
+    confidence: float
+    at_most: Annotated[
+        int,
+        Field(
+            description="At most so many of the rounds hold a violation that the reviewers would report. It holds for "
+            "all rounds at once with this confidence, if lots are fair and nobody's answer depends on the lot."
+        ),
+    ]
+    at_least: Annotated[int, Field(description="The same from below, if no report is false.")]
+    estimate: Annotated[float, Field(description="The best guess: each report counts 1 divided by its probability.")]
+    felt: Annotated[
+        bool, Field(description="Whether it is only of violations that were felt, as auditors see decisions only.")
+    ]
+    sentence: Annotated[str, Field(description="The same in words.")]
+
+
+class Prospect(TypedDict):
+    """What can be said at the end of a plan, if a share `rate` of the rounds violates."""
+
+    rate: float
+    found: int
+    at_most: int
+    share: Annotated[float, Field(description="`at_most` as a share of the rounds.")]
+
+
+class PlanProspect(TypedDict):
+    """What a review plan buys, in advance."""
+
+    days: float
+    rounds: Annotated[int, Field(description="Rounds that arithmetic does not clear.")]
+    reviews: Annotated[float, Field(description="How many of them are drawn, on average.")]
+    looks: Annotated[float, Field(description="How often somebody looks, with second verdicts and disagreements.")]
+    confidence: float
+    prospects: list[Prospect]
+    sentence: Annotated[str, Field(description="The first of them in words.")]
+
+
 class ClassPart(TypedDict):
     """Some scores of a stream's class that have the same purpose."""
 
@@ -340,6 +390,7 @@ class StreamStatus(StreamSummary):
     estimated: Annotated[bool, Field(description="Whether the two are estimates.")]
     penalties: float
     regret: Regret
+    reviews: ReviewClaim
     made_of: MadeOf
 
 
@@ -443,6 +494,7 @@ class StreamCertificate(TypedDict):
     regret_limits: Annotated[
         Regret, Field(description="As `regret` in the answer about the stream: what is observed, promised and proved.")
     ]
+    reviews: Annotated[ReviewClaim, Field(description="What is proved of all rounds, at this confidence.")]
     assumptions: list[dict[str, Any]]
     outstanding: int
     discarded: int

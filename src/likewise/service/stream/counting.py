@@ -75,4 +75,4 @@ def load(data: list[Any] | None) -> ReviewCount | None:
     """A part from plain JSON values."""
     if data is None:
         return None
-    return ReviewCount(*(tuple(value) if isinstance(value, list) else value for value in data))
+    return ReviewCount._make(tuple(value) if isinstance(value, list) else value for value in data)

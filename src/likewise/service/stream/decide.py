@@ -158,14 +158,11 @@ def _resume(decision: Decision, command: Resume) -> None:
 
 
 def _erase(decision: Decision, command: Erase) -> None:
-    """First the learner's state, from which the log can be read on once the person's features are gone."""
+    """First the learner, unless it was written down since it met them: without their features it can't be known."""
     if not command.refs:
         raise Unknown("There is no such person in this stream.")
-    state = decision.after
-    average = [] if state.average is None else state.average.tolist()
-    model, version = state.stream, _policy(state).version
-    learner = model.dump(model.without_pairs(state.learner))
-    decision.add(LearnerCheckpointed(at=decision.at, version=version, learner=learner, average=average))
+    if decision.after.needs_checkpoint(command.refs, command.rounds):
+        decision.add(LearnerCheckpointed.of(decision.after, decision.at, command.refs))
     refs, rounds = tuple(command.refs), tuple(command.rounds)
     decision.add(PersonErased(at=decision.at, erased=refs, rounds=rounds, by=command.by))
 
@@ -410,6 +407,8 @@ def _close(decision: Decision, t: int) -> None:
     decision.add(RoundClosed(at=decision.at, t=t, audit=audit, labels=labels, learns=learns, counts=counts))
     if learns:
         decision.add(_learned(state, round_, decision))
+        if decision.after.checkpoint.due(decision.after.totals.learned):
+            decision.add(LearnerCheckpointed.of(decision.after, decision.at))
 
 
 def _learned(state: State, round_: OpenRound, decision: Decision) -> Learned:

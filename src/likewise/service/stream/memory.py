@@ -42,6 +42,8 @@ class Memory:
         For each person their probability and decision, as they got them the first time.
     announced
         Kind and round of the event that must come next, where two are written together.
+    expected
+        Whether the event before announced the one that is looked at.
     """
 
     rounds: dict[int, PastRound] = field(default_factory=dict)
@@ -49,3 +51,4 @@ class Memory:
     limits: dict[str, tuple[float, float]] = field(default_factory=dict)
     record: dict[str, tuple[float, int]] = field(default_factory=dict)
     announced: tuple[str, int | None] | None = None
+    expected: bool = False

@@ -30,6 +30,7 @@ class Rules:
             return f"is out of order: {awaited[0]} must directly follow the event before it"
         if awaited is None and not event.alone:
             return "is out of order: the event before it does not announce it"
+        self._memory.expected = awaited is not None
         wrong = event.objection(state, self._memory)
         if not wrong and isinstance(event, RoundOpened):
             self._memory.announced = announced(event.evolve(state), event.t)

@@ -234,8 +234,8 @@ class Review(Declared):
     ask_all: StrictBool = Field(
         default=False,
         title="Ask about every round",
-        description="Whether somebody is asked about rounds that arithmetic clears, too, where every round is reviewed. "
-        "They are clean either way.",
+        description="Whether somebody is asked about rounds that arithmetic clears, too, where every round is "
+        "reviewed. They are clean either way.",
     )
 
     @field_validator("ask_all")

@@ -1,4 +1,4 @@
-"""The state of a stream: what its log says so far, and the same as JSON. It does not grow with the rounds learned.
+"""The state of a stream: what its log says so far. It does not grow with the rounds learned.
 
 Only rounds that are still open are held, each with what the learner will need of it; the others have left sums and
 counts. A state is never changed, only followed by the next one.
@@ -6,8 +6,8 @@ counts. A state is never changed, only followed by the next one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,9 +15,9 @@ import numpy as np
 from likewise.protocol import Batch, Estimate, Floats, Report, Round, Rows
 from likewise.service.stream.answers import Labelled, Outcome
 from likewise.service.stream.counting import answer, found_later, joined, one_more
-from likewise.service.stream.counting import load as load_count
 from likewise.service.stream.drawing import Drawing
-from likewise.service.stream.learner import Deployed, Model, score_program
+from likewise.service.stream.learner import Deployed, Model
+from likewise.service.stream.learner_checkpoint import KeptPair, LastCheckpoint
 from likewise.service.stream.settings import Settings, Waits
 from likewise.theory import ReviewCount
 
@@ -301,7 +301,6 @@ class OpenRounds(Mapping[int, OpenRound]):
         pages = {number: rounds for number, rounds in self._pages.items() if number != t // PAGE or page}
         return OpenRounds(pages | {t // PAGE: page} if page else pages, self._size - 1)
 
-
     def before(self, t: int) -> OpenRound | None:
         """The last one before a round, if there is one."""
         page = [number for number in self._pages.get(t // PAGE, ()) if number < t]
@@ -383,6 +382,8 @@ class Totals(NamedTuple):
 
 
 NOTHING = Totals()
+NO_LOTS = Drawing()
+NO_CHECKPOINT = LastCheckpoint()
 
 
 @dataclass(frozen=True)
@@ -413,6 +414,10 @@ class State:
         What the next lot of a review needs to know.
     counted_rounds
         The counts of the rounds before the first open one; None if there are none.
+    pairs
+        Whom the reports that the learner keeps are about; and some that it doesn't keep any more.
+    checkpoint
+        Where the learner was written down in the log the last time.
     """
 
     model: Model | None = None
@@ -425,8 +430,10 @@ class State:
     lot: str | None = None
     stopped: str | None = None
     totals: Totals = NOTHING
-    drawing: Drawing = Drawing()
+    drawing: Drawing = NO_LOTS
     counted_rounds: ReviewCount | None = None
+    pairs: tuple[KeptPair, ...] = ()
+    checkpoint: LastCheckpoint = NO_CHECKPOINT
 
     @property
     def stream(self) -> Model:
@@ -443,6 +450,12 @@ class State:
     def outstanding(self) -> int:
         """Rounds opened and not yet closed."""
         return len(self.rounds)
+
+    def needs_checkpoint(self, refs: Collection[str], rounds: Collection[int]) -> bool:
+        """Whether the learner can't be known without people of these rounds, unless it is written down now."""
+        gone, since = set(refs), self.checkpoint.since
+        met = any(t >= since and t not in self.rounds for t in rounds)
+        return met or any(ref in gone for pair in self.pairs for ref in pair.refs)
 
     def with_round(self, round_: OpenRound) -> State:
         """The same state with a round added or changed."""
@@ -476,111 +489,3 @@ class State:
     def counted(self, **more: float) -> State:
         """The same state with something added to its totals."""
         return replace(self, totals=self.totals.plus(**more))
-
-
-# The state as plain JSON values, bit by bit ---------------------------------------------------------------------------
-
-SNAPSHOT_FORMAT = 6
-"""Of the layout below; snapshots in another one are ignored."""
-
-
-def dump_state(state: State) -> dict[str, Any]:
-    """The state of a stream that exists and knows its learner."""
-    model = state.stream
-    return {
-        "settings": model.settings.to_dict(),
-        "learner_version": model.version,
-        "scores": None if model.program is None else model.program.data,
-        "learner": model.dump(state.learner),
-        "opened": state.opened,
-        "rounds": [_dump_round(round_) for round_ in state.rounds.values()],
-        "average": None if state.average is None else state.average.tolist(),
-        "floors": state.floors,
-        "lot": state.lot,
-        "stopped": state.stopped,
-        "totals": state.totals._asdict(),
-        "drawing": state.drawing,
-        "counted_rounds": state.counted_rounds,
-    }
-
-
-def load_state(data: dict[str, Any]) -> State:
-    """The state again."""
-    settings = Settings.from_dict(data["settings"])
-    model = Model(settings, data["learner_version"], score_program(settings, data["scores"]))
-    learner = model.load(data["learner"])
-    rounds = OpenRounds()
-    for round_ in data["rounds"]:
-        rounds = rounds.put(_load_round(round_, model))
-    return State(
-        model=model,
-        learner=learner,
-        policy=model.deploy(learner),
-        opened=data["opened"],
-        rounds=rounds,
-        average=None if data["average"] is None else np.array(data["average"], dtype=float),
-        floors=data["floors"],
-        lot=data["lot"],
-        stopped=data["stopped"],
-        totals=Totals(**data["totals"]),
-        drawing=Drawing.load(data["drawing"]),
-        counted_rounds=load_count(data["counted_rounds"]),
-    )
-
-
-def _dump_round(round_: OpenRound) -> dict[str, Any]:
-    verdict = round_.verdict
-    return {
-        "t": round_.t,
-        "opened_at": round_.opened_at,
-        "version": round_.version,
-        "refs": round_.refs,
-        "ids": round_.ids,
-        "rows": round_.rows.tolist(),
-        "probabilities": round_.probabilities.tolist(),
-        "decisions": round_.decisions,
-        "returning": sorted(round_.returning),
-        "estimate": round_.estimate,
-        "drawn": round_.drawn,
-        "labels": [None if np.isnan(label) else int(label) for label in round_.labels],
-        "late": round_.late,
-        "verdict": None if verdict is None else [*verdict[:3], [asdict(pair) for pair in verdict.pairs]],
-        "retracted_at": round_.retracted_at if np.isfinite(round_.retracted_at) else None,
-        "labels_expired": round_.labels_expired,
-        "closed": round_.closed,
-        "correction": round_.correction,
-        "erased": sorted(round_.erased),
-        "lost": sorted(round_.lost),
-        "q": round_.q,
-        "since": round_.since,
-    }
-
-
-def _load_round(data: dict[str, Any], model: Model) -> OpenRound:
-    return OpenRound(
-        **data
-        | {
-            "refs": tuple(data["refs"]),
-            "ids": tuple(data["ids"]),
-            "rows": np.array(data["rows"], dtype=model.neutral(0).dtype),
-            "probabilities": np.array(data["probabilities"], dtype=float),
-            "labels": np.array([np.nan if label is None else label for label in data["labels"]], dtype=float),
-            "decisions": tuple(data["decisions"]),
-            "returning": frozenset(data["returning"]),
-            "estimate": None if data["estimate"] is None else Estimate(*data["estimate"]),
-            "late": tuple((position, label) for position, label in data["late"]),
-            "verdict": _load_verdict(data["verdict"]),
-            "retracted_at": -np.inf if data["retracted_at"] is None else data["retracted_at"],
-            "erased": frozenset(data["erased"]),
-            "lost": frozenset(data["lost"]),
-            "q": float(data["q"]),
-            "since": load_count(data["since"]),
-        }
-    )
-
-
-def _load_verdict(data: list[Any] | None) -> Verdict | None:
-    if data is None:
-        return None
-    outcome, at, by, pairs = data
-    return Verdict(outcome, at, by, tuple(Pair(**pair) for pair in pairs))

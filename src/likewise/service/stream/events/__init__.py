@@ -1,8 +1,8 @@
 """Events: facts of a stream, in the past tense, as they were. The log of them is the only truth.
 
 One class for each kind, which says what stands in the log, what it does to the state, what it adds to the view of a
-round, and when it may follow: ``lifecycle`` (of the stream), ``rounds``, ``labels``, ``reviews`` (who looks), ``audits``. What they share, and
-the table of kinds, stands in ``event``.
+round, and when it may follow: ``lifecycle`` (of the stream), ``rounds``, ``labels``, ``reviews`` (who looks),
+``audits``. What they share, and the table of kinds, stands in ``event``.
 """
 
 from likewise.service.stream.events.audits import AuditCorrected, Audited, AuditRetracted

@@ -92,6 +92,8 @@ NUMBER = {"read": float}
 """Marks a field that is a float, also where the log spells it as a whole number."""
 TUPLE = {"read": tuple}
 """Marks a field that is a tuple of plain values."""
+PAIRS = {"read": lambda values: tuple((first, second) for first, second in values)}
+"""Marks a field that is a tuple of pairs of plain values."""
 
 
 def each(part: type) -> dict[str, Any]:

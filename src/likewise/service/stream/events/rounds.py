@@ -13,6 +13,8 @@ from likewise.service.stream.answers import Labelled, Outcome, PersonDecided, Ro
 from likewise.service.stream.drawing import Drawing
 from likewise.service.stream.events.event import IN_MEMORY, NUMBER, TUPLE, RoundEvent, each, kind
 from likewise.service.stream.events.sums import sums
+from likewise.service.stream.learner import Model
+from likewise.service.stream.learner_checkpoint import KeptPair
 from likewise.service.stream.lots import Lot
 from likewise.service.stream.memory import Memory, PastRound
 from likewise.service.stream.settings import Settings
@@ -342,7 +344,17 @@ class Learned(RoundEvent):
             # Somebody was erased after this round was learned: the next checkpoint says what the learner knew.
             return replace(after, learner=None, policy=None)
         learner = model.learner.update(state.learner, seen)
-        return replace(after, learner=learner, policy=model.deploy(learner))
+        pairs = state.pairs + self._kept(model, round_, seen)
+        return replace(after, learner=learner, policy=model.deploy(learner), pairs=pairs)
+
+    def _kept(self, model: Model, round_: OpenRound, seen: Round) -> tuple[KeptPair, ...]:
+        """Whom the reports of the round are about, if the learner keeps them."""
+        if not seen.reports or not model.keeps_reports:
+            return ()
+        pairs = [[report.favoured, report.disfavoured] for report in seen.reports]
+        rows = [model.hypotheses.contrast(round_.rows[pair]).tobytes().hex() for pair in pairs]
+        refs = [(round_.refs[first], round_.refs[second]) for first, second in pairs]
+        return tuple(KeptPair(self.version, row, pair) for row, pair in zip(rows, refs, strict=True))
 
     def _added(self, totals: Totals, round_: OpenRound, seen: Round, settings: Settings) -> Totals:
         y = seen.batch.y
