@@ -19,6 +19,8 @@ ELSEWHERE = {
     "service/configuration": "serve",
     "service/live": "replay",
     "service/log": "store",
+    "service/proof/script": "chain",
+    "service/proof/signed_log": "transparency",
     "service/readiness": "lost_logs",
     "service/run/app": "api",
     "service/run/temporary": "backup",

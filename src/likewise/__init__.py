@@ -37,7 +37,16 @@ from likewise.environments import IID, Adversary, Moment, Stream
 from likewise.facts import AuditorFacts, EnvironmentFacts
 from likewise.game import Transcript, play
 from likewise.hindsight import best_in_hindsight, frontier
-from likewise.hypotheses import Cells, EnumerableClass, EstimatorClass, FiniteClass, Thresholds
+from likewise.hypotheses import (
+    Cells,
+    EnumerableClass,
+    EstimatorClass,
+    FiniteClass,
+    OnnxModel,
+    Thresholds,
+    open_models,
+    save_models,
+)
 from likewise.learners import (
     AdaHedge,
     AnytimeHedge,
@@ -54,6 +63,7 @@ from likewise.learners import (
 )
 from likewise.policies import AveragePolicy, Mixture
 from likewise.protocol import SKIPPED, Batch, Key, Report, Role, Round
+from likewise.report import notice
 from likewise.scoreboard import groups
 
 __version__ = "0.1.0"
@@ -87,6 +97,7 @@ __all__ = [
     "Moment",
     "NoisyAuditor",
     "OneSided",
+    "OnnxModel",
     "Panel",
     "Report",
     "Role",
@@ -118,18 +129,29 @@ __all__ = [
     "holdout_certificate",
     "hypotheses",
     "learners",
+    "notice",
+    "open_models",
     "play",
     "policies",
     "reduction",
     "report",
+    "save_models",
     "scoreboard",
     "scoring",
     "theory",
 ]
 
 
+_LATER = {
+    "Client": "likewise.client",
+    "FinishedRun": "likewise.experiments.runs",
+    "fit": "likewise.experiments.runs",
+    "load_run": "likewise.experiments.runs",
+}
+
+
 def __getattr__(name: str) -> Any:
-    """``likewise.Client``, imported when it is first asked for: it needs packages that learning doesn't."""
-    if name == "Client":
-        return importlib.import_module("likewise.client").Client
+    """What needs packages that learning doesn't, imported when it is first asked for."""
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

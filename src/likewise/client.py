@@ -231,6 +231,10 @@ class Client:
         """One person's decision record."""
         return self._ask("GET", _at(stream, "people", person))
 
+    def notice(self, stream: str, person: str, t: int | None = None) -> dict[str, Any]:
+        """What a person may be told about their decision of round ``t``, or about their newest one."""
+        return self._ask("GET", _at(stream, "notices", person), params={} if t is None else {"t": t})
+
     def erase(self, stream: str, person: str) -> dict[str, Any]:
         """Erase a person forever; the log still verifies."""
         return self._ask("DELETE", _at(stream, "people", person))

@@ -7,17 +7,18 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
-from forging import SIGNER, events, lived, often_written_down, renumbered, write
+from forging import SIGNER, checkpoint, events, lived, often_written_down, receipt, renumbered, write
 from loans import loans, people
 from sqlalchemy import text
 
 from likewise.errors import InvalidParameter
 from likewise.service.engine import Engine
 from likewise.service.log import Store
-from likewise.service.log.checkpoints import CheckpointFile
+from likewise.service.log.checkpoints import CheckpointFile, point
 from likewise.service.proof.replay import sentences, verify
 from likewise.service.proof.standalone import commitment, main
 from likewise.service.refusals import BrokenLog
+from likewise.service.stream.events import stamp
 from likewise.service.stream.learner_checkpoint import packed, unpacked
 
 X = np.random.default_rng(2).random((3, 2))
@@ -86,7 +87,7 @@ class TestWithoutTheKey:
         assert "still shown" in seen[1]
 
     def test_checkpoints_of_another_stream_do_not_pass_for_a_check(self, exported, tmp_path):
-        other = write(tmp_path / "other.jsonl", [SIGNER.sign("other", 1, "0" * 64, "now")])
+        other = write(tmp_path / "other.jsonl", [checkpoint(exported[0], stream="other")])
         path = write(tmp_path / "export.jsonl", exported[0])
         assert "belongs to the stream 'loans'" in verify(path, checkpoints=other, replay=False).first[1]
 
@@ -346,8 +347,7 @@ FORGERIES = [
 def signed(lines):
     """A whole chain of their own, well signed."""
     whole = renumbered(lines)
-    last = whole[events(whole)[-1]]
-    return [*whole, {"line": "checkpoint"} | SIGNER.sign("loans", last["seq"], last["hash"], last["at"])]
+    return [*whole, checkpoint(whole)]
 
 
 class TestWithTheKey:
@@ -403,8 +403,7 @@ class TestWithTheKey:
 
     def test_it_is_said_up_to_where_a_kept_checkpoint_reaches(self, exported, tmp_path):
         lines = exported[0]
-        some = lines[events(lines)[19]]
-        kept = write(tmp_path / "kept.jsonl", [SIGNER.sign("loans", 20, some["hash"], some["at"])])
+        kept = write(tmp_path / "kept.jsonl", [checkpoint(lines, 20)])
         found = verify(write(tmp_path / "export.jsonl", lines), key=SIGNER.public_key, checkpoints=kept, replay=False)
         assert found.first is None
         assert any("kept elsewhere is for event 20" in note for note in found.findings.notes)
@@ -433,21 +432,20 @@ def test_both_checkers_close_with_the_same_words(exported, tmp_path, capsys):
 
 def test_a_receipt_is_good_however_it_was_written_down_and_half_a_line_beside_it_is_only_said(exported, tmp_path):
     lines = exported[0]
-    some = lines[events(lines)[19]]
-    receipt = SIGNER.sign("loans", 20, some["hash"], some["at"])
+    kept_receipt = receipt(lines, 20)
     export, kept = write(tmp_path / "export.jsonl", lines), tmp_path / "kept.jsonl"
-    kept.write_text('{"stream":"lo\n' + json.dumps(dict(reversed(receipt.items()))))
+    kept.write_text('{"stream":"lo\n' + json.dumps(dict(reversed(kept_receipt.items()))))
     found = verify(export, key=SIGNER.public_key, checkpoints=kept, replay=False)
     assert found.first is None
     assert any("kept elsewhere is for event 20" in note for note in found.findings.notes)
     assert any("Line 1 of" in note and "not used as a checkpoint" in note for note in found.findings.notes)
-    kept.write_text(json.dumps(receipt | {"hash": "0" * 64}))
+    kept.write_text(json.dumps(kept_receipt | {"hash": "0" * 64}))
     assert verify(export, key=SIGNER.public_key, checkpoints=kept, replay=False).first is not None
 
 
 def test_half_a_line_that_a_power_cut_left_spoils_no_checkpoint(tmp_path):
     file = CheckpointFile(tmp_path / "checkpoints.jsonl")
-    one, two = (SIGNER.sign("loans", seq, "ab" * 32, "now") for seq in (1, 2))
+    one, two = (point("loans", stamp(seq), SIGNER.public_key, SIGNER.sign("text\n", "loans")) for seq in (1, 2))
     file.write([one])
     with open(file.path, "a") as torn:
         torn.write('{"stream":"lo')

@@ -9,7 +9,17 @@ import sys
 import numpy as np
 import pytest
 import typer
-from forging import FORGER, SIGNER, events, last_checkpoint, lived, often_written_down, rechained, write
+from forging import (
+    FORGER,
+    SIGNER,
+    checkpoint,
+    events,
+    last_checkpoint,
+    lived,
+    often_written_down,
+    rechained,
+    write,
+)
 from sqlalchemy import text
 from typer.testing import CliRunner
 
@@ -149,10 +159,8 @@ class TestTampering:
         lines = [line for line in exported[0] if line["line"] != "checkpoint"]
         i = next(i for i in events(lines) if lines[i]["kind"] == "audited")
         whole = rechained([*lines[:i], lines[i] | {"at": lines[i + 1]["at"]}, *lines[i + 1 :]])
-        last = whole[events(whole)[-1]]
-        signed = FORGER.sign("loans", last["seq"], last["hash"], last["at"])
         whole[0] = whole[0] | {"public_key": FORGER.public_key}
-        whole.append({"line": "checkpoint"} | signed)
+        whole.append(checkpoint(whole, signer=FORGER))
         assert check(whole, key=None, checkpoints=None, replay=False).first is None
         assert "names the public key" in check(whole, checkpoints=None, replay=False).first[1]
 

@@ -35,9 +35,9 @@ def verify(
     could not be learned again.
     """
     if script:
-        from importlib.resources import files
+        from likewise.service.proof.script import script as text
 
-        typer.echo(files("likewise.service.proof").joinpath("standalone.py").read_text(encoding="utf-8"), nl=False)
+        typer.echo(text(), nl=False)
         return
     if export is None:
         raise InvalidParameter("Give the export to check: likewise verify export.jsonl.")

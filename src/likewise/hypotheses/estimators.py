@@ -50,6 +50,11 @@ class EstimatorClass:
         self.pool, self.names = columns_of(pool)
         require(len(self.pool) > 0, "pool", "hold at least one person", self.pool.shape)
 
+    @property
+    def models(self) -> tuple[Any, ...]:
+        """What loading the class needs again: its estimator and its pool."""
+        return self.estimator, self.pool
+
     def encode(self, X: Any) -> Floats:
         """People as rows of numbers."""
         return columns_of(X, self.names)[0]

@@ -134,7 +134,7 @@ def _against_a_constant(c: Certificate) -> str:
 def rules(hypotheses: Any, fitted_on: int | None = None) -> str:
     """What a policy is made of, and on how many people it was fitted."""
     fitted = "" if fitted_on is None else f", fitted on {fitted_on:,} people who took no further part"
-    if getattr(hypotheses, "models", None):
+    if isinstance(hypotheses, Thresholds) and hypotheses.models:
         names = [model_name(model) for model in hypotheses.models]
         return f"{plural(hypotheses.size, 'yes-or-no rule')}: cut-offs on the scores of {listed(names)}{fitted}"
     if isinstance(hypotheses, EstimatorClass):

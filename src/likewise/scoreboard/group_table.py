@@ -7,7 +7,7 @@ for every sensitive column, on people who took no part in learning.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -174,6 +174,21 @@ class Groups:
             for table in self.tables
         ]
         return {"tables": tables, "notes": list(self.notes), "delta": self.delta}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Groups:
+        """The tables of ``to_dict``."""
+        return cls(tuple(map(_stored_table, data["tables"])), tuple(data["notes"]), data["delta"])
+
+
+def _stored_table(data: Mapping[str, Any]) -> GroupTable:
+    known = {each.name: data[each.name] for each in fields(GroupTable)}
+    return GroupTable(**known | {"groups": tuple(map(_stored_group, data["groups"]))})
+
+
+def _stored_group(data: Mapping[str, Any]) -> Group:
+    rates = {name: Rate(**data[name]) for name in ("selected", "impact", "wrong_yes", "wrong_no")}
+    return Group(**{**data, **rates, "bands": tuple(Band(**band) for band in data["bands"])})
 
 
 def _shown(table: GroupTable) -> dict[str, Any]:

@@ -5,8 +5,8 @@ One table, the same everywhere. ``scoreboard`` fills it in; whoever draws it nee
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 
@@ -137,6 +137,12 @@ class Scoreboard:
     def to_dict(self) -> dict[str, Any]:
         """The numbers and the sentences, as plain JSON values."""
         return {**asdict(self), "rows": [asdict(row) for row in self.rows], "notes": list(self.notes)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Scoreboard:
+        """The table of ``to_dict``."""
+        known = {each.name: data[each.name] for each in fields(cls)}
+        return cls(**known | {"rows": tuple(Row(**row) for row in data["rows"]), "notes": tuple(data["notes"])})
 
 
 def _number(value: float | None) -> str:

@@ -11,6 +11,7 @@ import itertools
 import secrets
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
@@ -53,6 +54,7 @@ from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
 from likewise.service.stream.status import made_of, status
 from likewise.service.stream.transcript import certificate, transcript
+from likewise.transparency.merkle import Frontier
 
 SMALL_BATCH = 50
 """So many people get their decisions in a moment; more would hold up an event loop."""
@@ -95,7 +97,7 @@ class Engine:
         self.clock = clock
         self.ready = False
         """Whether every log was read up to its head."""
-        self._heads = Heads(store, signer, checkpoints)
+        self._heads = Heads(signer, checkpoints)
         self.streams = Streams(store, self._heads.require_signed)
         self.leases = Leases(store)
         self.broken = BrokenStreams()
@@ -114,7 +116,7 @@ class Engine:
     def close(self) -> None:
         """Sign and save where every stream stands, and let go of the store."""
         try:
-            self.sign_heads()
+            self.sign_heads(always=True)
             for live in self.streams.loaded():
                 live.save(always=True)
         finally:
@@ -475,7 +477,7 @@ class Engine:
         """What is proved of the rounds so far, with the delay beside it; ``progress`` hears how much was read."""
         live = self.streams.get(stream)
         live.current()
-        state, seq, _ = live.durable
+        state, seq = live.durable[:2]
 
         def events() -> Iterator[Event]:
             for page in self.store.pages(stream, seq):
@@ -492,8 +494,14 @@ class Engine:
 
     def export(self, stream: str, *, people: bool = True) -> Iterator[dict[str, Any]]:
         """The lines of an export, which ``likewise verify`` checks."""
-        self.streams.get(stream)
-        return export(self.store, stream, self.signer, self.checkpoints, stamp(self.clock()), people=people)
+        live = self.streams.get(stream)
+
+        def head() -> Frontier:
+            with suppress(BrokenLog):  # whoever is told to export a broken log can
+                live.current()
+            return live.durable.tree
+
+        return export(self.store, stream, head, self.signer, self.checkpoints, people=people)
 
     # Time ---------------------------------------------------------------------------------------------------------
 
@@ -512,6 +520,7 @@ class Engine:
         live = self.streams.get(name)
         moved = live.advance(now)
         live.save()
+        live.tree.keep(live.durable.seq)
         return moved
 
     def sweep(self) -> None:
@@ -520,9 +529,9 @@ class Engine:
         self.leases.sweep(before)
         self.store.forget_responses(before)
 
-    def sign_heads(self) -> None:
-        """Write a signed checkpoint of every stream that has moved since the last one."""
-        self._heads.sign(self.streams.loaded(), stamp(self.clock()))
+    def sign_heads(self, *, always: bool = False) -> None:
+        """Write a signed checkpoint of every stream that has moved since the last one, now and then or ``always``."""
+        self._heads.sign(self.streams.loaded(), self.clock(), always=always)
 
     # How ----------------------------------------------------------------------------------------------------------
 
@@ -538,12 +547,11 @@ class Engine:
         return cast(A, live.do(Task(command, self._with_receipt(reply), key, secret), self.clock()))
 
     def _with_receipt(self, reply: Reply[A]) -> Callable[[Outcome], dict[str, Any]]:
-        def signed(outcome: Outcome) -> dict[str, Any]:
-            last = outcome.sealed[-1] if outcome.sealed else None
-            receipt = None if last is None else cast(answers.Receipt, self.signer.receipt(last))
-            return cast(dict[str, Any], reply(outcome, receipt))
+        def answer(outcome: Outcome) -> dict[str, Any]:
+            signed = self.signer.receipt(outcome.sealed, outcome.tree) if outcome.sealed else None
+            return cast(dict[str, Any], reply(outcome, cast(answers.Receipt | None, signed)))
 
-        return signed
+        return answer
 
     def _secret(self, stream: str) -> bytes:
         if stream not in self._secrets:

@@ -6,7 +6,7 @@
     transcript.npz    all rounds
     certificate.json, certificate.txt, figures/, report.html
     policy.json       what was chosen on the people held out
-    models.skops      the fitted models that the policy needs, if it needs some
+    models.zip        the fitted models that the policy needs, if it needs some
     class.txt         what a suggested class is made of, what it holds of whom, and what each part brings
     result.json       the result of the run; written last
 

@@ -19,6 +19,7 @@ from likewise.service.stream.settings import NAME
 STREAM = "/v1/streams/{stream}"
 ROUND = STREAM + "/rounds/{t}"
 PERSON = STREAM + "/people/{person:path}"
+NOTICE = STREAM + "/notices/{person:path}"
 STREAM_PAGE = "/streams/{stream}"
 REVIEW_PAGE = STREAM_PAGE + "/review"
 TEAM = (ADMIN, DECIDER, VIEWER)
@@ -49,6 +50,7 @@ ACCESS: dict[tuple[str, str], tuple[str, ...]] = {
     ("GET", STREAM + "/export"): (ADMIN,),
     ("GET", PERSON): (ADMIN, DECIDER),
     ("DELETE", PERSON): (ADMIN,),
+    ("GET", NOTICE): (ADMIN, DECIDER),
     # Pages.
     ("GET", "/"): ROLES,
     ("POST", "/logout"): ROLES,
@@ -64,6 +66,7 @@ ACCESS: dict[tuple[str, str], tuple[str, ...]] = {
     ("GET", STREAM_PAGE + "/rounds"): TEAM,
     ("GET", STREAM_PAGE + "/rounds/{t}"): TEAM,
     ("GET", STREAM_PAGE + "/rounds/{t}/people/{position}"): (ADMIN, DECIDER),
+    ("GET", STREAM_PAGE + "/rounds/{t}/people/{position}/notice"): (ADMIN, DECIDER),
     ("GET", STREAM_PAGE + "/people"): (ADMIN, DECIDER),
     ("POST", STREAM_PAGE + "/people"): (ADMIN, DECIDER),
     ("POST", STREAM_PAGE + "/people/erase"): (ADMIN,),

@@ -10,13 +10,14 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from likewise.errors import require
-from likewise.service.accounts.access import PERSON, ROUND, STREAM
+from likewise.service.accounts.access import NOTICE, PERSON, ROUND, STREAM
 from likewise.service.accounts.tokens import ADMIN, AUDITOR
 from likewise.service.api import bodies
 from likewise.service.api.problems import DOCUMENTED, problem
 from likewise.service.api.requests import KEYED, Call, StrictRoute
 from likewise.service.engine import Engine
 from likewise.service.log.export import export_text
+from likewise.service.notices import notice
 from likewise.service.stream import answers
 from likewise.service.stream.declared import plain_text
 from likewise.service.stream.sample import with_scores
@@ -259,6 +260,22 @@ def get_person(stream: Stream, person: Person, call: Call) -> Response:
 def erase(stream: Stream, person: Person, call: Call) -> Response:
     """Erase a person: features, id and remarks are deleted for ever. The log can still be verified."""
     return JSONResponse(call.service.engine.erase(stream, plain_text(person, "person"), call.by, call.key))
+
+
+@router.get(NOTICE, response_model=answers.PersonNotice, tags=["people"])
+async def get_notice(
+    stream: Stream,
+    person: Person,
+    call: Call,
+    t: Annotated[int | None, Query(ge=1, le=2**53, description="A round; the newest one by default.")] = None,
+) -> Response:
+    """Read what a person may be told: reasons, the lottery, what would have changed it, whom to ask."""
+    subprocesses = call.service.subprocesses
+    # The policy of long ago is found by reading the log again: whoever waits must not take the threads of others.
+    limiter = call.service.long_requests if await to_thread.run_sync(subprocesses.is_long, stream) else None
+    whom, contact = plain_text(person, "person"), call.service.configuration.contact
+    work = partial(notice, call.service.engine, stream, whom, t, contact, subprocesses.run)
+    return JSONResponse((await to_thread.run_sync(work, limiter=limiter)).to_dict())
 
 
 health = APIRouter()

@@ -36,11 +36,13 @@ from likewise.service.live.timers import Timers
 from likewise.service.log import Append, Idempotency, KeyTaken, Store
 from likewise.service.log.chain import Sealed, seal
 from likewise.service.log.snapshots import StreamSnapshots
+from likewise.service.log.tree import LogTree
 from likewise.service.refusals import SequenceConflict, Unavailable
 from likewise.service.stream.commands import Advance, Command
 from likewise.service.stream.decide import decide
 from likewise.service.stream.events import Event, PersonErased
 from likewise.service.stream.state import State
+from likewise.transparency.merkle import Frontier
 
 Kind = TypeVar("Kind", bound=Event)
 ATTEMPTS = 200
@@ -50,11 +52,12 @@ TOGETHER = 50
 
 
 class Outcome(NamedTuple):
-    """What a command led to: the states before and after, and the events, already in their places."""
+    """What a command led to: the states before and after, the events, already in their places, and the tree before."""
 
     before: State
     after: State
     sealed: Sequence[Sealed]
+    tree: Frontier = Frontier()
 
     def event(self, kind: type[Kind]) -> Kind:
         """The first event, which is of this kind."""
@@ -105,10 +108,10 @@ class LiveStream:
     store
         Where its log is.
     check
-        Hears the name once the log was read, and refuses one that is not what was signed.
+        Hears of the stream once its log was read, and refuses one that is not what was signed.
     """
 
-    def __init__(self, name: str, store: Store, check: Callable[[str], None]) -> None:
+    def __init__(self, name: str, store: Store, check: Callable[[LiveStream], None]) -> None:
         self.name = name
         self.lock = threading.RLock()
         self._store = store
@@ -117,6 +120,7 @@ class LiveStream:
         self.positions = Positions(name, store, self.lock, self._timers)
         self.answers = Answers(store)
         self.snapshots = StreamSnapshots(store, name)
+        self.tree = LogTree(store, name)
         self.loaded = False
         """Whether its log was read, and is what was signed."""
 
@@ -130,9 +134,11 @@ class LiveStream:
             if self.loaded:  # by whoever held the lock
                 return
             snapshot = self.snapshots.latest()
-            self.positions.begin(START if snapshot is None else Position(*snapshot))
+            self.positions.begin(
+                START if snapshot is None else Position(*snapshot, tree=self.tree.frontier(snapshot[1]))
+            )
             if self.latest.seq > 0:
-                self._check(self.name)
+                self._check(self)
             self.loaded = True
 
     @property
@@ -151,7 +157,7 @@ class LiveStream:
 
     def save(self, *, always: bool = False) -> bool:
         """Take a snapshot if the last one is far behind; whether one was taken."""
-        return self.snapshots.save(*self.durable, always=always)
+        return self.snapshots.save(*self.durable[:3], always=always)
 
     # Writing ------------------------------------------------------------------------------------------------------
 
@@ -254,7 +260,7 @@ class LiveStream:
             decision = decide(before.state, command, now)
             sealed = seal(self.name, before.seq, before.hash, decision.events)
             after = before.then(sealed, decision.after)
-            reply = task.reply(Outcome(before.state, after.state, sealed))
+            reply = task.reply(Outcome(before.state, after.state, sealed, before.tree))
             if not sealed:
                 return Attempt(reply, after, generation, task.key, None)
             writing = self._store.submit(self._append(task, sealed, reply, now, after))
@@ -270,7 +276,7 @@ class LiveStream:
         """The write that makes some events, the answer, and what follows from them durable together."""
         last = sealed[-1].event
         if isinstance(last, PersonErased):
-            snapshot = self.snapshots.without(last.erased, *after)
+            snapshot = self.snapshots.without(last.erased, *after[:3])
             return Append(
                 sealed, now, task.key, reply, erase=last.erased, erase_rounds=last.rounds, snapshot=snapshot
             )  # fmt: skip

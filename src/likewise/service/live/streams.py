@@ -16,7 +16,7 @@ class Streams:
     A lock of its own guards the names; nobody takes another one, or waits, while holding it.
     """
 
-    def __init__(self, store: Store, check: Callable[[str], None] = lambda name: None) -> None:
+    def __init__(self, store: Store, check: Callable[[LiveStream], None] = lambda live: None) -> None:
         self._store = store
         self._check = check
         self._lock = threading.Lock()

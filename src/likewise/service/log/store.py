@@ -206,6 +206,13 @@ class Store:
         with self.read() as connection:
             return [_line(row) for row in connection.execute(_after(stream, after).limit(limit))]
 
+    def hashes(self, stream: str, after: int, until: int) -> list[str]:
+        """The hashes of the events after number ``after`` up to number ``until``, as the log has them."""
+        log = tables.events.c
+        query = select(log.hash).where(log.stream == stream, log.seq > after, log.seq <= until).order_by(log.seq)
+        with self.read() as connection:
+            return list(connection.scalars(query))
+
     def pages(self, stream: str, until: int) -> Iterator[list[Sealed]]:
         """All events up to number ``until``, with their asides, some at a time."""
         after = 0

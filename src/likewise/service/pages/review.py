@@ -171,7 +171,7 @@ def _key(visit: Visit, request: Request) -> Idempotency:
     if not 16 <= len(key) <= 200:
         raise HTTPException(400, "A verdict needs an Idempotency-Key.")
     asked = f"{request.url.path}\n{json.dumps(visit.sent, sort_keys=True)}"
-    return Idempotency(f"page {visit.identity.name}", key, visit.service.engine.signer.keyed_hash(asked.encode()))
+    return Idempotency(f"page {visit.identity.name}", key, visit.service.engine.signer.request_hash(asked.encode()))
 
 
 def _waiting(visit: Visit, stream: str) -> dict[str, str]:

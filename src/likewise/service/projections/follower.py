@@ -60,7 +60,7 @@ class Follower:
             # The state first: what is read then reaches at least as far.
             live = self._engine.streams.get(stream)
             live.current()
-            state, head, _ = live.durable
+            state, head = live.durable[:2]
             one_sided = state.stream.settings.labels == "accepted"
             if not summaries.read_on(self._engine.store, stream, until, one_sided=one_sided):
                 return summaries.behind(self._engine.store, stream)

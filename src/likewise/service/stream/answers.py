@@ -43,14 +43,13 @@ Plain = dict[str, Any]
 
 
 class Receipt(TypedDict):
-    """A signed checkpoint: the service confirms that the log had this event with this hash at this place."""
+    """The proof that an event is in the log: its place and hash, and how they lead to a signed checkpoint."""
 
     stream: str
     seq: Annotated[int, Field(description="The number of the event.")]
     hash: str
-    at: Time
     key: Annotated[str, Field(description="The public key that checks the signature.")]
-    signature: str
+    proof: Annotated[str, Field(description="The inclusion proof with its checkpoint, as C2SP's tlog-proof writes it.")]
 
 
 class Answer(TypedDict):
@@ -483,6 +482,47 @@ class PersonRecord(TypedDict):
 
     id: str
     rounds: list[PersonRound]
+
+
+class NoticeReason(TypedDict):
+    """What one feature adds to a person's probability, against the mean of others."""
+
+    column: str
+    value: str
+    amount: float
+    most: float | None
+
+
+class NoticeChange(TypedDict):
+    """A change of one feature that would have raised the probability."""
+
+    column: str
+    was: str
+    becomes: str
+    value: float | str
+    probability: float
+    difference: float
+    nearest: bool
+
+
+class PersonNotice(TypedDict):
+    """What a person may be told about a decision; ``sentences`` has it in words."""
+
+    about: str
+    probability: float
+    decision: bool | None
+    lot: float | None
+    base: float
+    compared_with: Annotated[int, Field(description="How many others `base` is the mean of.")]
+    reasons: list[NoticeReason]
+    estimated: Annotated[bool, Field(description="Whether the split by feature is estimated; its sum never is.")]
+    changes: list[NoticeChange]
+    unexplained: str
+    contact: str
+    policy: str
+    decided_at: str
+    drawn: Annotated[float, Field(description="The probability that two draws for the same person differ.")]
+    sentences: dict[str, str]
 
 
 class StreamCertificate(TypedDict):
