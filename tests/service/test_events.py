@@ -43,6 +43,8 @@ def lived():
             fold.do(fold.late(t, {1: 1, 2: 0}))
     fold.do(commands.CorrectAudit(2, "skip", "bob", past=fold.past(2)))
     fold.do(commands.ChangeWaits({"grace": 0}, "root"))
+    fold.do(commands.ChangePlan({"ask_all": False, "share": 0.5}, "root"))
+    fold.open(APART)
     fold.do(commands.Stop("lunch", "root"))
     fold.do(commands.Resume("root"))
     fold.do(commands.Erase(["3.1"], [3], "root"))

@@ -31,6 +31,7 @@ ON_SCORES = {
     "features": [{"name": "score"}],
     "cuts": {"score": [i / 20 for i in range(1, 20)]},
     "alpha": 0.1,
+    "review": {"ask_all": True},
     "k": 4,
     "waits": {"grace": 0},
 }
