@@ -25,16 +25,19 @@ from likewise import (
 )
 from likewise.auditors import (
     AskAuditor,
+    ByLot,
     DecisionAuditor,
     DriftingAuditor,
     MetricAuditor,
     NoisyAuditor,
     Panel,
+    Reviewers,
     ScriptedAuditor,
 )
 from likewise.certificates import Certificate, certify, choose, evaluate_fairness, holdout_certificate
 from likewise.environments import IID, Adversary, Moment, Stream
 from likewise.facts import AuditorFacts, EnvironmentFacts
+from likewise.file_review import audit
 from likewise.game import Transcript, play
 from likewise.hindsight import best_in_hindsight, frontier
 from likewise.hypotheses import (
@@ -56,6 +59,7 @@ from likewise.learners import (
     FollowTheLeader,
     Hedge,
     OneSided,
+    OnlineClassifier,
     Scheduled,
     SmoothedFTPL,
     Tilted,
@@ -78,6 +82,7 @@ __all__ = [
     "AuditorFacts",
     "AveragePolicy",
     "Batch",
+    "ByLot",
     "Cells",
     "Certificate",
     "ContextFTPL",
@@ -97,9 +102,11 @@ __all__ = [
     "Moment",
     "NoisyAuditor",
     "OneSided",
+    "OnlineClassifier",
     "OnnxModel",
     "Panel",
     "Report",
+    "Reviewers",
     "Role",
     "Round",
     "Scheduled",
@@ -110,6 +117,7 @@ __all__ = [
     "Tilted",
     "Transcript",
     "Unconstrained",
+    "audit",
     "auditors",
     "baselines",
     "best_in_hindsight",

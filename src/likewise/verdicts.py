@@ -162,13 +162,16 @@ def named_pairs(verdicts: Iterable[Verdict]) -> tuple[Pair, ...]:
 # Agreement -------------------------------------------------------------------------------------------------
 
 
-def overlap(rounds: Iterable[tuple[Sequence[Verdict], Sequence[Opinion]]], *, upheld: bool = False) -> Overlap:
+def overlap(
+    rounds: Iterable[tuple[Sequence[Verdict], Sequence[Opinion]]], *, upheld: bool = False, of: str | None = None
+) -> Overlap:
     """How two blind verdicts of the same round compare, counted over rounds that were drawn for a second review.
 
     Rounds with fewer than two verdicts are left out, and of more the first two count. Give all rounds that were drawn
     for two, whatever the first said, and no others: rounds that got a second verdict *because* of the first are no
     sample. With ``upheld`` a report counts only if its pair was accepted in the end, and rounds that are not settled
-    yet are left out: this is what detection is estimated from.
+    yet are left out: this is what detection is estimated from. ``of`` one reviewer: only rounds that they judged, and
+    they come first.
 
     Examples
     --------
@@ -180,7 +183,9 @@ def overlap(rounds: Iterable[tuple[Sequence[Verdict], Sequence[Opinion]]], *, up
     for verdicts, opinions in rounds:
         given = [verdict for verdict in {one.by: one for one in verdicts}.values() if not verdict.skipped][:2]
         outcome = settle(verdicts, opinions, wanted=2)
-        if len(given) < 2 or (upheld and not outcome.settled):
+        if of is not None:
+            given.sort(key=lambda verdict: verdict.by != of)
+        if len(given) < 2 or (upheld and not outcome.settled) or of not in (None, given[0].by):
             continue
         counting = outcome.accepted if upheld else named_pairs(given)
         counts = counts.add(*(verdict.pair if verdict.pair in counting else None for verdict in given))

@@ -130,6 +130,7 @@ class Office:
         wrong = [said for context in self._contexts for page in context.pages for said in getattr(page, "wrong", [])]
         for context in self._contexts:
             context.close()
+        self._contexts.clear()
         assert wrong == []
 
 

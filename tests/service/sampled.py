@@ -16,7 +16,14 @@ FEATURES = (
     Feature(name="home", kind="category", levels=HOMES, compare=True),
     Feature(name="sex", kind="category", levels=("f", "m"), sensitive=True),
 )
-CHOICES = {"name": "loans", "features": FEATURES, "alpha": 0.1, "k": 4, "waits": Waits(grace=0), "review": Review(ask_all=True)}
+CHOICES = {
+    "name": "loans",
+    "features": FEATURES,
+    "alpha": 0.1,
+    "k": 4,
+    "waits": Waits(grace=0),
+    "review": Review(ask_all=True),
+}
 
 
 def sample(n=120, seed=0):

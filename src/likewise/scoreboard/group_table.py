@@ -335,7 +335,7 @@ def _bands(p: Any, y: Floats) -> tuple[Band, ...]:
 
 
 def _notes(held: HeldOut, delta: float, held_out: bool, chosen_from: int) -> tuple[str, ...]:
-    told = ["Rates are of probabilities: the share of yeses that the lots give on average. Impact ratio: a group's "
+    told = ["Rates are means of probabilities: the share of yeses that lots give on average. Impact ratio: a group's "
             "selection rate over the largest one. Wrong yes: of those with label 0; wrong no: of those with label 1."
             ]  # fmt: skip
     if not held_out:
@@ -343,8 +343,8 @@ def _notes(held: HeldOut, delta: float, held_out: bool, chosen_from: int) -> tup
     elif held.same_rows:
         told.append(f"Nothing is claimed about new people: {unclear(held.same_rows)}.")
     else:
-        sure = f"In brackets: {number(100 * (1 - delta))}% intervals, each by itself and outside the joint claim of "
-        told.append(f"{sure}the certificate, provided that new people come as these {number(len(held))} did.")
+        sure = f"In brackets: {number(100 * (1 - delta))}% intervals, each by itself and outside any joint claim, "
+        told.append(f"{sure}provided that new people come as these {number(len(held))} did.")
     if chosen_from > 1 and held_out:
         told.append(f"The policy was chosen from {number(chosen_from)} on these people; its intervals allow for that.")
     told.append("Treating similar people alike doesn't make groups equal, and equal groups don't make it fair.")

@@ -18,11 +18,12 @@ from typing import Any, TypeVar, cast
 import anyio.to_thread
 import numpy as np
 
-from likewise.errors import require_number
+from likewise.errors import require, require_number
 from likewise.policies import thresholds_of
 from likewise.service.asides import free_text, person_aside, remark_aside
 from likewise.service.live.broken import BrokenStreams
 from likewise.service.live.heads import Heads
+from likewise.service.live.proofs import Proofs
 from likewise.service.live.stream import LiveStream, Outcome, Task
 from likewise.service.live.streams import Streams
 from likewise.service.log import Idempotency, Store
@@ -31,6 +32,7 @@ from likewise.service.log.erasure import ErasureCleanup, ErasureFile
 from likewise.service.log.export import export
 from likewise.service.log.leases import Leases
 from likewise.service.log.signing import Signer
+from likewise.service.log.stretches import Stretches
 from likewise.service.refusals import BrokenLog, Conflict, Unknown
 from likewise.service.stream import answers, commands
 from likewise.service.stream.claims import DAYS, prospect
@@ -39,7 +41,6 @@ from likewise.service.stream.events import (
     Aside,
     AuditCorrected,
     Audited,
-    Event,
     LabelsBooked,
     LabelsLate,
     Learned,
@@ -48,12 +49,13 @@ from likewise.service.stream.events import (
     stamp,
 )
 from likewise.service.stream.events.event import RoundEvent
+from likewise.service.stream.explanation import Explanation, explain
 from likewise.service.stream.lots import Lot, commitment, review_secret
 from likewise.service.stream.readers import clean_probability, counts_as, past_round, person_view, round_view
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
 from likewise.service.stream.status import made_of, status
-from likewise.service.stream.transcript import certificate, transcript
+from likewise.service.stream.transcript import certificate, joined
 from likewise.transparency.merkle import Frontier
 
 SMALL_BATCH = 50
@@ -99,9 +101,11 @@ class Engine:
         """Whether every log was read up to its head."""
         self._heads = Heads(signer, checkpoints)
         self.streams = Streams(store, self._heads.require_signed)
+        self.proofs = Proofs(store, self.streams, signer)
         self.leases = Leases(store)
         self.broken = BrokenStreams()
         self.erasure_cleanup = ErasureCleanup(store, erasures, clock)
+        self._stretches = Stretches(store)
         self._secrets: dict[str, bytes] = {}
 
     def start(self) -> None:
@@ -297,6 +301,25 @@ class Engine:
             view["pairs"] = [[ids[i], ids[j]] for i, j in pairs if i in ids and j in ids]
         return view
 
+    def explain(self, stream: str, t: int, auditor: str, pair: Sequence[str]) -> Explanation:
+        """Why two people of a claimed round have their probabilities, whoever is ahead first, and what a report does.
+
+        Refused where auditors see decisions only.
+        """
+        self.require_claimed(stream, t, auditor)
+        state = self.streams.get(stream).current()
+        round_ = state.rounds.get(t)
+        if round_ is None:
+            raise Conflict(f"Round {t} is closed.")
+        if state.stream.settings.audits == "decisions":
+            raise Conflict("Reviewers of this stream see decisions only, so no probability is explained to them.")
+        kept = {aside.ref: aside.content["features"] for aside in self.store.asides(stream, round=t) if aside.person}
+        people = {i: kept[round_.refs[i]] for i in round_.fresh if round_.refs[i] in kept}
+        places = [i for i in people if round_.ids[i] in pair]
+        require(len(places) == 2 == len(pair), "pair", f"name two people of round {t} who are still there", len(places))
+        ahead, behind = sorted(places, key=lambda i: -round_.probabilities[i])
+        return explain(state, round_, people, (ahead, behind))
+
     def audit(
         self,
         stream: str,
@@ -390,6 +413,15 @@ class Engine:
 
         return self._do(self.streams.get(stream), lambda state: commands.ChangePlan(changes, by), reply, key)
 
+    def rotate_key(self, stream: str, new: Signer, by: str) -> None:
+        """Sign a log with another key from now on, which this one signs; nothing if that was done before."""
+        live, old = self.streams.get(stream), self.signer
+        if live.current().key == new.public_key:
+            return
+        note = old.sign(f"likewise key 1\n{old.origin(stream)}\n{new.public_key}\n", stream)
+        rotate = commands.RotateKey(old.public_key, new.public_key, str(note), by)
+        live.do(Task(lambda state: rotate, lambda outcome: {}), self.clock())
+
     def stop(self, stream: str, reason: str, by: str, key: Idempotency | None = None) -> answers.StreamStopped:
         """Stop all decisions at once."""
         live, why = self.streams.get(stream), free_text(reason, "reason") or "no reason was given"
@@ -479,13 +511,8 @@ class Engine:
         live.current()
         state, seq = live.durable[:2]
 
-        def events() -> Iterator[Event]:
-            for page in self.store.pages(stream, seq):
-                yield from (sealed.event for sealed in page)
-                if progress is not None:
-                    progress(page[-1].seq / seq)
-
-        return certificate(transcript(events(), state), state, delta)
+        stretches = self._stretches.all(stream, state, seq, progress or (lambda share: None))
+        return certificate(joined(stretches, state), state, delta)
 
     def events(self, stream: str, after: int = 0, limit: int = 1000) -> list[answers.LoggedEvent]:
         """Up to ``limit`` events after number ``after``, as exported."""
@@ -510,18 +537,29 @@ class Engine:
         now, moved = self.clock(), 0
         self.store.require_same_file()
         self.erasure_cleanup.retry()
-        for name in self.streams.names():
-            moved += self.broken.guard(name, lambda: self._advance(name, now)) or 0  # noqa: B023
+        for name, head in self.store.heads().items():
+            if not self.streams.idle(name, head, now):
+                moved += self.broken.guard(name, lambda: self._advance(name, now)) or 0  # noqa: B023
+            elif moved == 0:
+                moved += self.broken.guard(name, lambda: self._prepare(name)) or 0  # noqa: B023
         self.sign_heads()
         self.store.tidy()
         return moved
 
     def _advance(self, name: str, now: float) -> int:
         live = self.streams.get(name)
+        if not self._heads.owns(live.current().key):
+            return 0
         moved = live.advance(now)
         live.save()
         live.tree.keep(live.durable.seq)
         return moved
+
+    def _prepare(self, name: str) -> int:
+        """Make the next stretch of a quiet stream for its certificate, so that nobody has to wait for it."""
+        state, seq = self.streams.get(name).durable[:2]
+        self._stretches.catch_up(name, state, seq)
+        return 0
 
     def sweep(self) -> None:
         """Forget leases and idempotency keys that are too old to matter."""
@@ -548,6 +586,7 @@ class Engine:
 
     def _with_receipt(self, reply: Reply[A]) -> Callable[[Outcome], dict[str, Any]]:
         def answer(outcome: Outcome) -> dict[str, Any]:
+            self._heads.require_own_key(outcome.after.key)
             signed = self.signer.receipt(outcome.sealed, outcome.tree) if outcome.sealed else None
             return cast(dict[str, Any], reply(outcome, cast(answers.Receipt | None, signed)))
 

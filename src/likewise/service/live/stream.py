@@ -123,6 +123,7 @@ class LiveStream:
         self.tree = LogTree(store, name)
         self.loaded = False
         """Whether its log was read, and is what was signed."""
+        self._looked_at = -1
 
     # Reading ------------------------------------------------------------------------------------------------------
 
@@ -154,6 +155,11 @@ class LiveStream:
     def current(self) -> State:
         """The durable state, with what other processes wrote."""
         return self.positions.current()
+
+    def idle(self, head: int, now: float) -> bool:
+        """Whether nothing is new since the clock looked: event ``head`` is still its last one, and no round is due."""
+        known = self.loaded and self.latest.seq == head == self.durable.seq == self._looked_at
+        return known and self._timers.next() > now
 
     def save(self, *, always: bool = False) -> bool:
         """Take a snapshot if the last one is far behind; whether one was taken."""
@@ -191,6 +197,7 @@ class LiveStream:
     def advance(self, now: float) -> int:
         """Do what time has made due; how many rounds that was."""
         self.current()
+        self._looked_at = self.durable.seq
         with self.lock:
             due = self._timers.due(self.latest.state, now)
         try:

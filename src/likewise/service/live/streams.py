@@ -31,6 +31,11 @@ class Streams:
         with self._lock:
             return [live for live in self._live.values() if live.loaded]
 
+    def idle(self, name: str, head: int, now: float) -> bool:
+        """Whether a stream, whose last event is ``head``, waits for nothing."""
+        live = self._live.get(name)
+        return live is not None and live.idle(head, now)
+
     def known(self, name: str) -> LiveStream | None:
         """A stream that was read before; None says nothing about whether there is one."""
         live = self._live.get(name)

@@ -21,6 +21,8 @@ from likewise.service.stream.events import Aside
 
 Part = TypeVar("Part")
 REFERENCE = re.compile(r"\b[0-9a-f]{32}\b")
+STRETCH = 1000
+"""Rounds that are kept together for certificates."""
 CHUNK = 400
 """References looked up at once; databases limit the parameters of a query."""
 
@@ -148,6 +150,10 @@ def _erase(connection: Connection, append: Append) -> None:
         about = update(tables.responses).where(kept.stream == stream, kept.round.in_(rounds))
         # The hash of the request goes too: it has no salt, and whoever guesses an id could confirm it.
         connection.execute(about.values(request="", response=None))
+    touched = sorted({(t - 1) // STRETCH for t in append.erase_rounds})
+    for numbers in chunks(touched):
+        of_rounds = tables.stretches.c.number.in_(numbers)
+        connection.execute(delete(tables.stretches).where(tables.stretches.c.stream == stream, of_rounds))
     of_stream = tables.snapshots.c.stream == stream
     if append.snapshot is not None:
         connection.execute(delete(tables.snapshots).where(of_stream))

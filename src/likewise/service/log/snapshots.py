@@ -59,10 +59,13 @@ class StreamSnapshots:
         self.seq, self._named = seq, _named(state)
         return state, seq, hash
 
+    def due(self, state: State, seq: int) -> bool:
+        """Whether the latest one is far behind."""
+        return seq - self.seq >= max(EVERY, 2 * state.outstanding)  # it holds every open round
+
     def save(self, state: State, seq: int, hash: str, *, always: bool = False) -> bool:
         """Take a snapshot if the latest one is far behind, or ``always``; whether one was taken."""
-        far = seq - self.seq >= max(EVERY, 2 * state.outstanding)  # it holds every open round
-        if state.learner is None or seq == self.seq or not (always or far):
+        if state.learner is None or seq == self.seq or not (always or self.due(state, seq)):
             return False
         try:
             self._snapshots.save(self._stream, seq, hash, SNAPSHOT_FORMAT, dump_state(state))

@@ -92,6 +92,18 @@ snapshots = Table(
 )
 """States along the log: a cache, which may be lost at any time."""
 
+stretches = Table(
+    "stretches",
+    metadata,
+    Column("stream", Text, primary_key=True),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("format", BigInteger, nullable=False),
+    Column("seal", Text, nullable=False),
+    Column("content", Text, nullable=False),
+)
+"""Rounds as arrays, some at a time, for certificates: a cache, which may be lost at any time."""
+
 tokens = Table(
     "tokens",
     metadata,

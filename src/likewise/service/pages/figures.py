@@ -319,7 +319,7 @@ def coverage(bins: Sequence[Bin], settings: Settings) -> Figure:
     plot = Plot((0, bins[-1].last), (0, 100), "rounds", "per cent of rounds", title)
     starts = [0, *(bin.last for bin in bins)]
     shares = [100 * bin.reviewed / bin.rounds for bin in bins]
-    plot.bars(zip(starts, starts[1:], shares, strict=False), "bar")
+    plot.bars(zip(starts, starts[1:], shares, strict=False), "share")
     reviewed, rounds = sum(bin.reviewed for bin in bins), sum(bin.rounds for bin in bins)
     plot.level(100 * reviewed / rounds, "bound", "mean of all")
     caption = (

@@ -129,6 +129,16 @@ class ChangePlan:
 
 
 @dataclass(frozen=True)
+class RotateKey:
+    """Sign with another key from now on; ``note`` is the old key's word for it."""
+
+    old: str
+    new: str
+    note: str
+    by: str
+
+
+@dataclass(frozen=True)
 class Stop:
     """No more decisions until ``Resume``."""
 
@@ -162,6 +172,7 @@ Command: TypeAlias = (
     | Advance
     | ChangeWaits
     | ChangePlan
+    | RotateKey
     | Stop
     | Resume
     | Erase

@@ -33,6 +33,7 @@ from likewise.service.stream.commands import (
     RequestDecisions,
     Resume,
     RetractAudit,
+    RotateKey,
     Stop,
 )
 from likewise.service.stream.events import (
@@ -42,6 +43,7 @@ from likewise.service.stream.events import (
     ClearedByArithmetic,
     Decided,
     Event,
+    KeyRotated,
     LabelsBooked,
     LabelsExpired,
     LabelsLate,
@@ -143,6 +145,12 @@ def _change_plan(decision: Decision, command: ChangePlan) -> None:
     if lots and decision.after.drawing.next is None:
         raise Conflict("This stream can't draw lots: it was created without a commitment to them.")
     decision.add(PlanChanged(at=decision.at, changes=dict(command.changes), by=command.by))
+
+
+def _rotate_key(decision: Decision, command: RotateKey) -> None:
+    if decision.after.key not in (None, command.old):
+        raise Conflict("The key was changed already.")
+    decision.add(KeyRotated(at=decision.at, old=command.old, new=command.new, note=command.note, by=command.by))
 
 
 def _stop(decision: Decision, command: Stop) -> None:
@@ -449,6 +457,7 @@ _DECIDERS: dict[type, Callable[[Decision, Any], None]] = {
     Advance: _advance,
     ChangeWaits: _change,
     ChangePlan: _change_plan,
+    RotateKey: _rotate_key,
     Stop: _stop,
     Resume: _resume,
     Erase: _erase,

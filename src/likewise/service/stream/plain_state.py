@@ -15,7 +15,7 @@ from likewise.service.stream.learner_checkpoint import KeptPair, LastCheckpoint
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, OpenRounds, Pair, State, Totals, Verdict
 
-SNAPSHOT_FORMAT = 7
+SNAPSHOT_FORMAT = 8
 """Of the layout below; snapshots in another one are ignored."""
 
 
@@ -38,6 +38,7 @@ def dump_state(state: State) -> dict[str, Any]:
         "counted_rounds": state.counted_rounds,
         "pairs": state.pairs,
         "checkpoint": state.checkpoint,
+        "key": state.key,
     }
 
 
@@ -64,6 +65,7 @@ def load_state(data: dict[str, Any]) -> State:
         counted_rounds=load_count(data["counted_rounds"]),
         pairs=tuple(KeptPair(made, row, tuple(refs)) for made, row, refs in data["pairs"]),
         checkpoint=LastCheckpoint(*data["checkpoint"]),
+        key=data["key"],
     )
 
 

@@ -99,6 +99,9 @@ class OpenRound:
         The probability with which it was drawn for review; 1 where every round is reviewed.
     since
         The counts of the rounds after it, up to the next open one; None if there are none.
+    policy
+        The policy that was deployed for it, for whoever asks why; None where that would take too much memory, and once
+        the state was read from a snapshot.
     """
 
     t: int
@@ -123,6 +126,7 @@ class OpenRound:
     lost: frozenset[int] = frozenset()
     q: float = 1.0
     since: ReviewCount | None = None
+    policy: Deployed | None = field(default=None, compare=False, repr=False)
 
     @property
     def missing(self) -> int:
@@ -418,6 +422,8 @@ class State:
         Whom the reports that the learner keeps are about; and some that it doesn't keep any more.
     checkpoint
         Where the learner was written down in the log the last time.
+    key
+        The public key that signs, if it was changed; None as long as it is the first one.
     """
 
     model: Model | None = None
@@ -434,6 +440,7 @@ class State:
     counted_rounds: ReviewCount | None = None
     pairs: tuple[KeptPair, ...] = ()
     checkpoint: LastCheckpoint = NO_CHECKPOINT
+    key: str | None = None
 
     @property
     def stream(self) -> Model:

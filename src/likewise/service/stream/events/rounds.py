@@ -13,7 +13,7 @@ from likewise.service.stream.answers import Labelled, Outcome, PersonDecided, Ro
 from likewise.service.stream.drawing import Drawing
 from likewise.service.stream.events.event import IN_MEMORY, NUMBER, TUPLE, RoundEvent, each, kind
 from likewise.service.stream.events.sums import sums
-from likewise.service.stream.learner import Model
+from likewise.service.stream.learner import Deployed, Model
 from likewise.service.stream.learner_checkpoint import KeptPair
 from likewise.service.stream.lots import Lot
 from likewise.service.stream.memory import Memory, PastRound
@@ -24,6 +24,8 @@ SLACK = 1e-3
 """Seconds by which a time in the log may differ from the clock's, which it rounds."""
 TOLERANCE = 1e-9
 """How far probabilities and penalties may be from those of another machine."""
+REMEMBERED = 4_000_000
+"""Weights of the policies of open rounds that are kept in memory, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,7 @@ class RoundOpened(RoundEvent):
             returning=frozenset(self.returning),
             estimate=self.estimate,
             drawn=state.stream.settings.keeps_record,
+            policy=self._remembered(state),
             labels=np.full(len(refs), np.nan),
             lost=frozenset(i for i, ref in enumerate(refs) if ref not in shown),
         )
@@ -119,6 +122,12 @@ class RoundOpened(RoundEvent):
         settings = state.stream.settings
         gap = round_.largest_gap(settings)
         return state.drawing.opened(gap, self.time) if gap > settings.level else state.drawing
+
+    @staticmethod
+    def _remembered(state: State) -> Deployed | None:
+        """The policy that is deployed for this round, while there is room for those of all open rounds."""
+        policy, open_rounds = state.policy, state.outstanding + 1
+        return policy if policy is not None and policy.weights.size * open_rounds <= REMEMBERED else None
 
     def _encoded(self, state: State) -> Rows:
         """The people whose features are still there; neutral rows for the others."""
