@@ -15,7 +15,7 @@ from likewise.service.stream import commands
 from likewise.service.stream.events import KINDS, Event, RoundOpened, Stopped, read_event, seconds, stamp
 from likewise.service.stream.events.event import RoundEvent
 from likewise.service.stream.learner import LEARNER_VERSION
-from likewise.service.stream.settings import Waits
+from likewise.service.stream.settings import Review, Waits
 from likewise.service.stream.state import State
 
 APART = np.array([[0.05, 0.5], [0.95, 0.5], [0.5, 0.05]])
@@ -55,7 +55,7 @@ def lived():
 @pytest.fixture(scope="module")
 def bank():
     """The events of a stream that sees labels of accepted people only, and whose auditors see decisions."""
-    return bank_life(audits="decisions")
+    return bank_life(audits="decisions", review=Review(share=0.5))
 
 
 def test_every_kind_happened(lived, bank):
