@@ -59,6 +59,7 @@ from likewise.learners import (
     FollowTheLeader,
     Hedge,
     OneSided,
+    OnlineClassifier,
     Scheduled,
     SmoothedFTPL,
     Tilted,
@@ -101,6 +102,7 @@ __all__ = [
     "Moment",
     "NoisyAuditor",
     "OneSided",
+    "OnlineClassifier",
     "OnnxModel",
     "Panel",
     "Report",
@@ -151,6 +153,7 @@ __all__ = [
 _LATER = {
     "Client": "likewise.client",
     "FinishedRun": "likewise.experiments.runs",
+    "LikewiseClassifier": "likewise.experiments.runs.estimator",
     "fit": "likewise.experiments.runs",
     "load_run": "likewise.experiments.runs",
 }

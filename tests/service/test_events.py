@@ -45,6 +45,7 @@ def lived():
     fold.do(commands.ChangeWaits({"grace": 0}, "root"))
     fold.do(commands.Stop("lunch", "root"))
     fold.do(commands.Resume("root"))
+    fold.do(commands.RotateKey("ab" * 32, "cd" * 32, "a note", "root"))
     fold.do(commands.Erase(["3.1"], [3], "root"))
     return fold
 

@@ -72,6 +72,7 @@ EASY = "rounds with a known answer are no easier than the others"
 APART = "reviewers find violations independently of each other"
 OVERLOOKED, WITHDRAWN = "overlooked", "withdrawn"
 """Among an auditor's details: cleared rounds that were corrected to a pair, and reports that were taken back."""
+BLACK_BOX = "an online classifier decided, of which nothing was proved in advance"
 ABOUT_NEW_PEOPLE = (ONCE, MADE, ENOUGH)
 """What claims about new people rest on, and those about another draw from the same rows don't."""
 
@@ -80,6 +81,14 @@ def drawn_from(t: Transcript) -> str | None:
     """How people may have come again; who draws from rows and says no more is taken to draw them again."""
     environment = t.facts.environment
     return "again" if environment.drawn is None and environment.population is not None else environment.drawn
+
+
+def _black_box(t: Transcript) -> tuple[Assumption, ...]:
+    """What the paper's theorem on a reduced classifier assumes: that its own regret is small. The play measures it."""
+    if not t.facts.learner.parameters.get("black_box"):
+        return ()
+    measured = "the regret stated is the one that this play measured, against hypotheses that it didn't use"
+    return (Assumption(BLACK_BOX, (Claim.REGRET,), Status.KEPT, measured),)
 
 
 def came_once(t: Transcript) -> tuple[Status, str]:
@@ -134,6 +143,7 @@ def assumptions_of(t: Transcript, contradictions: int, measured: str | None = No
             f"answers contradict each other on {contradictions} pairs" if contradictions else "",
         ),
         _reviewed(t),
+        *_black_box(t),
         Assumption(
             HORIZON,
             (),

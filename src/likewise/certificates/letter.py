@@ -264,7 +264,8 @@ def _against_fair_policies(c: Certificate) -> list[Sentence]:
     if regret == math.inf:
         return []
     rules = f"{c.hypotheses:,} rules" if c.hypotheses and c.hypotheses < 10**6 else "rules"
-    fair = f"fixed mixture of its {rules} that {_keeps(c)} would have"
+    whose = "the" if c.black_box else "its"
+    fair = f"fixed mixture of {whose} {rules} that {_keeps(c)} would have"
     by = f" by estimates that {ON_AVERAGE}" if c.estimated else ""
     return [Sentence(f"{compared(fair, regret, c.counts_errors)}{by}{_known_false(c)}", _unchecked(c, Claim.REGRET))]
 

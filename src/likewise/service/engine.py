@@ -23,6 +23,7 @@ from likewise.policies import thresholds_of
 from likewise.service.asides import free_text, person_aside, remark_aside
 from likewise.service.live.broken import BrokenStreams
 from likewise.service.live.heads import Heads
+from likewise.service.live.proofs import Proofs
 from likewise.service.live.stream import LiveStream, Outcome, Task
 from likewise.service.live.streams import Streams
 from likewise.service.log import Idempotency, Store
@@ -99,6 +100,7 @@ class Engine:
         """Whether every log was read up to its head."""
         self._heads = Heads(signer, checkpoints)
         self.streams = Streams(store, self._heads.require_signed)
+        self.proofs = Proofs(store, self.streams, signer)
         self.leases = Leases(store)
         self.broken = BrokenStreams()
         self.erasure_cleanup = ErasureCleanup(store, erasures, clock)
@@ -395,6 +397,15 @@ class Engine:
 
         return self._do(self.streams.get(stream), lambda state: commands.ChangeWaits(changes, by), reply, key)
 
+    def rotate_key(self, stream: str, new: Signer, by: str) -> None:
+        """Sign a log with another key from now on, which this one signs; nothing if that was done before."""
+        live, old = self.streams.get(stream), self.signer
+        if live.current().key == new.public_key:
+            return
+        note = old.sign(f"likewise key 1\n{old.origin(stream)}\n{new.public_key}\n", stream)
+        rotate = commands.RotateKey(old.public_key, new.public_key, str(note), by)
+        live.do(Task(lambda state: rotate, lambda outcome: {}), self.clock())
+
     def stop(self, stream: str, reason: str, by: str, key: Idempotency | None = None) -> answers.StreamStopped:
         """Stop all decisions at once."""
         live, why = self.streams.get(stream), free_text(reason, "reason") or "no reason was given"
@@ -513,6 +524,8 @@ class Engine:
 
     def _advance(self, name: str, now: float) -> int:
         live = self.streams.get(name)
+        if not self._heads.owns(live.current().key):
+            return 0
         moved = live.advance(now)
         live.save()
         live.tree.keep(live.durable.seq)
@@ -549,6 +562,7 @@ class Engine:
 
     def _with_receipt(self, reply: Reply[A]) -> Callable[[Outcome], dict[str, Any]]:
         def answer(outcome: Outcome) -> dict[str, Any]:
+            self._heads.require_own_key(outcome.after.key)
             signed = self.signer.receipt(outcome.sealed, outcome.tree) if outcome.sealed else None
             return cast(dict[str, Any], reply(outcome, cast(answers.Receipt | None, signed)))
 

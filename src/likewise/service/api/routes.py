@@ -200,6 +200,31 @@ def get_events(
     return JSONResponse(page)
 
 
+@router.get(STREAM + "/checkpoint", response_model=answers.LogCheckpoint, tags=["log"])
+def get_checkpoint(stream: Stream, call: Call) -> Response:
+    """Read where the log stands: a signed checkpoint of its Merkle tree, and every change of the key that signs."""
+    return JSONResponse(call.service.engine.proofs.checkpoint(stream))
+
+
+@router.get(STREAM + "/consistency", response_model=answers.Consistency, tags=["log"])
+def get_consistency(
+    stream: Stream,
+    call: Call,
+    old: Annotated[int, Query(ge=0, le=2**53, description="How many events there were.")] = 0,
+    new: Annotated[int | None, Query(ge=0, le=2**53, description="How many there were later; now by default.")] = None,
+) -> Response:
+    """Read the proof that the log only grew since it had `old` events."""
+    return JSONResponse(call.service.engine.proofs.consistency(stream, old, new))
+
+
+@router.get(STREAM + "/events/{seq}/proof", response_model=answers.Receipt, tags=["log"])
+def get_proof(
+    stream: Stream, seq: Annotated[int, Path(description="The number of an event.", ge=1, le=2**53)], call: Call
+) -> Response:
+    """Read the proof that an event is in the log: its hash, and how that leads to a signed checkpoint."""
+    return JSONResponse(call.service.engine.proofs.inclusion(stream, seq))
+
+
 @router.get(STREAM + "/certificate", response_model=answers.StreamCertificate, tags=["reading"])
 async def get_certificate(stream: Stream, call: Call, delta: Annotated[float, Query(gt=0, lt=1)] = 0.05) -> Response:
     """Read what is proved about the stream's rounds, with every assumption, in numbers and as a letter."""

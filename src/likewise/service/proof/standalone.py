@@ -18,6 +18,7 @@ It shares no code with the service: JSON is spelt here a second time, as RFC 878
 from __future__ import annotations
 
 import argparse
+import base64
 import hashlib
 import hmac
 import json
@@ -37,6 +38,7 @@ from likewise.service.proof.signed_log import (
     checkpoint_of,
     included,
     leaf_hash,
+    note_text,
     read_note,
     read_proof,
     read_verifier_key,
@@ -212,7 +214,10 @@ class Promise:
 
 @dataclass
 class Findings:
-    """What was checked, and everything that is wrong, as (event, sentence); event 0 is the file itself."""
+    """What was checked, and everything that is wrong, as (event, sentence); event 0 is the file itself.
+
+    ``evidence`` is a proof of cheating: a checkpoint kept elsewhere and one of the export, both signed, of two logs.
+    """
 
     stream: str | None = None
     events: int = 0
@@ -222,6 +227,7 @@ class Findings:
     erased: int = 0
     problems: list[tuple[int, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    evidence: dict[str, Any] | None = None
 
     @property
     def first(self) -> tuple[int, str] | None:
@@ -294,6 +300,7 @@ class Checker:
             kept = None if elsewhere is None else self._kept(elsewhere)
             self._check_checkpoints(list({str(note): note for note in [*self._checkpoints, *(kept or ())]}.values()))
             self._say_how_far(kept)
+            self.findings.evidence = next(filter(None, map(self._contradiction, kept or ())), None)
             whole = self._header.get("events", -1)
             if not 0 <= whole <= self.findings.events:  # more, if people were erased while it was written
                 last = self.findings.events
@@ -367,7 +374,7 @@ class Checker:
         """The service changed its key: the old one signed the new one."""
         note, origin = read_note(data["note"]), self._header["origin"]
         before = self._keys[-1][1] if self._keys else data["old"]
-        told = note[0] == f"likewise key 1\n{origin}\n{seq}\n{data['new']}\n"
+        told = note[0] == f"likewise key 1\n{origin}\n{data['new']}\n"
         if data["old"] != before or not told or not signed_by(note, origin, unhex(data["old"])):
             self._wrong(seq, f"Event {seq} changes the key, but the key before it did not sign that.")
         self._keys = [*(self._keys or [(0, data["old"])]), (seq, data["new"])]
@@ -444,6 +451,21 @@ class Checker:
             self.findings.notes.append(
                 "There is no checkpoint, so nobody would notice a chain that was recomputed from its start."
             )
+
+    def _contradiction(self, kept: Note) -> dict[str, Any] | None:
+        """Two logs that the service signed: one that was kept, and the export's own."""
+        origin, old, root = checkpoint_of(kept)
+        key = self._key_at(old)
+        if old > self._tree.size or self._tree.root(old) == root or not signed_by(kept, origin, unhex(key)):
+            return None
+        for note in self._checkpoints:
+            _, new, new_root = checkpoint_of(note)
+            same = self._key_at(new) == key and signed_by(note, origin, unhex(key))
+            if old <= new <= self._tree.size and self._tree.root(new) == new_root and same:
+                both = {"key": key, "older": note_text(kept), "newer": note_text(note), "rotations": []}
+                proof = [base64.b64encode(part).decode() for part in self._tree.consistency(old, new)]
+                return both | {"root": base64.b64encode(self._tree.root(old)).decode(), "proof": proof}
+        return None
 
     def _kept(self, elsewhere: Iterable[dict[str, Any]]) -> list[Note]:
         """Those of this stream. Of what can't be read it is only said: a power cut may have left half a line."""
@@ -535,6 +557,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--key", help="the service's public key, 64 hexadecimal digits")
     parser.add_argument("--checkpoints", help="a file of signed checkpoints or receipts, kept elsewhere")
     parser.add_argument("--witness", action="append", default=[], help="a witness's key, name+id+key")
+    parser.add_argument("--evidence", help="where to write a proof of cheating, if the checkpoints are one")
     parser.add_argument("--cheating", help="a proof of cheating to check instead of an export")
     given = parser.parse_args(arguments)
     if given.export is None and given.cheating is None:
@@ -546,6 +569,9 @@ def main(arguments: list[str] | None = None) -> int:
         return say_cheating(given.cheating, given.key)
     kept = read_lines(given.checkpoints, spelling=False) if given.checkpoints else None
     findings = check(read_lines(given.export), kept, given.key, given.witness)
+    if given.evidence is not None and findings.evidence is not None:
+        with open(given.evidence, "w", encoding="utf-8") as file:
+            json.dump(findings.evidence, file, indent=2)
     write = sys.stdout.write
     for sentence in [str(findings), *findings.notes, *(sentence for _, sentence in sorted(findings.problems))]:
         write(sentence + "\n")

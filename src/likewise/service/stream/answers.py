@@ -40,6 +40,7 @@ Gap = Annotated[
     ),
 ]
 Plain = dict[str, Any]
+Key = Annotated[str, Field(description="The public key that checks the signature.")]
 
 
 class Receipt(TypedDict):
@@ -48,8 +49,35 @@ class Receipt(TypedDict):
     stream: str
     seq: Annotated[int, Field(description="The number of the event.")]
     hash: str
-    key: Annotated[str, Field(description="The public key that checks the signature.")]
+    key: Key
     proof: Annotated[str, Field(description="The inclusion proof with its checkpoint, as C2SP's tlog-proof writes it.")]
+
+
+CheckpointNote = Annotated[str, Field(description="A checkpoint of the log: a signed note, as C2SP defines it.")]
+
+
+class LogCheckpoint(TypedDict):
+    """Where a log stands, signed; and what is needed to trust the key."""
+
+    stream: str
+    key: Key
+    note: CheckpointNote
+    cosigned: Annotated[
+        str | None, Field(description="The newest checkpoint that witnesses have signed, too; null if there is none.")
+    ]
+    rotations: Annotated[
+        list[str], Field(description="Every change of the key, the oldest first: notes, signed with the old key.")
+    ]
+
+
+class Consistency(TypedDict):
+    """The proof that a log only grew between two of its sizes."""
+
+    stream: str
+    key: Key
+    root: Annotated[str, Field(description="The root of the tree at the old size, in base64.")]
+    note: CheckpointNote
+    proof: Annotated[list[str], Field(description="The hashes of the consistency proof (RFC 6962), in base64.")]
 
 
 class Answer(TypedDict):

@@ -118,6 +118,16 @@ class ChangeWaits:
 
 
 @dataclass(frozen=True)
+class RotateKey:
+    """Sign with another key from now on; ``note`` is the old key's word for it."""
+
+    old: str
+    new: str
+    note: str
+    by: str
+
+
+@dataclass(frozen=True)
 class Stop:
     """No more decisions until ``Resume``."""
 
@@ -150,6 +160,7 @@ Command: TypeAlias = (
     | CorrectAudit
     | Advance
     | ChangeWaits
+    | RotateKey
     | Stop
     | Resume
     | Erase

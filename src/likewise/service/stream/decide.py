@@ -32,6 +32,7 @@ from likewise.service.stream.commands import (
     RequestDecisions,
     Resume,
     RetractAudit,
+    RotateKey,
     Stop,
 )
 from likewise.service.stream.events import (
@@ -40,6 +41,7 @@ from likewise.service.stream.events import (
     AuditRetracted,
     Decided,
     Event,
+    KeyRotated,
     LabelsBooked,
     LabelsExpired,
     LabelsLate,
@@ -124,6 +126,12 @@ def _create(decision: Decision, command: CreateStream) -> None:
 def _change(decision: Decision, command: ChangeWaits) -> None:
     require(len(command.changes) > 0, "changes", "name at least one wait", dict(command.changes))
     decision.add(SettingsChanged(at=decision.at, changes=dict(command.changes), by=command.by))
+
+
+def _rotate_key(decision: Decision, command: RotateKey) -> None:
+    if decision.after.key not in (None, command.old):
+        raise Conflict("The key was changed already.")
+    decision.add(KeyRotated(at=decision.at, old=command.old, new=command.new, note=command.note, by=command.by))
 
 
 def _stop(decision: Decision, command: Stop) -> None:
@@ -426,6 +434,7 @@ _DECIDERS: dict[type, Callable[[Decision, Any], None]] = {
     CorrectAudit: _correct,
     Advance: _advance,
     ChangeWaits: _change,
+    RotateKey: _rotate_key,
     Stop: _stop,
     Resume: _resume,
     Erase: _erase,

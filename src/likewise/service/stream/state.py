@@ -383,6 +383,8 @@ class State:
         Whom the reports that the learner keeps are about; and some that it doesn't keep any more.
     checkpoint
         Where the learner was written down in the log the last time.
+    key
+        The public key that signs, if it was changed; None as long as it is the first one.
     """
 
     model: Model | None = None
@@ -397,6 +399,7 @@ class State:
     totals: Totals = NOTHING
     pairs: tuple[KeptPair, ...] = ()
     checkpoint: LastCheckpoint = NO_CHECKPOINT
+    key: str | None = None
 
     @property
     def stream(self) -> Model:
@@ -456,6 +459,7 @@ def dump_state(state: State) -> dict[str, Any]:
         "totals": state.totals._asdict(),
         "pairs": state.pairs,
         "checkpoint": state.checkpoint,
+        "key": state.key,
     }
 
 
@@ -480,6 +484,7 @@ def load_state(data: dict[str, Any]) -> State:
         totals=Totals(**data["totals"]),
         pairs=tuple(KeptPair(made, row, tuple(refs)) for made, row, refs in data["pairs"]),
         checkpoint=LastCheckpoint(*data["checkpoint"]),
+        key=data["key"],
     )
 
 

@@ -9,6 +9,7 @@ from likewise.service.stream.events.audits import AuditCorrected, Audited, Audit
 from likewise.service.stream.events.event import KINDS, Aside, Event, Promise, read_event, seconds, stamp
 from likewise.service.stream.events.labels import LabelsBooked, LabelsExpired, LabelsLate, LabelsReceived
 from likewise.service.stream.events.lifecycle import (
+    KeyRotated,
     LearnerCheckpointed,
     PersonErased,
     Resumed,
@@ -26,6 +27,7 @@ __all__ = [
     "Audited",
     "Decided",
     "Event",
+    "KeyRotated",
     "LabelsBooked",
     "LabelsExpired",
     "LabelsLate",

@@ -96,6 +96,34 @@ class SettingsChanged(Event):
 
 @kind
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeyRotated(Event):
+    """The service signs with another key from now on, this event included.
+
+    Attributes
+    ----------
+    old, new
+        Both public keys.
+    note
+        The old key's word for the new one: a signed note.
+    """
+
+    kind: ClassVar[str] = "key_rotated"
+    old: str
+    new: str
+    note: str
+    by: str
+
+    def evolve(self, state: State) -> State:
+        """Whoever has another key must not go on."""
+        return replace(state, key=self.new)
+
+    def objection(self, state: State, memory: Memory) -> str:
+        """The key is changed by the one who had it; who signed that is for the checker of signatures."""
+        return "" if state.key in (None, self.old) else "changes a key that was changed before"
+
+
+@kind
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stopped(Event):
     """No more decisions, until the stream is resumed."""
 
