@@ -47,9 +47,10 @@ def test_proofs_hold_wherever_they_begin(tree):
     for seq in (1, 2, 200, 256, 257, 300, 512, 513, SIZE):
         leaf = leaves([SEALED[seq - 1].hash])[0]
         assert merkle.included(leaf, seq - 1, SIZE, TREE.root, tree.inclusion(seq, TREE))
-        root, proof = tree.consistency(seq, TREE)
-        assert root == grown(merkle.Frontier(), SEALED[:seq]).root
-        assert merkle.consistent(seq, SIZE, root, TREE.root, proof)
+        for new in {seq, min(seq + 9, SIZE), SIZE}:
+            older, newer, proof = tree.consistency(seq, new, TREE)
+            assert [older, newer] == [grown(merkle.Frontier(), SEALED[:size]) for size in (seq, new)]
+            assert merkle.consistent(seq, new, older.root, newer.root, proof)
 
 
 def test_a_long_log_is_not_read_for_one_proof(store, tree, monkeypatch):

@@ -13,11 +13,13 @@ import typer
 
 from likewise.cli.audit import audit
 from likewise.cli.backup import backup, restore
+from likewise.cli.card import card
 from likewise.cli.certify import certify
 from likewise.cli.compare import compare
 from likewise.cli.data import data
 from likewise.cli.demo import demo
 from likewise.cli.frontier import frontier
+from likewise.cli.key import key
 from likewise.cli.notice import notice
 from likewise.cli.output import console, in_words_of, problems
 from likewise.cli.play import play
@@ -58,6 +60,7 @@ def likewise(
 for command in (
     audit,
     backup,
+    card,
     certify,
     compare,
     data,
@@ -73,6 +76,7 @@ for command in (
 ):
     app.command(epilog=getattr(sys.modules[command.__module__], "EXAMPLES", None))(command)
 app.add_typer(user, name="user")
+app.add_typer(key, name="key")
 
 
 def _options(typed: list[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +24,13 @@ def verify(
     checkpoints: Annotated[
         Path | None, typer.Option(help="Signed checkpoints or receipts that were kept apart from the export.")
     ] = None,
+    witness: Annotated[
+        list[str] | None, typer.Option(help="A witness's key, name+id+key: how far did it cosign? May be repeated.")
+    ] = None,
+    evidence: Annotated[
+        Path | None, typer.Option(help="Where to write a proof of cheating, if the service signed two pasts.")
+    ] = None,
+    cheating: Annotated[Path | None, typer.Option(help="A proof of cheating to check, instead of an export.")] = None,
     replay: Annotated[bool, typer.Option(help="Run the learner again and compare.")] = True,
     script: Annotated[
         bool, typer.Option("--script", help="Print the stand-alone checker instead: one file, standard library only.")
@@ -39,6 +47,12 @@ def verify(
 
         typer.echo(text(), nl=False)
         return
+    if cheating is not None:
+        from likewise.service.proof.standalone import say_cheating
+
+        if not cheating.is_file():
+            raise InvalidParameter(f"There is no file {cheating} here.")
+        raise typer.Exit(say_cheating(str(cheating), key))
     if export is None:
         raise InvalidParameter("Give the export to check: likewise verify export.jsonl.")
     _refuse_other_files(export)
@@ -49,9 +63,12 @@ def verify(
             export,
             key=key,
             checkpoints=checkpoints,
+            witnesses=witness or (),
             replay=replay,
             progress=lambda fraction: advance(int(100 * fraction), 100),
         )
+    if evidence is not None and report.findings.evidence is not None:
+        evidence.write_text(json.dumps(report.findings.evidence, indent=2) + "\n", encoding="utf-8")
     if as_json:
         print_json(report.to_dict())
     else:

@@ -98,6 +98,27 @@ def change_stream(stream: Stream, body: bodies.StreamChange, call: Call) -> Resp
     )
 
 
+@router.patch(STREAM + "/plan", response_model=answers.PlanChanged, openapi_extra=KEYED, tags=["streams"])
+def change_plan(stream: Stream, body: bodies.PlanChange, call: Call) -> Response:
+    """Change which rounds are reviewed, from the next one on. An event records the change."""
+    changes = body.review.model_dump(exclude_unset=True)
+    return JSONResponse(call.service.engine.change_plan(stream, changes, call.by, call.key))
+
+
+@router.get(STREAM + "/plan", response_model=answers.PlanProspect, tags=["streams"])
+def get_plan(
+    stream: Stream,
+    call: Call,
+    rounds_a_day: Annotated[
+        float | None, Query(gt=0, le=1e9, description="Rounds that arithmetic does not clear; as of late without this.")
+    ] = None,
+    days: Annotated[float, Query(gt=0, le=1e4)] = 30,
+    delta: Annotated[float, Query(gt=0, lt=1)] = 0.05,
+) -> Response:
+    """Read what the review plan buys, in advance: what can be claimed at the end, if so much is found."""
+    return JSONResponse(call.service.engine.plan(stream, rounds_a_day, days, delta))
+
+
 @router.post(STREAM + "/stop", response_model=answers.StreamStopped, openapi_extra=KEYED, tags=["streams"])
 def stop(stream: Stream, body: bodies.StopBody, call: Call) -> Response:
     """Stop all decisions at once. Until the stream is resumed, requests for decisions get 503 and the reason."""
@@ -198,6 +219,31 @@ def get_events(
     events = call.service.engine.events(stream, after, limit)
     page: answers.EventPage = {"events": events, "next": events[-1]["seq"] if len(events) == limit else None}
     return JSONResponse(page)
+
+
+@router.get(STREAM + "/checkpoint", response_model=answers.LogCheckpoint, tags=["log"])
+def get_checkpoint(stream: Stream, call: Call) -> Response:
+    """Read where the log stands: a signed checkpoint of its Merkle tree, and every change of the key that signs."""
+    return JSONResponse(call.service.engine.proofs.checkpoint(stream))
+
+
+@router.get(STREAM + "/consistency", response_model=answers.Consistency, tags=["log"])
+def get_consistency(
+    stream: Stream,
+    call: Call,
+    old: Annotated[int, Query(ge=0, le=2**53, description="How many events there were.")] = 0,
+    new: Annotated[int | None, Query(ge=0, le=2**53, description="How many there were later; now by default.")] = None,
+) -> Response:
+    """Read the proof that the log only grew since it had `old` events."""
+    return JSONResponse(call.service.engine.proofs.consistency(stream, old, new))
+
+
+@router.get(STREAM + "/events/{seq}/proof", response_model=answers.Receipt, tags=["log"])
+def get_proof(
+    stream: Stream, seq: Annotated[int, Path(description="The number of an event.", ge=1, le=2**53)], call: Call
+) -> Response:
+    """Read the proof that an event is in the log: its hash, and how that leads to a signed checkpoint."""
+    return JSONResponse(call.service.engine.proofs.inclusion(stream, seq))
 
 
 @router.get(STREAM + "/certificate", response_model=answers.StreamCertificate, tags=["reading"])

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from likewise.service.live.stream import LiveStream
 from likewise.service.log.checkpoints import CheckpointFile, point
 from likewise.service.log.signing import Signer
-from likewise.service.refusals import BrokenLog
+from likewise.service.refusals import BrokenLog, Unavailable
 from likewise.service.stream.events import stamp
 from likewise.transparency.notes import Note, checkpoint_of
 
@@ -44,8 +44,19 @@ class Heads:
         if self._file is not None:
             require_all_there(streams, self._newest(), self._file)
 
+    def owns(self, key: str | None) -> bool:
+        """Whether a log is still signed with this key: it was never changed, or to this one."""
+        return key in (None, self._signer.public_key)
+
+    def require_own_key(self, key: str | None) -> None:
+        """Refuse to go on with a log whose key was changed to another one."""
+        if not self.owns(key):
+            raise Unavailable(f"The key was changed to {key}: start the service again, with that key.")
+
     def require_signed(self, live: LiveStream) -> None:
         """Hold a log against its newest checkpoint: from now on we sign what follows from it."""
+        if not self.owns(live.latest.state.key):
+            return  # nothing is signed until the service has that key
         note = self._newest().get(live.name)
         if self._file is None or note is None:
             return
@@ -64,7 +75,8 @@ class Heads:
         """Write a checkpoint of every stream that has moved since its last one, if that is long ago, or ``always``."""
         if self._file is None:
             return
-        moved = [(live.name, live.durable.tree) for live in streams if self._due(live, now, always=always)]
+        own = [live for live in streams if self.owns(live.durable.state.key)]
+        moved = [(live.name, live.durable.tree) for live in own if self._due(live, now, always=always)]
         at, key = stamp(now), self._signer.public_key
         self._file.write([point(name, at, key, self._signer.checkpoint(name, tree)) for name, tree in moved])
         self._signed |= {name: (tree.size, now) for name, tree in moved}

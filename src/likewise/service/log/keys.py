@@ -10,7 +10,7 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from likewise.errors import InvalidParameter
+from likewise.errors import InvalidParameter, require
 from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.signing import ORIGIN, Signer
 
@@ -30,6 +30,7 @@ def signer_at(
     A file is made only where nothing was signed yet.
     """
     signed_by = checkpoints.last_key()
+    _require_finished(file, signed_by)
     if pem is not None:
         return _same(_read(pem.encode(), "key_pem", origin), "key in `key_pem`", signed_by, checkpoints)
     if command is not None:
@@ -40,6 +41,31 @@ def signer_at(
             f"key back, which a backup holds too; if it is lost, move {checkpoints.path} away, and a new one is made."
         )
     return _same(Signer.at(file, origin), f"key at {file}", signed_by, checkpoints)
+
+
+def current_signer(file: Path, pem: str | None = None, command: str | None = None, origin: str = ORIGIN) -> Signer:
+    """The signer with the key of today, whatever was signed last; no key is made."""
+    if pem is not None:
+        return _read(pem.encode(), "key_pem", origin)
+    if command is not None:
+        return _read(_printed(command), "key_command", origin)
+    require(file.is_file(), "key", "be the file of the key", str(file))
+    return Signer.at(file, origin)
+
+
+def next_key(file: Path) -> Path:
+    """Where a new key waits until every log says that it counts."""
+    return file.with_name(file.name + ".next")
+
+
+def _require_finished(file: Path, signed_by: str | None) -> None:
+    """A change of the key that was begun and killed has to be finished first."""
+    waiting = next_key(file)
+    if signed_by is not None and waiting.exists():
+        raise InvalidParameter(
+            f"A change of the key was begun and not finished, as {waiting} is still there: run `likewise key rotate` "
+            "again."
+        )
 
 
 def _same(signer: Signer, what: str, signed_by: str | None, checkpoints: CheckpointFile) -> Signer:

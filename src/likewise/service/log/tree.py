@@ -79,11 +79,13 @@ class LogTree:
         """The proof that event ``seq`` is in a tree that is known."""
         return self._proved(tree, lambda nodes: inclusion_proof(nodes, seq - 1, tree.size))
 
-    def consistency(self, old: int, tree: Frontier) -> tuple[bytes, list[bytes]]:
-        """The root when there were ``old`` events, and the proof that a tree that is known goes on from there."""
-        return self._proved(
-            tree, lambda nodes: (frontier_of(nodes, old).root, consistency_proof(nodes, old, tree.size))
-        )
+    def consistency(self, old: int, new: int, tree: Frontier) -> tuple[Frontier, Frontier, list[bytes]]:
+        """Two trees on the way to one that is known, and the proof that the newer goes on from the older."""
+
+        def prove(nodes: Nodes) -> tuple[Frontier, Frontier, list[bytes]]:
+            return frontier_of(nodes, old), frontier_of(nodes, new), consistency_proof(nodes, old, new)
+
+        return self._proved(tree, prove)
 
     def require(self, events: Sequence[Sealed], tree: Frontier) -> None:
         """Refuse events that are not those of a tree that is known, whatever the database says of them now."""

@@ -154,6 +154,7 @@ def verify(
     *,
     key: str | None = None,
     checkpoints: str | Path | None = None,
+    witnesses: Sequence[str] = (),
     replay: bool = True,
     progress: Callable[[float], None] | None = None,
 ) -> Verification:
@@ -167,6 +168,8 @@ def verify(
         The public key that the service is known by.
     checkpoints
         A file of checkpoints or receipts that was kept apart from the export.
+    witnesses
+        The keys of witnesses, as name+id+key: it is said up to where each has cosigned the log.
     replay
         Whether to run the learner again.
     progress
@@ -174,7 +177,7 @@ def verify(
     """
     for name, file in (("export", path), ("checkpoints", checkpoints)):
         require(file is None or Path(file).is_file(), name, "be a file", str(file))
-    checker, report = Checker(key), progress or (lambda share: None)
+    checker, report = Checker(key, witnesses), progress or (lambda share: None)
     total = _length(path) if progress is not None else 1
     lines, asides = [], {}
     for number, line in enumerate(read_lines(str(path))):

@@ -167,6 +167,12 @@ def read_note(text: str) -> Note:
     return body + "\n", signatures
 
 
+def note_text(note: Note) -> str:
+    """A note as it is written."""
+    lines = (f"\N{EM DASH} {name} {base64.b64encode(data).decode()}\n" for name, data in note[1])
+    return f"{note[0]}\n{''.join(lines)}"
+
+
 def checkpoint_of(note: Note) -> tuple[str, int, bytes]:
     """Origin, size and root; ValueError if the note holds no checkpoint."""
     lines = note[0].split("\n")
@@ -243,7 +249,13 @@ def cheating(evidence: dict[str, Any]) -> str:
     (origin, old, old_root), (other, new, new_root) = checkpoint_of(older), checkpoint_of(newer)
     if origin != other:
         raise ValueError(f"The checkpoints are of two logs, {origin} and {other}.")
-    if not signed_by(older, origin, key) or not signed_by(newer, origin, key):
+    later = key  # the service may have changed its key in between, each time with the word of the key before
+    for text in evidence.get("rotations", ()):
+        note = read_note(text)
+        head, name, new_key, *rest = note[0].split("\n")
+        if (head, name, rest) == ("likewise key 1", origin, [""]) and signed_by(note, origin, later):
+            later = bytes.fromhex(new_key)
+    if not signed_by(older, origin, key) or not signed_by(newer, origin, later):
         raise ValueError(f"The checkpoints are not both signed with the key {evidence['key']}.")
     told = unbase64(evidence["root"])
     if not consistent(old, new, told, new_root, [unbase64(part) for part in evidence["proof"]]):

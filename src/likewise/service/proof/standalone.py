@@ -6,8 +6,8 @@
 It checks that no event was changed, removed, swapped, inserted or cut off the end; that every signed checkpoint is
 genuine, and its root that of the Merkle tree over these very events; and that every person shown is the one the log
 committed to. Where each round has one lot, it draws every decision again from the nonce that was committed to one round
-before; and it checks that whoever came again got their first answer, where the stream says so. It doesn't run the
-learner again: ``likewise verify`` does.
+before; and it checks that whoever came again got their first answer, where the stream says so. It draws again which
+rounds are reviewed. It doesn't run the learner again: ``likewise verify`` does.
 Only a checkpoint or a receipt shows that a chain was recomputed from the start, and only a public key that you did
 *not* get from the same file shows that a checkpoint is genuine. Whoever has the service's own key can sign another
 chain: only a checkpoint or a receipt that you kept yourself, or a witness, shows that, up to its event.
@@ -18,6 +18,7 @@ It shares no code with the service: JSON is spelt here a second time, as RFC 878
 from __future__ import annotations
 
 import argparse
+import base64
 import hashlib
 import hmac
 import json
@@ -37,6 +38,7 @@ from likewise.service.proof.signed_log import (
     checkpoint_of,
     included,
     leaf_hash,
+    note_text,
     read_note,
     read_proof,
     read_verifier_key,
@@ -144,14 +146,14 @@ def commitment(salt: str, content: dict[str, Any]) -> str:
     return hashlib.sha256(unhex(salt) + canonical(content)).hexdigest()
 
 
-def lot(nonce: bytes, stream: str, t: int, probabilities: Iterable[float]) -> float:
+def lot(nonce: bytes, stream: str, t: int, probabilities: Iterable[float], purpose: str = "decide") -> float:
     """The number of a round in [0, 1): whoever is new in it gets a yes if their probability is larger.
 
     >>> 0 <= lot(bytes(32), "loans", 1, [0.5, 0.25]) < 1
     True
     """
     people = hashlib.sha256(canonical(sorted(probabilities))).hexdigest()
-    digest = hmac.digest(nonce, canonical(["decide", stream, t, people]), "sha256")
+    digest = hmac.digest(nonce, canonical([purpose, stream, t, people]), "sha256")
     return (int.from_bytes(digest[:8], "big") >> 11) / 2.0**53
 
 
@@ -200,6 +202,34 @@ class Lots:
                 yield seq, f"Event {seq} gives {ref}, who came before, another answer."
 
 
+class Reviews:
+    """Draws again which rounds are reviewed. With which probability, ``likewise verify`` computes."""
+
+    def __init__(self, created: dict[str, Any]) -> None:
+        self._stream, self._next = created["settings"]["name"], created.get("review")
+        self._second = created["settings"].get("review", {}).get("second", 0.0)
+        self._opened: dict[str, Any] = {"t": 0}
+
+    def wrong(self, kind: str, data: dict[str, Any]) -> str:
+        """What is wrong with an event; nothing if no lot was drawn in it, or if it follows from its nonce."""
+        if kind == "plan_changed":
+            self._second = data["changes"].get("second", self._second)
+        elif kind == "round_opened":
+            self._opened = data
+        return self._drawn(data) if kind == "review_drawn" else ""
+
+    def _drawn(self, data: dict[str, Any]) -> str:
+        nonce, committed, t = unhex(data["lot"]["nonce"]), self._next, data["t"]
+        self._next = data["lot"]["next"]
+        if t != self._opened["t"] or hashlib.sha256(nonce).hexdigest() != committed:
+            return "draws a round that was not just opened, or with a nonce that is not the one committed to"
+        shown = [person["probability"] for person in self._opened["people"]]
+        drawn = lot(nonce, self._stream, t, shown, "review") < data["probability"]
+        second = drawn and lot(nonce, self._stream, t, shown, "second") < self._second
+        follows = (data["drawn"], data["second"]) == (drawn, second)
+        return "" if follows else "says of a review what does not follow from its lot"
+
+
 @dataclass(frozen=True)
 class Promise:
     """What an event says of something that is kept beside the log."""
@@ -212,7 +242,10 @@ class Promise:
 
 @dataclass
 class Findings:
-    """What was checked, and everything that is wrong, as (event, sentence); event 0 is the file itself."""
+    """What was checked, and everything that is wrong, as (event, sentence); event 0 is the file itself.
+
+    ``evidence`` is a proof of cheating: a checkpoint kept elsewhere and one of the export, both signed, of two logs.
+    """
 
     stream: str | None = None
     events: int = 0
@@ -222,6 +255,7 @@ class Findings:
     erased: int = 0
     problems: list[tuple[int, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    evidence: dict[str, Any] | None = None
 
     @property
     def first(self) -> tuple[int, str] | None:
@@ -253,6 +287,7 @@ class Checker:
         self._asides: dict[str, dict[str, Any]] = {}
         self._checkpoints: list[Note] = []
         self._lots: Lots | None = None
+        self._reviews: Reviews | None = None
 
     def take(self, line: dict[str, Any]) -> None:
         """Look at one line."""
@@ -294,6 +329,7 @@ class Checker:
             kept = None if elsewhere is None else self._kept(elsewhere)
             self._check_checkpoints(list({str(note): note for note in [*self._checkpoints, *(kept or ())]}.values()))
             self._say_how_far(kept)
+            self.findings.evidence = next(filter(None, map(self._contradiction, kept or ())), None)
             whole = self._header.get("events", -1)
             if not 0 <= whole <= self.findings.events:  # more, if people were erased while it was written
                 last = self.findings.events
@@ -342,8 +378,10 @@ class Checker:
             self._take_rotation(seq, data)
         if kind == "stream_created":
             self._take_creation(seq, data)
-            self._lots = Lots(data)
+            self._lots, self._reviews = Lots(data), Reviews(data)
         elif kind == "round_opened" and self._lots is not None and (wrong := self._lots.wrong(seq, data)):
+            self._wrong(seq, f"Event {seq} {wrong}.")
+        if self._reviews is not None and (wrong := self._reviews.wrong(kind, data)):
             self._wrong(seq, f"Event {seq} {wrong}.")
 
     def _take_creation(self, seq: int, data: dict[str, Any]) -> None:
@@ -367,7 +405,7 @@ class Checker:
         """The service changed its key: the old one signed the new one."""
         note, origin = read_note(data["note"]), self._header["origin"]
         before = self._keys[-1][1] if self._keys else data["old"]
-        told = note[0] == f"likewise key 1\n{origin}\n{seq}\n{data['new']}\n"
+        told = note[0] == f"likewise key 1\n{origin}\n{data['new']}\n"
         if data["old"] != before or not told or not signed_by(note, origin, unhex(data["old"])):
             self._wrong(seq, f"Event {seq} changes the key, but the key before it did not sign that.")
         self._keys = [*(self._keys or [(0, data["old"])]), (seq, data["new"])]
@@ -444,6 +482,21 @@ class Checker:
             self.findings.notes.append(
                 "There is no checkpoint, so nobody would notice a chain that was recomputed from its start."
             )
+
+    def _contradiction(self, kept: Note) -> dict[str, Any] | None:
+        """Two logs that the service signed: one that was kept, and the export's own."""
+        origin, old, root = checkpoint_of(kept)
+        key = self._key_at(old)
+        if old > self._tree.size or self._tree.root(old) == root or not signed_by(kept, origin, unhex(key)):
+            return None
+        for note in self._checkpoints:
+            _, new, new_root = checkpoint_of(note)
+            same = self._key_at(new) == key and signed_by(note, origin, unhex(key))
+            if old <= new <= self._tree.size and self._tree.root(new) == new_root and same:
+                both = {"key": key, "older": note_text(kept), "newer": note_text(note), "rotations": []}
+                proof = [base64.b64encode(part).decode() for part in self._tree.consistency(old, new)]
+                return both | {"root": base64.b64encode(self._tree.root(old)).decode(), "proof": proof}
+        return None
 
     def _kept(self, elsewhere: Iterable[dict[str, Any]]) -> list[Note]:
         """Those of this stream. Of what can't be read it is only said: a power cut may have left half a line."""
@@ -535,6 +588,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--key", help="the service's public key, 64 hexadecimal digits")
     parser.add_argument("--checkpoints", help="a file of signed checkpoints or receipts, kept elsewhere")
     parser.add_argument("--witness", action="append", default=[], help="a witness's key, name+id+key")
+    parser.add_argument("--evidence", help="where to write a proof of cheating, if the checkpoints are one")
     parser.add_argument("--cheating", help="a proof of cheating to check instead of an export")
     given = parser.parse_args(arguments)
     if given.export is None and given.cheating is None:
@@ -546,6 +600,9 @@ def main(arguments: list[str] | None = None) -> int:
         return say_cheating(given.cheating, given.key)
     kept = read_lines(given.checkpoints, spelling=False) if given.checkpoints else None
     findings = check(read_lines(given.export), kept, given.key, given.witness)
+    if given.evidence is not None and findings.evidence is not None:
+        with open(given.evidence, "w", encoding="utf-8") as file:
+            json.dump(findings.evidence, file, indent=2)
     write = sys.stdout.write
     for sentence in [str(findings), *findings.notes, *(sentence for _, sentence in sorted(findings.problems))]:
         write(sentence + "\n")
