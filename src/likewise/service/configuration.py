@@ -78,6 +78,14 @@ class Configuration(BaseSettings):
     max_seconds: float = Field(
         default=30, gt=0, le=DAY, description="Seconds within which the body of a request must arrive."
     )
+    max_head_seconds: float = Field(
+        default=10, gt=0, le=DAY, description="Seconds within which the head of a request must arrive."
+    )
+    max_waiting: int = Field(
+        default=500,
+        ge=1,
+        description="The most connections that have not sent the head of a request yet; the oldest is let go.",
+    )
     max_batch: int = Field(default=256, ge=1, description="The most people in a round.")
     max_features: int = Field(default=200, ge=1, description="The most features of a stream.")
     max_sample: int = Field(default=5000, ge=1, description="The most people in the sample that cuts are taken from.")
