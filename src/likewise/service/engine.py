@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar, cast
@@ -28,6 +28,7 @@ from likewise.service.live.proofs import Proofs
 from likewise.service.live.stream import LiveStream, Outcome, Task
 from likewise.service.live.streams import Streams
 from likewise.service.log import Idempotency, Store
+from likewise.service.log.chain import Sealed
 from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.erasure import ErasureCleanup, ErasureFile
 from likewise.service.log.export import export
@@ -461,8 +462,7 @@ class Engine:
             live.positions.settle()
             people = find()
             rounds = sorted({aside.t for aside in people})
-            beside = (aside for t in rounds for aside in self.store.asides(stream, round=t))
-            remarks = [aside for aside in beside if aside.kind == "remark"]
+            remarks = self.store.remarks(stream, rounds)
             return commands.Erase([aside.ref for aside in [*people, *remarks]], rounds, by)
 
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.PersonErased:
@@ -494,11 +494,15 @@ class Engine:
             raise Unknown(f"There is no round {t} in the stream {stream!r}.")
         return round_view(events)
 
+    def rounds(self, stream: str, numbers: Sequence[int]) -> list[answers.RoundRecord]:
+        """The same of several rounds, which are there."""
+        return [round_view(_round_events(events)) for _, events in self.store.by_round(stream, numbers)]
+
     def person(self, stream: str, person: str) -> answers.PersonRecord:
         """One person's decision record: every round they were in."""
         self.streams.get(stream)
-        asides = self.store.asides(stream, person=person)
-        views = (person_view(self._events_of(stream, aside.t), person) for aside in asides)
+        numbers = [aside.t for aside in self.store.asides(stream, person=person)]
+        views = (person_view(_round_events(events), person) for _, events in self.store.by_round(stream, numbers))
         rounds = [view for view in views if view is not None]
         if not rounds:  # nobody of that id, or erased while this was read
             raise Unknown(f"There is no such person in the stream {stream!r}.")
@@ -629,8 +633,11 @@ class Engine:
         return past_round(self._events_of(live.name, t), state)
 
     def _events_of(self, stream: str, t: int) -> list[RoundEvent]:
-        events = (sealed.event for sealed in self.store.events(stream, round=t, asides=True))
-        return [event for event in events if isinstance(event, RoundEvent)]
+        return _round_events(self.store.events(stream, round=t, asides=True))
+
+
+def _round_events(sealed: Iterable[Sealed]) -> list[RoundEvent]:
+    return [each.event for each in sealed if isinstance(each.event, RoundEvent)]
 
 
 def _keeps_record(live: LiveStream) -> bool:
