@@ -74,6 +74,10 @@ class Configuration(BaseSettings):
     contact: str = Field(
         default="", max_length=500, description="Whom people may ask about a decision: it stands in their notices."
     )
+    address: str = Field(
+        default="",
+        description="The address that people reach the pages at, https://loans.example say, for links that log in.",
+    )
     max_body: int = Field(default=2_000_000, ge=1024, description="The most bytes in a request.")
     max_seconds: float = Field(
         default=30, gt=0, le=DAY, description="Seconds within which the body of a request must arrive."
