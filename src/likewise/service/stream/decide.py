@@ -290,8 +290,9 @@ def _audit(decision: Decision, command: Audit) -> None:
             why = "its audit has expired" if expired else "no report of it could be accepted, so nobody is asked"
             raise Conflict(f"Round {round_.t} can't be audited any more: {why}.")
         raise Conflict(f"Round {round_.t} already has a verdict: {round_.verdict.outcome} by {round_.verdict.by}.")
-    answer = _answer(command, round_, decision.after.stream.settings)
-    decision.add(Audited(at=decision.at, t=command.t, **answer))
+    settings = decision.after.stream.settings
+    answer = _answer(command, round_, settings)
+    decision.add(Audited(at=decision.at, t=command.t, shown=round_.shown(settings), **answer))
     _close(decision, command.t)
 
 
