@@ -41,6 +41,7 @@ from likewise.certificates.brackets import Bracket, brackets
 from likewise.certificates.held_out_people import counted
 from likewise.certificates.reviews import Reviews, reviews
 from likewise.certificates.reviews import sum_of_betas as sum_of_betas_by_lot
+from likewise.displays import short, text_html
 from likewise.drawing import COLOURS, LINES, canvas
 from likewise.errors import require, require_number
 from likewise.game import Transcript
@@ -48,6 +49,7 @@ from likewise.hindsight import FairProgram, Losses, Pairs
 from likewise.hypotheses import EnumerableClass
 from likewise.learners.kept import regret_limit
 from likewise.protocol import Floats
+from likewise.wording import plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -140,7 +142,7 @@ class Redraw(NamedTuple):
     exact: bool
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Certificate:
     """What a play reached, and what is proved of it. A claim whose assumptions are broken is left out.
 
@@ -270,6 +272,14 @@ class Certificate:
     def with_choice(self, choice: Choice) -> Certificate:
         """The same certificate, whose letter says what to deploy and what held-out people prove of it."""
         return replace(self, choice=choice)
+
+    def __repr__(self) -> str:
+        chosen = "" if self.choice is None else f"recommends {self.choice.recommended}"
+        violations = f"{self.violations:,} of them with a violation"
+        return short("Certificate", plural(self.rounds, "round"), violations, chosen, "print it to read the letter")
+
+    def _repr_html_(self) -> str:
+        return text_html(str(self))
 
     def __str__(self) -> str:
         from likewise.certificates.letter import letter

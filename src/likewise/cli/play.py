@@ -42,6 +42,8 @@ Examples:
 
     likewise play people.csv --label repaid --compare-by income,debt --labels accepted
 
+    likewise play adult --review-share 0.1
+
     likewise play --resume people-run
 
     likewise play --again people-run
@@ -118,6 +120,15 @@ def play(
     false_reports: Annotated[
         float, typer.Option(min=0.0, max=1.0, rich_help_panel=REVIEWER, help="The probability that a pair is made up.")
     ] = 0.0,
+    review_share: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            rich_help_panel=REVIEWER,
+            help="Review this part of the rounds, drawn by lot; the certificate then speaks of all rounds.",
+        ),
+    ] = 1.0,
     delta: Annotated[
         float, typer.Option(rich_help_panel=options.PLAY, help="One minus the confidence of the certificate.")
     ] = 0.05,
@@ -393,8 +404,17 @@ def _table(result: dict[str, Any]) -> Table:
     table = Table(box=box.SIMPLE, show_header=False, pad_edge=False)
     table.add_column()
     table.add_column(justify="right")
-    table.add_row("rounds with a violation", f"{result['violations']:,} of {result['rounds']:,}")
+    reviews = result.get("reviews")
+    if reviews is None:
+        table.add_row("rounds with a violation", f"{result['violations']:,} of {result['rounds']:,}")
+    else:
+        table.add_row("rounds drawn for review", f"{reviews['drawn']:,} of {reviews['rounds']:,}")
+        table.add_row("rounds cleared by arithmetic", f"{reviews['cleared']:,}")
+        table.add_row("reviewed rounds with a violation", f"{result['violations']:,}")
     table.add_row("… in the last quarter", f"{result['violations_in_the_last_quarter']:,}")
+    if reviews is not None:
+        table.add_row("all rounds with one, by estimate", f"{reviews['estimate']:,.0f}")
+        table.add_row(f"… at most, with {1 - result['delta']:.0%} confidence", f"{reviews['limit']:,}")
     return table
 
 

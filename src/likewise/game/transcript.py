@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 
 from likewise import hypotheses as classes
 from likewise import theory
+from likewise.displays import facts_html, short
 from likewise.errors import NotSupported, require
 from likewise.facts import PlayFacts
 from likewise.policies import AveragePolicy
 from likewise.protocol import Batch, Estimate, Floats, Report, ReviewLot, Round, Rows, numbered
 from likewise.reduction import label_weights
+from likewise.wording import plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +36,7 @@ REVIEWS = {"review_probabilities": 1.0, "drawn": True, "largest_gaps": np.nan}
 anyway."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Transcript:
     """What was seen in T rounds.
 
@@ -297,6 +299,36 @@ class Transcript:
 
     def __len__(self) -> int:
         return self.rounds
+
+    def __repr__(self) -> str:
+        facts = dict(self._facts_shown())
+        return short("Transcript", facts["play"], f"error {facts['error']}", f"violations {facts['violations']}")
+
+    def _repr_html_(self) -> str:
+        return facts_html("Transcript of a play", self._facts_shown())
+
+    def _facts_shown(self) -> list[tuple[str, str]]:
+        """What happened, in a few lines."""
+        size = int(self.sizes.max(initial=0))
+        started = "" if self.first == 1 else f" from round {self.first:,} on"
+        violations, late = self.violations, self.violations[3 * self.rounds // 4 :]
+        unreviewed = int((~self.reviewed).sum())
+        skipped = f", {plural(unreviewed, 'round')} not reviewed" if unreviewed else ""
+        known = " by all labels, also those that the learner did not see" if self.unseen is not None else ""
+        return [
+            ("play", f"{plural(self.rounds, 'round')} of up to {plural(size, 'person', 'people')}{started}"),
+            ("error", f"{self.error_per_person:.3f} per person{known}"),
+            (
+                "violations",
+                f"in {plural(int(violations.sum()), 'round')}, {int(late.sum()):,} of them in the last "
+                f"quarter{skipped}",
+            ),
+            ("learner", self.facts.learner.name),
+            ("auditor", f"{self.facts.auditor.name}, α = {self.alpha:g}"),
+            ("environment", self.facts.environment.name),
+            ("class", repr(self.hypotheses)),
+            ("seed", str(self.seed)),
+        ]
 
     def __iter__(self) -> Iterator[Round]:
         return (self.round(i) for i in range(self.rounds))

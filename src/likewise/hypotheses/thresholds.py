@@ -19,12 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import kernels
+from likewise.displays import some
 from likewise.errors import InvalidParameter, require, require_whole
 from likewise.hypotheses.base import UNIFORM, EnumerableClass, binned_sums, columns_of, quantile_cuts
 from likewise.hypotheses.fingerprint import check_models, fingerprint
 from likewise.hypotheses.geometry import Simplex
 from likewise.hypotheses.model_files import named
 from likewise.protocol import Floats, Key, Rows
+from likewise.wording import plural
 
 BUSY = 400_000
 """From this many random numbers a round on, threads pay off."""
@@ -116,6 +118,11 @@ class Thresholds(EnumerableClass):
                 family.scores([models[j] for j in members], X) if together else score(family, X)[:, None]
             )
         return columns
+
+    @property
+    def _columns_described(self) -> str:
+        what = "column" if self.models is None else "model's score" if len(self.models) == 1 else "models' score"
+        return f"cut-offs on {plural(len(self.cuts), what)}: {some(self.names)}"
 
     def compiled(self) -> NDArray[np.intp]:
         """The layout of the cuts, as the kernels know it."""

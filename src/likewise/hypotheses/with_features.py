@@ -50,6 +50,10 @@ class WithFeatures(EnumerableClass):
         self._width = self._shape[0] if self._shape else 1
 
     @property
+    def _columns_described(self) -> str:
+        return f"of {self.compared!r}, with the features beside them"
+
+    @property
     def models(self) -> Sequence[Any] | None:
         """What loading the class needs again."""
         return getattr(self.compared, "models", None)

@@ -140,6 +140,9 @@ class ClassifierPolicy(DeployablePolicy):
         self.hypotheses: WithFeatures = hypotheses
         self.model, self.adapter = model, adapter
 
+    def _described(self) -> list[str]:
+        return ["a half for everybody" if self.model is None else type(self.model).__name__]
+
     def at(self, rows: Rows) -> Floats:
         """π at encoded people."""
         if self.model is None:

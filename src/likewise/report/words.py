@@ -243,6 +243,9 @@ def summary(t: Transcript, decision: str = "") -> str:
         when = f": {parts[0].violations:,} in the first quarter, {parts[-1].violations:,} in the last"
     errors = f"The policies made {t.error_per_person:.3f} {unit(t)}." if labelled else "No label is known."
     blind = f" Nobody reviewed {plural(unseen, 'round')}." if unseen else ""
+    if t.drawn is not None:
+        cleared = f"; in {plural(int(t.cleared.sum()), 'round')} no pair could violate" if t.cleared.any() else ""
+        blind = f" {plural(int(t.drawn.sum()), 'round was', 'rounds were')} drawn for review by lot{cleared}."
     return (
         f"In {plural(t.rounds, 'round')} a policy gave each person a probability of {decision or 'a yes'}, "
         f"{_count(t)} in all. A reviewer, who looked at the people of a round side by side, pointed at two "

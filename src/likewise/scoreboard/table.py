@@ -9,6 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from likewise.displays import short, table_html
+from likewise.wording import plural
+
 
 @dataclass(frozen=True)
 class Row:
@@ -53,7 +56,7 @@ class Row:
     exact: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scoreboard:
     """The table, and what is said below it.
 
@@ -133,6 +136,13 @@ class Scoreboard:
         widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in table]
         return "\n".join([*(line.rstrip() for line in lines), self.gain, *self.notes])
+
+    def __repr__(self) -> str:
+        return short("Scoreboard", f"{len(self.rows)} policies on {plural(self.people, 'person', 'people')}")
+
+    def _repr_html_(self) -> str:
+        rows = [(cells, row.bold) for cells, row in zip(self.cells(), self.rows, strict=True)]
+        return table_html(self.header(), rows, [self.gain, *self.notes])
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers and the sentences, as plain JSON values."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from likewise.datasets import Encoder
+from likewise.displays import some
 from likewise.errors import InvalidParameter, require
 from likewise.game import Transcript
 from likewise.policies import DeployablePolicy, Mixture
@@ -70,6 +71,10 @@ class FinishedPolicy(DeployablePolicy):
         }
         facts = {"rounds": transcript.rounds, "draws": len(transcript.y)} | settings
         return cls(transcript.average_policy.mixture(), encoder, facts)
+
+    def _described(self) -> list[str]:
+        reads = "" if self.columns is None else f"reads {some(self.columns)}"
+        return [repr(self.policy), reads]
 
     @property
     def columns(self) -> list[str] | None:

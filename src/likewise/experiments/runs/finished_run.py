@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.certificates import Certificate, Choice, certify
+from likewise.displays import short, text_html
 from likewise.errors import InvalidParameter, ModelMismatch, NotSupported
 from likewise.experiments.runs.deployed import Deployed
 from likewise.experiments.runs.folder import RunFolder
@@ -32,6 +33,7 @@ from likewise.reading import Reasons
 from likewise.scoreboard import Groups, Scoreboard
 from likewise.scoring import FinishedPolicy, models_beside
 from likewise.storage import whole_file
+from likewise.wording import plural
 
 if TYPE_CHECKING:
     from likewise.datasets.doctor import Finding
@@ -40,7 +42,7 @@ COMPARED = 100
 """People whom reasons are counted against, at most."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FinishedRun:
     """What a run came to.
 
@@ -152,6 +154,14 @@ class FinishedRun:
         run = Run(kept, self.setup, self.setup.simulated())
         write_outputs(run, self.transcript, pictures=pictures, outcome=self.outcome)
         return folder
+
+    def __repr__(self) -> str:
+        chosen = "nobody was held out" if self.choice is None else f"deploys {self.choice.recommended}"
+        return short("FinishedRun", plural(self.transcript.rounds, "round"), chosen)
+
+    def _repr_html_(self) -> str:
+        board = "" if self.scoreboard is None else self.scoreboard._repr_html_()
+        return f"{text_html(self.headline)}{board}"
 
     def __str__(self) -> str:
         return "\n\n".join(filter(None, [self.headline, "" if self.scoreboard is None else str(self.scoreboard)]))

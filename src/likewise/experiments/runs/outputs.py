@@ -142,6 +142,7 @@ def summary(t: Transcript, certificate: Certificate, trade_off: Frontier | None)
         "reports": certificate.reports,
         "violations": certificate.violations,
         "violations_in_the_last_quarter": certificate.late_violations,
+        "reviews": None if certificate.reviews is None else certificate.reviews.to_dict(),
         "not_reviewed": int((~t.reviewed).sum()),
         "hypotheses": str(certificate.hypotheses),
         "fair_to_new_people": None if promised is None else {"alpha": promised.alpha, "beta": promised.beta},

@@ -85,7 +85,7 @@ class Run:
     def _of(cls, folder: RunFolder, setup: Setup, person: Auditor | None) -> Run:
         if not setup.settings.ask:
             return cls(folder, setup, setup.simulated())
-        return cls(folder, setup, Remembered(person or _nobody(setup.settings), folder))
+        return cls(folder, setup, setup.by_lot(Remembered(person or _nobody(setup.settings), folder)))
 
     @classmethod
     def again(cls, path: Path, out: Path, source: str | None = None) -> Run:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.auditors import MetricAuditor, NoisyAuditor
+from likewise.auditors import ByLot, MetricAuditor, NoisyAuditor
 from likewise.datasets import Dataset, Split
 from likewise.environments import IID
 from likewise.errors import require
@@ -23,7 +23,7 @@ from likewise.experiments.runs.settings import LEARNERS, Settings
 from likewise.game import Transcript
 from likewise.hypotheses import EnumerableClass
 from likewise.learners import OneSided
-from likewise.protocol import Floats
+from likewise.protocol import Auditor, Floats
 from likewise.reading import columns_used
 from likewise.wording import joined, written
 
@@ -92,12 +92,17 @@ class Setup:
         hypotheses: EnumerableClass = self.learner.hypotheses
         return hypotheses
 
-    def simulated(self) -> MetricAuditor | NoisyAuditor:
+    def simulated(self) -> Auditor:
         """An auditor who knows the data set's distance."""
         s = self.settings
         auditor = MetricAuditor(self.data.metric, s.alpha, s.choose, s.margin)
         noisy = s.misses > 0 or s.false_reports > 0
-        return NoisyAuditor(auditor, s.misses, s.false_reports) if noisy else auditor
+        return self.by_lot(NoisyAuditor(auditor, s.misses, s.false_reports) if noisy else auditor)
+
+    def by_lot(self, auditor: Auditor) -> Auditor:
+        """The auditor, in rounds drawn by lot where only a share of them is reviewed."""
+        share = self.settings.review_share
+        return auditor if share == 1 else ByLot(auditor, share)
 
     def compared_people(self) -> IID:
         """The people of the play as the data set's distance sees them, also where a person is shown something else."""
