@@ -153,6 +153,7 @@ __all__ = [
 _LATER = {
     "Client": "likewise.client",
     "FinishedRun": "likewise.experiments.runs",
+    "LikewiseClassifier": "likewise.experiments.runs.estimator",
     "fit": "likewise.experiments.runs",
     "load_run": "likewise.experiments.runs",
 }

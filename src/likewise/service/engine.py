@@ -36,6 +36,7 @@ from likewise.service.log.signing import Signer
 from likewise.service.log.stretches import Stretches
 from likewise.service.refusals import BrokenLog, Conflict, Unknown
 from likewise.service.stream import answers, commands
+from likewise.service.stream.claims import DAYS, prospect
 from likewise.service.stream.decide import require_past
 from likewise.service.stream.events import (
     Aside,
@@ -48,8 +49,8 @@ from likewise.service.stream.events import (
     stamp,
 )
 from likewise.service.stream.explanation import Explanation, explain
-from likewise.service.stream.lots import Lot, commitment
-from likewise.service.stream.readers import counts_as, person_view, round_view
+from likewise.service.stream.lots import Lot, commitment, review_secret
+from likewise.service.stream.readers import audit_view, clean_probability, counts_as, person_view, round_view
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
 from likewise.service.stream.status import made_of, status
@@ -133,6 +134,7 @@ class Engine:
         secret = secrets.token_bytes(32)
         digest = hashlib.sha256(secret).hexdigest()
         lot = commitment(secret, settings.name, 1) if settings.lot == "round" else None
+        review = commitment(review_secret(secret), settings.name, 1)
 
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.StreamCreated:
             made = made_of(outcome.after.stream)
@@ -140,7 +142,7 @@ class Engine:
 
         return self._do(
             self.streams.get(settings.name, create=True),
-            lambda state: commands.CreateStream(settings, by, digest, lot, scores),
+            lambda state: commands.CreateStream(settings, by, digest, lot, scores, review),
             reply,
             key,
             secret.hex(),
@@ -189,7 +191,9 @@ class Engine:
             placed = [replace(aside, t=t) for aside in asides]
             lot = Lot.of(secret, live.name, t) if settings.lot == "round" else None
             record = self.reads.record(live, ids) if settings.keeps_record else {}
-            return commands.RequestDecisions(placed, thresholds, by, lot, record)
+            drawn = state.stream.settings.review.by_lot
+            review = Lot.of(review_secret(secret), live.name, state.drawing.lots + 1) if drawn else None
+            return commands.RequestDecisions(placed, thresholds, by, lot, record, review)
 
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.RoundOpened:
             event = outcome.event(RoundOpened)
@@ -264,38 +268,9 @@ class Engine:
             raise Conflict(f"You have not claimed round {t}; claim a round first.")
 
     def audit_view(self, stream: str, round_: OpenRound) -> answers.RoundShown:
-        """A round as its auditor sees it: the visible features, and probabilities or decisions; no weights.
-
-        People who already had a decision are left out: they can't be reported for this round.
-        """
+        """A round as its auditor sees it."""
         settings = self.streams.get(stream).latest.state.stream.settings
-        shown = [feature.name for feature in settings.features if feature.visible]
-        kept = self.reads.contents_of(stream, round_.t)
-        places = [i for i in round_.fresh if round_.refs[i] in kept]  # not erased
-        people: list[answers.PersonShown] = []
-        for i in places:
-            content = kept[round_.refs[i]]
-            person: answers.PersonShown = {
-                "id": content["id"],
-                "features": {name: content["features"][name] for name in shown},
-            }
-            if settings.audits == "decisions":
-                person["decision"] = round_.decisions[i]
-            else:
-                person["probability"] = float(round_.probabilities[i])
-            people.append(person)
-        view: answers.RoundShown = {
-            "t": round_.t,
-            "opened_at": stamp(round_.opened_at),
-            "level": settings.level,
-            "people": people,
-            "shown": round_.shown(settings),
-        }
-        if settings.audits == "decisions":
-            ids = {i: person["id"] for i, person in zip(places, people, strict=True)}
-            pairs = round_.reportable(settings.level)
-            view["pairs"] = [[ids[i], ids[j]] for i, j in pairs if i in ids and j in ids]
-        return view
+        return audit_view(round_, self.reads.contents_of(stream, round_.t), settings)
 
     def explain(self, stream: str, t: int, auditor: str, pair: Sequence[str]) -> Explanation:
         """Why two people of a claimed round have their probabilities, whoever is ahead first, and what a report does.
@@ -377,8 +352,9 @@ class Engine:
 
         def command(state: State) -> commands.CorrectAudit:
             past = self.reads.past(live, state, t)
-            counted = None if past is None else counts_as(self.reads.events_of(stream, t))
-            return commands.CorrectAudit(t, verdict, by, pair, remark, past, counted)
+            events = [] if past is None else self.reads.events_of(stream, t)
+            counted = counts_as(events) if events else None
+            return commands.CorrectAudit(t, verdict, by, pair, remark, past, counted, clean_probability(events))
 
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.VerdictCorrected:
             return {"t": t, "verdict": outcome.event(AuditCorrected).verdict, "receipt": receipt}
@@ -396,6 +372,17 @@ class Engine:
             return {"stream": stream, "waits": outcome.after.waits.model_dump(), "receipt": receipt}
 
         return self._do(self.streams.get(stream), lambda state: commands.ChangeWaits(changes, by), reply, key)
+
+    def change_plan(
+        self, stream: str, changes: Mapping[str, Any], by: str, key: Idempotency | None = None
+    ) -> answers.PlanChanged:
+        """Change which rounds are reviewed, from the next one on."""
+
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.PlanChanged:
+            plan = outcome.after.stream.settings.review
+            return {"stream": stream, "review": plan.model_dump(), "receipt": receipt}
+
+        return self._do(self.streams.get(stream), lambda state: commands.ChangePlan(changes, by), reply, key)
 
     def rotate_key(self, stream: str, new: Signer, by: str) -> None:
         """Sign a log with another key from now on, which this one signs; nothing if that was done before."""
@@ -460,6 +447,14 @@ class Engine:
     def stream(self, stream: str) -> answers.StreamStatus:
         """Settings, counts, delay, and what can be said of regret."""
         return status(self.streams.get(stream).current())
+
+    def plan(
+        self, stream: str, rounds_a_day: float | None = None, days: float = DAYS, delta: float = 0.05
+    ) -> answers.PlanProspect:
+        """What the review plan buys, in advance; without ``rounds_a_day``, if rounds come as in the past day."""
+        state = self.streams.get(stream).current()
+        lately = sum(rounds for _, rounds in state.drawing.hours)
+        return prospect(state.stream.settings, rounds_a_day or max(1, lately), days, delta)
 
     def round(self, stream: str, t: int) -> answers.RoundRecord:
         """Everything that is known of a round, open or closed."""

@@ -28,6 +28,7 @@ from likewise.experiments.runs.settings import Settings
 from likewise.experiments.runs.setup import Setup
 from likewise.game import Transcript
 from likewise.hypotheses import EnumerableClass, Thresholds, open_models
+from likewise.policies import Mixture
 from likewise.protocol import Floats
 from likewise.reading import Reasons
 from likewise.scoreboard import Groups, Scoreboard
@@ -87,6 +88,12 @@ class FinishedRun:
     def certificate(self) -> Certificate:
         """What is proved of the play and of what is deployed, with the assumptions; ``print`` it."""
         return certify(self.transcript, delta=self.settings.delta, choice=self.choice)
+
+    @property
+    def learned(self) -> FinishedPolicy:
+        """The average policy of all rounds, whatever was chosen: the one that theorems on a play are about."""
+        weights = self.transcript.average_policy.mixture().weights
+        return FinishedPolicy(Mixture(self.hypotheses, weights), self.policy.encoder, self.policy.facts)
 
     # The policy at work -----------------------------------------------------------------------------------------
 

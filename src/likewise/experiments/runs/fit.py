@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -123,9 +124,16 @@ def _looked_at(frame: Any, s: Settings) -> tuple[Finding, ...]:
     findings = examined(frame, ids=s.id, **{role: getattr(s, role) for role in roles})
     for finding in findings:
         if finding.kind == "leak":
-            log.warning("%s If it is known only after the decision, leave it out: drop=%s.", finding.sentence,
-                        list(finding.values or finding.columns))  # fmt: skip
+            mend = f" (drop={list(finding.values)})" if finding.option == "--drop" else ""
+            log.warning(
+                "%s Leave it out if it is known only after the decision%s.", _in_our_words(finding.sentence), mend
+            )
     return tuple(findings)
+
+
+def _in_our_words(sentence: str) -> str:
+    """A sentence of the command with the names of parameters in the place of its options."""
+    return re.sub("--[a-z-]+", lambda option: option[0][2:].replace("-", "_"), sentence)
 
 
 def _names(columns: Sequence[str]) -> tuple[str, ...]:

@@ -98,6 +98,27 @@ def change_stream(stream: Stream, body: bodies.StreamChange, call: Call) -> Resp
     )
 
 
+@router.patch(STREAM + "/plan", response_model=answers.PlanChanged, openapi_extra=KEYED, tags=["streams"])
+def change_plan(stream: Stream, body: bodies.PlanChange, call: Call) -> Response:
+    """Change which rounds are reviewed, from the next one on. An event records the change."""
+    changes = body.review.model_dump(exclude_unset=True)
+    return JSONResponse(call.service.engine.change_plan(stream, changes, call.by, call.key))
+
+
+@router.get(STREAM + "/plan", response_model=answers.PlanProspect, tags=["streams"])
+def get_plan(
+    stream: Stream,
+    call: Call,
+    rounds_a_day: Annotated[
+        float | None, Query(gt=0, le=1e9, description="Rounds that arithmetic does not clear; as of late without this.")
+    ] = None,
+    days: Annotated[float, Query(gt=0, le=1e4)] = 30,
+    delta: Annotated[float, Query(gt=0, lt=1)] = 0.05,
+) -> Response:
+    """Read what the review plan buys, in advance: what can be claimed at the end, if so much is found."""
+    return JSONResponse(call.service.engine.plan(stream, rounds_a_day, days, delta))
+
+
 @router.post(STREAM + "/stop", response_model=answers.StreamStopped, openapi_extra=KEYED, tags=["streams"])
 def stop(stream: Stream, body: bodies.StopBody, call: Call) -> Response:
     """Stop all decisions at once. Until the stream is resumed, requests for decisions get 503 and the reason."""

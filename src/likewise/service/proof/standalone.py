@@ -6,8 +6,8 @@
 It checks that no event was changed, removed, swapped, inserted or cut off the end; that every signed checkpoint is
 genuine, and its root that of the Merkle tree over these very events; and that every person shown is the one the log
 committed to. Where each round has one lot, it draws every decision again from the nonce that was committed to one round
-before; and it checks that whoever came again got their first answer, where the stream says so. It doesn't run the
-learner again: ``likewise verify`` does.
+before; and it checks that whoever came again got their first answer, where the stream says so. It draws again which
+rounds are reviewed. It doesn't run the learner again: ``likewise verify`` does.
 Only a checkpoint or a receipt shows that a chain was recomputed from the start, and only a public key that you did
 *not* get from the same file shows that a checkpoint is genuine. Whoever has the service's own key can sign another
 chain: only a checkpoint or a receipt that you kept yourself, or a witness, shows that, up to its event.
@@ -146,14 +146,14 @@ def commitment(salt: str, content: dict[str, Any]) -> str:
     return hashlib.sha256(unhex(salt) + canonical(content)).hexdigest()
 
 
-def lot(nonce: bytes, stream: str, t: int, probabilities: Iterable[float]) -> float:
+def lot(nonce: bytes, stream: str, t: int, probabilities: Iterable[float], purpose: str = "decide") -> float:
     """The number of a round in [0, 1): whoever is new in it gets a yes if their probability is larger.
 
     >>> 0 <= lot(bytes(32), "loans", 1, [0.5, 0.25]) < 1
     True
     """
     people = hashlib.sha256(canonical(sorted(probabilities))).hexdigest()
-    digest = hmac.digest(nonce, canonical(["decide", stream, t, people]), "sha256")
+    digest = hmac.digest(nonce, canonical([purpose, stream, t, people]), "sha256")
     return (int.from_bytes(digest[:8], "big") >> 11) / 2.0**53
 
 
@@ -200,6 +200,34 @@ class Lots:
                 yield seq, f"Event {seq} says of {ref} that they {'came' if returning else 'did not come'} before."
             elif first.setdefault(ids[ref], answer) != answer:
                 yield seq, f"Event {seq} gives {ref}, who came before, another answer."
+
+
+class Reviews:
+    """Draws again which rounds are reviewed. With which probability, ``likewise verify`` computes."""
+
+    def __init__(self, created: dict[str, Any]) -> None:
+        self._stream, self._next = created["settings"]["name"], created.get("review")
+        self._second = created["settings"].get("review", {}).get("second", 0.0)
+        self._opened: dict[str, Any] = {"t": 0}
+
+    def wrong(self, kind: str, data: dict[str, Any]) -> str:
+        """What is wrong with an event; nothing if no lot was drawn in it, or if it follows from its nonce."""
+        if kind == "plan_changed":
+            self._second = data["changes"].get("second", self._second)
+        elif kind == "round_opened":
+            self._opened = data
+        return self._drawn(data) if kind == "review_drawn" else ""
+
+    def _drawn(self, data: dict[str, Any]) -> str:
+        nonce, committed, t = unhex(data["lot"]["nonce"]), self._next, data["t"]
+        self._next = data["lot"]["next"]
+        if t != self._opened["t"] or hashlib.sha256(nonce).hexdigest() != committed:
+            return "draws a round that was not just opened, or with a nonce that is not the one committed to"
+        shown = [person["probability"] for person in self._opened["people"]]
+        drawn = lot(nonce, self._stream, t, shown, "review") < data["probability"]
+        second = drawn and lot(nonce, self._stream, t, shown, "second") < self._second
+        follows = (data["drawn"], data["second"]) == (drawn, second)
+        return "" if follows else "says of a review what does not follow from its lot"
 
 
 @dataclass(frozen=True)
@@ -259,6 +287,7 @@ class Checker:
         self._asides: dict[str, dict[str, Any]] = {}
         self._checkpoints: list[Note] = []
         self._lots: Lots | None = None
+        self._reviews: Reviews | None = None
 
     def take(self, line: dict[str, Any]) -> None:
         """Look at one line."""
@@ -349,8 +378,10 @@ class Checker:
             self._take_rotation(seq, data)
         if kind == "stream_created":
             self._take_creation(seq, data)
-            self._lots = Lots(data)
+            self._lots, self._reviews = Lots(data), Reviews(data)
         elif kind == "round_opened" and self._lots is not None and (wrong := self._lots.wrong(seq, data)):
+            self._wrong(seq, f"Event {seq} {wrong}.")
+        if self._reviews is not None and (wrong := self._reviews.wrong(kind, data)):
             self._wrong(seq, f"Event {seq} {wrong}.")
 
     def _take_creation(self, seq: int, data: dict[str, Any]) -> None:
