@@ -21,6 +21,7 @@ import numpy as np
 from likewise.errors import require, require_number
 from likewise.policies import thresholds_of
 from likewise.service.asides import free_text, person_aside, remark_aside
+from likewise.service.canonical import loads
 from likewise.service.live.broken import BrokenStreams
 from likewise.service.live.heads import Heads
 from likewise.service.live.proofs import Proofs
@@ -491,7 +492,11 @@ class Engine:
         return cast(list[answers.LoggedEvent], self.store.lines(stream, after, limit))
 
     def export(self, stream: str, *, people: bool = True) -> Iterator[dict[str, Any]]:
-        """The lines of an export, which ``likewise verify`` checks."""
+        """The lines of an export, which ``likewise verify`` checks, as JSON values."""
+        return map(loads, self.export_text(stream, people=people))
+
+    def export_text(self, stream: str, *, people: bool = True) -> Iterator[str]:
+        """The lines themselves."""
         live = self.streams.get(stream)
 
         def head() -> Frontier:

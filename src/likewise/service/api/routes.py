@@ -16,7 +16,7 @@ from likewise.service.api import bodies
 from likewise.service.api.problems import DOCUMENTED, problem
 from likewise.service.api.requests import KEYED, Call, StrictRoute
 from likewise.service.engine import Engine
-from likewise.service.log.export import export_text
+from likewise.service.log.export import in_blocks
 from likewise.service.notices import notice
 from likewise.service.stream import answers
 from likewise.service.stream.declared import plain_text
@@ -270,9 +270,9 @@ def get_export(
     ] = True,
 ) -> StreamingResponse:
     """Download the whole log with signed checkpoints, for `likewise verify`."""
-    lines = call.service.engine.export(stream, people=people)
+    lines = call.service.engine.export_text(stream, people=people)
     name = f'attachment; filename="{stream}.jsonl"'
-    return StreamingResponse(export_text(lines), media_type="application/jsonl", headers={"Content-Disposition": name})
+    return StreamingResponse(in_blocks(lines), media_type="application/jsonl", headers={"Content-Disposition": name})
 
 
 @router.get(PERSON, response_model=answers.PersonRecord, tags=["people"])

@@ -15,7 +15,7 @@ from likewise.service.accounts.access import STREAM_PAGE
 from likewise.service.accounts.sessions import LINK
 from likewise.service.accounts.tokens import ROLES
 from likewise.service.jobs.kinds import begin
-from likewise.service.log.export import export_text
+from likewise.service.log.export import in_blocks
 from likewise.service.pages.rendering import render, router
 from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.refusals import Conflict
@@ -139,10 +139,10 @@ def download(stream: str, name: str, visit: Visitor) -> Response:
     """The log as a file: with people, or without."""
     if name not in ("log.jsonl", "log-without-people.jsonl"):
         raise HTTPException(404, "There is no such export.")
-    lines = visit.service.engine.export(stream, people=name == "log.jsonl")
+    lines = visit.service.engine.export_text(stream, people=name == "log.jsonl")
     disposition = f'attachment; filename="{stream}-{name}"'
     return StreamingResponse(
-        export_text(lines), media_type="application/jsonl", headers={"Content-Disposition": disposition}
+        in_blocks(lines), media_type="application/jsonl", headers={"Content-Disposition": disposition}
     )
 
 

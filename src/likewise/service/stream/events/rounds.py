@@ -186,7 +186,10 @@ class RoundOpened(RoundEvent):
             return f"should open round {state.opened + 1} with {state.outstanding} rounds outstanding"
         if self.version != state.totals.learned:
             return f"should deploy policy version {state.totals.learned}, not {self.version}"
-        if memory.policies.setdefault((self.version, state.totals.booked), self.policy) != self.policy:
+        deployed = (self.version, state.totals.booked)
+        if deployed not in memory.policies:
+            memory.policies = {deployed: self.policy}  # none before it can come again
+        if memory.policies[deployed] != self.policy:
             return f"deploys a policy version {self.version} that differs from the one deployed before"
         if not 1 <= len(self.people) <= state.stream.settings.k:
             return f"opens a round of {len(self.people)} people, not of 1 to {state.stream.settings.k}"
