@@ -62,7 +62,8 @@ class TestWithoutTheKey:
         lines = deepcopy(exported[0])
         i = next(i for i, line in enumerate(lines) if line["line"] == "aside")
         other = lines[i] | {"content": {"id": "mallory", "features": {}}}
-        assert "twice" in found([*lines[:i], other, *lines[i:]])[1]
+        assert "twice" in found([*lines[: i + 1], other, *lines[i + 1 :]])[1]
+        assert "not what event 2 committed to" in found([*lines[:i], other, *lines[i:]])[1]
 
     def test_people_can_not_be_hidden_behind_a_header_that_says_there_are_none(self, exported, found):
         lines = deepcopy(exported[0])

@@ -21,6 +21,7 @@ import numpy as np
 from likewise.errors import require, require_number
 from likewise.policies import thresholds_of
 from likewise.service.asides import free_text, person_aside, remark_aside
+from likewise.service.canonical import loads
 from likewise.service.live.broken import BrokenStreams
 from likewise.service.live.heads import Heads
 from likewise.service.live.proofs import Proofs
@@ -35,6 +36,7 @@ from likewise.service.log.signing import Signer
 from likewise.service.log.stretches import Stretches
 from likewise.service.refusals import BrokenLog, Conflict, Unknown
 from likewise.service.stream import answers, commands
+from likewise.service.stream.claims import DAYS, prospect
 from likewise.service.stream.decide import require_past
 from likewise.service.stream.events import (
     Aside,
@@ -49,8 +51,8 @@ from likewise.service.stream.events import (
 )
 from likewise.service.stream.events.event import RoundEvent
 from likewise.service.stream.explanation import Explanation, explain
-from likewise.service.stream.lots import Lot, commitment
-from likewise.service.stream.readers import counts_as, past_round, person_view, round_view
+from likewise.service.stream.lots import Lot, commitment, review_secret
+from likewise.service.stream.readers import clean_probability, counts_as, past_round, person_view, round_view
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
 from likewise.service.stream.status import made_of, status
@@ -134,6 +136,7 @@ class Engine:
         secret = secrets.token_bytes(32)
         digest = hashlib.sha256(secret).hexdigest()
         lot = commitment(secret, settings.name, 1) if settings.lot == "round" else None
+        review = commitment(review_secret(secret), settings.name, 1)
 
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.StreamCreated:
             made = made_of(outcome.after.stream)
@@ -141,7 +144,7 @@ class Engine:
 
         return self._do(
             self.streams.get(settings.name, create=True),
-            lambda state: commands.CreateStream(settings, by, digest, lot, scores),
+            lambda state: commands.CreateStream(settings, by, digest, lot, scores, review),
             reply,
             key,
             secret.hex(),
@@ -190,7 +193,9 @@ class Engine:
             placed = [replace(aside, t=t) for aside in asides]
             lot = Lot.of(secret, live.name, t) if settings.lot == "round" else None
             record = self._record(live, ids) if settings.keeps_record else {}
-            return commands.RequestDecisions(placed, thresholds, by, lot, record)
+            drawn = state.stream.settings.review.by_lot
+            review = Lot.of(review_secret(secret), live.name, state.drawing.lots + 1) if drawn else None
+            return commands.RequestDecisions(placed, thresholds, by, lot, record, review)
 
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.RoundOpened:
             event = outcome.event(RoundOpened)
@@ -377,8 +382,9 @@ class Engine:
 
         def command(state: State) -> commands.CorrectAudit:
             past = self._past(live, state, t)
-            counted = None if past is None else counts_as(self._events_of(stream, t))
-            return commands.CorrectAudit(t, verdict, by, pair, remark, past, counted)
+            events = [] if past is None else self._events_of(stream, t)
+            counted = counts_as(events) if events else None
+            return commands.CorrectAudit(t, verdict, by, pair, remark, past, counted, clean_probability(events))
 
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.VerdictCorrected:
             return {"t": t, "verdict": outcome.event(AuditCorrected).verdict, "receipt": receipt}
@@ -396,6 +402,17 @@ class Engine:
             return {"stream": stream, "waits": outcome.after.waits.model_dump(), "receipt": receipt}
 
         return self._do(self.streams.get(stream), lambda state: commands.ChangeWaits(changes, by), reply, key)
+
+    def change_plan(
+        self, stream: str, changes: Mapping[str, Any], by: str, key: Idempotency | None = None
+    ) -> answers.PlanChanged:
+        """Change which rounds are reviewed, from the next one on."""
+
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.PlanChanged:
+            plan = outcome.after.stream.settings.review
+            return {"stream": stream, "review": plan.model_dump(), "receipt": receipt}
+
+        return self._do(self.streams.get(stream), lambda state: commands.ChangePlan(changes, by), reply, key)
 
     def rotate_key(self, stream: str, new: Signer, by: str) -> None:
         """Sign a log with another key from now on, which this one signs; nothing if that was done before."""
@@ -461,6 +478,14 @@ class Engine:
         """Settings, counts, delay, and what can be said of regret."""
         return status(self.streams.get(stream).current())
 
+    def plan(
+        self, stream: str, rounds_a_day: float | None = None, days: float = DAYS, delta: float = 0.05
+    ) -> answers.PlanProspect:
+        """What the review plan buys, in advance; without ``rounds_a_day``, if rounds come as in the past day."""
+        state = self.streams.get(stream).current()
+        lately = sum(rounds for _, rounds in state.drawing.hours)
+        return prospect(state.stream.settings, rounds_a_day or max(1, lately), days, delta)
+
     def round(self, stream: str, t: int) -> answers.RoundRecord:
         """Everything that is known of a round, open or closed."""
         self.streams.get(stream)
@@ -496,7 +521,11 @@ class Engine:
         return cast(list[answers.LoggedEvent], self.store.lines(stream, after, limit))
 
     def export(self, stream: str, *, people: bool = True) -> Iterator[dict[str, Any]]:
-        """The lines of an export, which ``likewise verify`` checks."""
+        """The lines of an export, which ``likewise verify`` checks, as JSON values."""
+        return map(loads, self.export_text(stream, people=people))
+
+    def export_text(self, stream: str, *, people: bool = True) -> Iterator[str]:
+        """The lines themselves."""
         live = self.streams.get(stream)
 
         def head() -> Frontier:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, Row, Select, bindparam, delete, func, select
 
-from likewise.service.canonical import GENESIS, loads
+from likewise.service.canonical import GENESIS, dumps, loads
 from likewise.service.log import scrub, tables
 from likewise.service.log.append import Append, Work, carry_out, chunks
 from likewise.service.log.chain import Sealed
@@ -221,6 +221,24 @@ class Store:
         with self.read() as connection:
             return list(connection.scalars(query))
 
+    def exported(self, stream: str, after: int = 0, limit: int = 1000) -> list[Exported]:
+        """The same as lines of an export. What was written is one spelling already, so nothing is spelt again."""
+        log = tables.events.c
+        columns = select(log.seq, log.at, log.data, log.hash, log.kind, log.prev, log.version, log.round)
+        query = columns.where(log.stream == stream, log.seq > after).order_by(log.seq).limit(limit)
+        name = dumps(stream)
+        with self.read() as connection:
+            return [_exported(name, stream, *row) for row in connection.execute(query)]
+
+    def exported_asides(self, refs: Sequence[str], stream: str) -> Iterator[tuple[str, str]]:
+        """What is still there under some references, in their order, as lines of an export."""
+        beside = tables.asides.c
+        for some in chunks(refs):
+            with self.read() as connection:
+                rows = connection.execute(select(tables.asides).where(beside.ref.in_(some)))
+                texts = {row.ref: _exported_aside(row, _aside(row, stream)) for row in rows}
+            yield from ((ref, texts[ref]) for ref in some if ref in texts)
+
     def pages(self, stream: str, until: int) -> Iterator[list[Sealed]]:
         """All events up to number ``until``, with their asides, some at a time."""
         after = 0
@@ -300,12 +318,40 @@ def _line(row: Row[Any]) -> dict[str, Any]:
     return {name: row._mapping[name] for name in names} | {"data": data}
 
 
+class Exported(NamedTuple):
+    """An event as a line of an export, and what it says."""
+
+    seq: int
+    text: str
+    data: dict[str, Any]
+
+
+def _exported(
+    name: str, stream: str, seq: int, at: str, data: str, hash: str, kind: str, prev: str, version: int, round: int
+) -> Exported:
+    says = json.loads(data)
+    if round != says.get("t"):
+        raise _misfiled(seq, stream, round, says.get("t"))
+    text = (
+        f'{{"at":"{at}","data":{data},"hash":"{hash}","kind":"{kind}","line":"event","prev":"{prev}","seq":{seq},'
+        f'"stream":{name},"version":{version}}}\n'
+    )
+    return Exported(seq, text, says)
+
+
+def _exported_aside(row: Row[Any], aside: Aside) -> str:
+    place = f'"kind":"{aside.kind}","line":"aside","ref":"{aside.ref}","salt":"{aside.salt}","t":{aside.t}'
+    return f'{{"content":{row.content},{place}}}\n'
+
+
 def _require_filed(row: Row[Any], t: int | None) -> None:
     """Rounds are found by a column that no hash covers: somebody could make an event disappear from its round."""
     if row.round != t:
-        raise BrokenLog(
-            f"Event {row.seq} of {row.stream!r} is filed under round {row.round}, but it is about round {t}."
-        )
+        raise _misfiled(row.seq, row.stream, row.round, t)
+
+
+def _misfiled(seq: int, stream: str, round: int | None, t: Any) -> BrokenLog:
+    return BrokenLog(f"Event {seq} of {stream!r} is filed under round {round}, but it is about round {t}.")
 
 
 def _aside(row: Row[Any], stream: str | None = None) -> Aside:
