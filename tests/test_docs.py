@@ -112,7 +112,15 @@ def shell_lines(code: str) -> Iterator[str]:
     return (line for line in code.replace("\\\n", " ").splitlines() if line.strip() and not line.startswith("#"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+LONG = {"docs/gallery/lending.md", "docs/gallery/work.md", "docs/gallery/triage.md", "docs/gallery/release.md"}
+"""Pages that tell the same kind of story as another one, which is enough on every change."""
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.slow) if str(page.relative_to(ROOT)) in LONG else page for page in PAGES],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
 @pytest.mark.filterwarnings("error")
 def test_the_code_of_a_page_runs_from_top_to_bottom(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
