@@ -113,7 +113,15 @@ def shell_lines(code: str) -> Iterator[str]:
     return (line for line in code.replace("\\\n", " ").splitlines() if line.strip() and not line.startswith("#"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+LONG = {"docs/gallery/lending.md", "docs/gallery/work.md", "docs/gallery/triage.md", "docs/gallery/release.md"}
+"""Pages that tell the same kind of story as another one, which is enough on every change."""
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.slow) if str(page.relative_to(ROOT)) in LONG else page for page in PAGES],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
 @pytest.mark.filterwarnings("error")
 def test_the_code_of_a_page_runs_from_top_to_bottom(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -223,9 +231,9 @@ def configuration_rows() -> Iterator[str]:
 def setting_rows() -> Iterator[str]:
     """The table of a stream's settings, as its request has them."""
     from likewise.service.api.bodies import StreamBody
-    from likewise.service.stream.settings import Feature, Waits
+    from likewise.service.stream.settings import Feature, Review, Waits
 
-    for prefix, model in (("", StreamBody), ("features[].", Feature), ("waits.", Waits)):
+    for prefix, model in (("", StreamBody), ("features[].", Feature), ("waits.", Waits), ("review.", Review)):
         for name, schema in model.model_json_schema()["properties"].items():
             default = schema.get("default")
             text = f"`{json.dumps({} if isinstance(default, dict) else default)}`" if "default" in schema else ""

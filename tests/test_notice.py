@@ -14,7 +14,7 @@ import likewise as lw
 from likewise import cli
 from likewise.errors import InvalidParameter
 from likewise.report import notice_page
-from likewise.scoring import FinishedPolicy
+from likewise.scoring import FinishedPolicy, models_beside
 
 SECRET = b"sixteen bytes and more"
 
@@ -160,7 +160,7 @@ def test_the_command_tells_what_the_policy_of_the_run_gives(run):
     done = CliRunner().invoke(cli.app, asked)
     assert done.exit_code == 0, done.output
     plain = json.loads(done.stdout)
-    policy = FinishedPolicy.load(run / "run" / "policy.json", run / "run" / "models.skops")
+    policy = FinishedPolicy.load(run / "run" / "policy.json", models_beside(run / "run" / "policy.json"))
     people = pd.read_csv(run / "some.csv")
     given = policy.probability(people)
     for told, p, name in zip(plain["notices"], given, people["name"], strict=True):

@@ -389,7 +389,17 @@ def test_a_review_in_proportion_to_the_gap():
 
 
 def test_ties_do_not_break_the_share_of_the_largest():
-    assert [review_probability(0.3, [0.3] * n, 0.3, "largest") for n in (0, 20, 400)] == [0.3 / 3] * 3
+    for n in (0, 20, 400):
+        assert review_probability(0.3, [0.3] * n, 0.3, "largest") == pytest.approx(0.3)
+
+
+def test_the_largest_of_a_window_together_use_the_share():
+    rng = np.random.default_rng(2)
+    for gaps in (rng.random(37), rng.choice([0.2, 0.5, 0.9], size=37), np.full(37, 0.4)):
+        others = [np.delete(gaps, i).tolist() for i in range(37)]
+        q = [review_probability(gap, rest, 0.3, "largest") for gap, rest in zip(gaps.tolist(), others, strict=True)]
+        assert np.mean(q) == pytest.approx(0.3)
+        assert (np.diff(np.array(q)[np.argsort(gaps)]) >= -1e-12).all()
 
 
 def test_a_budget_a_day():

@@ -164,6 +164,15 @@ class Client:
         """Change how long rounds wait, from now on."""
         return self._change("PATCH", _at(stream), {"waits": waits}, stream)
 
+    def change_plan(self, stream: str, **review: Any) -> dict[str, Any]:
+        """Change which rounds are reviewed, from the next one on: ``share``, ``budget``, ``choose``, ``second``, …"""
+        return self._ask("PATCH", _at(stream, "plan"), {"review": review})
+
+    def plan(self, stream: str, rounds_a_day: float | None = None, days: float = 30) -> dict[str, Any]:
+        """What the review plan buys, in advance; without ``rounds_a_day``, if rounds come as in the past day."""
+        asked = {} if rounds_a_day is None else {"rounds_a_day": rounds_a_day}
+        return self._ask("GET", _at(stream, "plan"), params=asked | {"days": days})
+
     def stop(self, stream: str, reason: str = "") -> dict[str, Any]:
         """Decisions stop at once."""
         return self._change("POST", _at(stream, "stop"), {"reason": reason}, stream)

@@ -17,6 +17,7 @@ LOANS = {
     ],
     "cuts": {"score": [i / 10 for i in range(1, 10)]},
     "alpha": 0.1,
+    "review": {"ask_all": True},
     "k": 16,
     "waits": {"grace": 60},
 }

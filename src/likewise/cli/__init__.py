@@ -13,6 +13,7 @@ import typer
 
 from likewise.cli.audit import audit
 from likewise.cli.backup import backup, restore
+from likewise.cli.card import card
 from likewise.cli.certify import certify
 from likewise.cli.compare import compare
 from likewise.cli.data import data
@@ -59,6 +60,7 @@ def likewise(
 for command in (
     audit,
     backup,
+    card,
     certify,
     compare,
     data,

@@ -83,11 +83,10 @@ def _notices(
 ) -> list[Notice]:
     from likewise.experiments.runs import RunFolder, compared_with, stored_settings
     from likewise.report import notice
-    from likewise.scoring import FinishedPolicy
+    from likewise.scoring import FinishedPolicy, models_beside
 
     run = RunFolder.open(folder)
-    models = folder / "models.skops"
-    policy = FinishedPolicy.load(folder / "policy.json", models if models.exists() else None)
+    policy = FinishedPolicy.load(folder / "policy.json", models_beside(folder / "policy.json"))
     others = compared_with(stored_settings(run, source))
     secret = None if secret_file is None else read_secret(secret_file)
     made = f"The policy with the fingerprint {policy.to_dict()['fingerprint'][:16]}, learned in the run {folder.name}."

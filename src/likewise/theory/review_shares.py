@@ -52,7 +52,8 @@ def review_probability(gap: float, earlier: Sequence[float], share: float, by: s
         b: which part of the uncleared rounds is to be reviewed. 1: every one.
     by
         ``"gap"``: in proportion to the gap. ``"largest"``: the largest gaps of the last 300 for sure, so many that the
-        share is kept, and the others at the floor: it finds more and proves less. ``"equal"``: all the same.
+        share is kept (the one at the border, and gaps as large as that, with what is left of it), and the others at the
+        floor: it finds more and proves less. ``"equal"``: all the same.
 
     Examples
     --------
@@ -67,8 +68,10 @@ def review_probability(gap: float, earlier: Sequence[float], share: float, by: s
         return floor
     recent = [*earlier[-(WINDOW - 1) :], gap]
     if by == "largest":
-        surely = math.floor((share - floor) / (1 - floor) * len(recent))  # surely + (1 − surely) · floor = share
-        return 1.0 if sum(other >= gap for other in recent) <= surely else floor  # ties stay within the share
+        surely = (share - floor) / (1 - floor) * len(recent)  # of n rounds: surely + (n − surely) · floor = n · share
+        larger = sum(other > gap for other in recent)
+        ties = sum(other == gap for other in recent)  # those at the border share what is left
+        return floor + (1 - floor) * min(1.0, max(0.0, (surely - larger) / ties))
     mean = math.fsum(recent) / len(recent)
     return min(1.0, max(floor, share * gap / mean))
 

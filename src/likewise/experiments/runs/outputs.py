@@ -17,6 +17,7 @@ from likewise.certificates.held_out_people import CONSTANTS
 from likewise.certificates.letter import WIDTH
 from likewise.certificates.shown import ShownPeople, UnfairPair
 from likewise.classes import contributions
+from likewise.experiments.runs.cards import write_cards
 from likewise.experiments.runs.deployed import Deployed, deployed, plain
 from likewise.experiments.runs.population import FRAME
 from likewise.experiments.runs.run import Run
@@ -74,6 +75,7 @@ def write_outputs(
             "report.html", lambda path: page(path, setup, transcript, certificate, outcome, trade_off, again=again)
         )
     folder.write_json("result.json", result)
+    write_cards(folder)
     return result
 
 
@@ -118,6 +120,19 @@ def _decided(outcome: Deployed, setup: Setup) -> dict[str, Any]:
         "scoreboard": None if board is None else plain(board),
         "groups": None if outcome.groups is None else outcome.groups.to_dict(),
         "sensitive_columns": sensitive_columns(setup),
+        "data": _data(setup),
+    }
+
+
+def _data(setup: Setup) -> dict[str, Any]:
+    """What is known of the people, for whoever reads the folder without the file."""
+    data = setup.data
+    return data.datasheet.to_dict() | {
+        "described": data.described,
+        "distance": data.distance_described,
+        "columns": list(data.encoder.columns),
+        "compare_by": list(data.compare_by),
+        "sensitive": list(data.sensitive),
     }
 
 

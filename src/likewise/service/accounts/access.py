@@ -32,6 +32,8 @@ ACCESS: dict[tuple[str, str], tuple[str, ...]] = {
     ("GET", "/v1/streams"): ROLES,
     ("GET", STREAM): ROLES,
     ("PATCH", STREAM): (ADMIN,),
+    ("PATCH", STREAM + "/plan"): (ADMIN,),
+    ("GET", STREAM + "/plan"): TEAM,
     ("POST", STREAM + "/stop"): (ADMIN, DECIDER),
     ("POST", STREAM + "/resume"): (ADMIN,),
     ("POST", STREAM + "/rounds"): (ADMIN, DECIDER),

@@ -16,7 +16,7 @@ from likewise.service.api import bodies
 from likewise.service.api.problems import DOCUMENTED, problem
 from likewise.service.api.requests import KEYED, Call, StrictRoute
 from likewise.service.engine import Engine
-from likewise.service.log.export import export_text
+from likewise.service.log.export import in_blocks
 from likewise.service.notices import notice
 from likewise.service.stream import answers
 from likewise.service.stream.declared import plain_text
@@ -96,6 +96,27 @@ def change_stream(stream: Stream, body: bodies.StreamChange, call: Call) -> Resp
     return JSONResponse(
         call.service.engine.change_waits(stream, body.waits.model_dump(exclude_unset=True), call.by, call.key)
     )
+
+
+@router.patch(STREAM + "/plan", response_model=answers.PlanChanged, openapi_extra=KEYED, tags=["streams"])
+def change_plan(stream: Stream, body: bodies.PlanChange, call: Call) -> Response:
+    """Change which rounds are reviewed, from the next one on. An event records the change."""
+    changes = body.review.model_dump(exclude_unset=True)
+    return JSONResponse(call.service.engine.change_plan(stream, changes, call.by, call.key))
+
+
+@router.get(STREAM + "/plan", response_model=answers.PlanProspect, tags=["streams"])
+def get_plan(
+    stream: Stream,
+    call: Call,
+    rounds_a_day: Annotated[
+        float | None, Query(gt=0, le=1e9, description="Rounds that arithmetic does not clear; as of late without this.")
+    ] = None,
+    days: Annotated[float, Query(gt=0, le=1e4)] = 30,
+    delta: Annotated[float, Query(gt=0, lt=1)] = 0.05,
+) -> Response:
+    """Read what the review plan buys, in advance: what can be claimed at the end, if so much is found."""
+    return JSONResponse(call.service.engine.plan(stream, rounds_a_day, days, delta))
 
 
 @router.post(STREAM + "/stop", response_model=answers.StreamStopped, openapi_extra=KEYED, tags=["streams"])
@@ -249,9 +270,9 @@ def get_export(
     ] = True,
 ) -> StreamingResponse:
     """Download the whole log with signed checkpoints, for `likewise verify`."""
-    lines = call.service.engine.export(stream, people=people)
+    lines = call.service.engine.export_text(stream, people=people)
     name = f'attachment; filename="{stream}.jsonl"'
-    return StreamingResponse(export_text(lines), media_type="application/jsonl", headers={"Content-Disposition": name})
+    return StreamingResponse(in_blocks(lines), media_type="application/jsonl", headers={"Content-Disposition": name})
 
 
 @router.get(PERSON, response_model=answers.PersonRecord, tags=["people"])

@@ -21,7 +21,8 @@ from likewise.service.log.store import Store
 from likewise.service.redaction import error_kind
 from likewise.service.refusals import Unavailable
 from likewise.service.stream.events import PersonErased
-from likewise.service.stream.state import SNAPSHOT_FORMAT, State, dump_state, load_state
+from likewise.service.stream.plain_state import SNAPSHOT_FORMAT, dump_state, load_state
+from likewise.service.stream.state import State
 
 log = logging.getLogger(__name__)
 EVERY = 2000

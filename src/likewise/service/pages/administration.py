@@ -15,17 +15,17 @@ from likewise.service.accounts.access import STREAM_PAGE
 from likewise.service.accounts.sessions import LINK
 from likewise.service.accounts.tokens import ROLES
 from likewise.service.jobs.kinds import begin
-from likewise.service.log.export import export_text
+from likewise.service.log.export import in_blocks
 from likewise.service.pages.rendering import render, router
 from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.refusals import Conflict
-from likewise.service.stream.settings import Settings, Waits
+from likewise.service.stream.settings import Review, Settings, Waits
 from likewise.service.stream.status import made_of
 
 pages = router()
 CHANGE_MESSAGES = {"yes": "Saved, and recorded in the log.", "no": "Nothing changed: all values are as they were."}
 """What the page of settings says after somebody pressed the button."""
-ELSEWHERE = {"name", "features", "cuts", "scores", "waits"}
+ELSEWHERE = {"name", "features", "cuts", "scores", "waits", "review"}
 """Settings that the page shows in other places than its table."""
 
 
@@ -63,6 +63,7 @@ def _settings(visit: Visit, stream: str, message: str = "", wrong: str = "", sta
         "settings.html", visit, status, stream=stream, tab="settings", settings=state.stream.settings,
         used=state.stream.used, made_of=made_of(state.stream),
         entries=entries(), fixed={n: f for n, f in Settings.model_fields.items() if n not in ELSEWHERE},
+        plan=Review.model_fields,
         message=message, wrong=wrong,
     )  # fmt: skip
 
@@ -138,10 +139,10 @@ def download(stream: str, name: str, visit: Visitor) -> Response:
     """The log as a file: with people, or without."""
     if name not in ("log.jsonl", "log-without-people.jsonl"):
         raise HTTPException(404, "There is no such export.")
-    lines = visit.service.engine.export(stream, people=name == "log.jsonl")
+    lines = visit.service.engine.export_text(stream, people=name == "log.jsonl")
     disposition = f'attachment; filename="{stream}-{name}"'
     return StreamingResponse(
-        export_text(lines), media_type="application/jsonl", headers={"Content-Disposition": disposition}
+        in_blocks(lines), media_type="application/jsonl", headers={"Content-Disposition": disposition}
     )
 
 

@@ -33,6 +33,7 @@ from likewise.game.recorder import Part
 from likewise.policies import AveragePolicy
 from likewise.protocol import Report, Round
 from likewise.service.stream.answers import StreamCertificate
+from likewise.service.stream.claims import claim
 from likewise.service.stream.events import (
     AuditCorrected,
     Event,
@@ -66,15 +67,16 @@ def certificate(transcript: Transcript, state: State, delta: float = 0.05) -> St
         "erased": state.totals.erased,
         "delay": delay(state),
         "regret_limits": regret(state),
-        "letter": letter(claims, state),
+        "reviews": claim(state, delta),
+        "letter": letter(claims, state, delta),
     }
     return cast(StreamCertificate, claims.to_dict() | facts)
 
 
-def letter(claims: Certificate, state: State) -> str:
+def letter(claims: Certificate, state: State, delta: float = 0.05) -> str:
     """The certificate's letter, what is particular about a live stream, and the appendix."""
     totals = state.totals
-    facts = [f"Delay and bounds. {regret(state)['sentence']}"]
+    facts = [f"Delay and bounds. {regret(state)['sentence']}", f"All rounds. {claim(state, delta)['sentence']}"]
     facts += [
         f"{what}: {count}."
         for count, what in (

@@ -1,8 +1,8 @@
 """Events: facts of a stream, in the past tense, as they were. The log of them is the only truth.
 
 One class for each kind, which says what stands in the log, what it does to the state, what it adds to the view of a
-round, and when it may follow: ``lifecycle`` (of the stream), ``rounds``, ``labels``, ``audits``. What they share, and
-the table of kinds, stands in ``event``.
+round, and when it may follow: ``lifecycle`` (of the stream), ``rounds``, ``labels``, ``reviews`` (who looks),
+``audits``. What they share, and the table of kinds, stands in ``event``.
 """
 
 from likewise.service.stream.events.audits import AuditCorrected, Audited, AuditRetracted
@@ -17,6 +17,7 @@ from likewise.service.stream.events.lifecycle import (
     Stopped,
     StreamCreated,
 )
+from likewise.service.stream.events.reviews import ClearedByArithmetic, PlanChanged, ReviewDrawn
 from likewise.service.stream.events.rounds import Decided, Learned, RoundClosed, RoundOpened
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "AuditCorrected",
     "AuditRetracted",
     "Audited",
+    "ClearedByArithmetic",
     "Decided",
     "Event",
     "KeyRotated",
@@ -35,8 +37,10 @@ __all__ = [
     "Learned",
     "LearnerCheckpointed",
     "PersonErased",
+    "PlanChanged",
     "Promise",
     "Resumed",
+    "ReviewDrawn",
     "RoundClosed",
     "RoundOpened",
     "SettingsChanged",

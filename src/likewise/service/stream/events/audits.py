@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 
 from likewise.service.stream.answers import GivenVerdict, Outcome, RoundRecord
-from likewise.service.stream.events.event import Promise, RoundEvent, each, kind
+from likewise.service.stream.events.event import NUMBER, Promise, RoundEvent, each, kind
 from likewise.service.stream.events.rounds import SLACK
 from likewise.service.stream.memory import Memory, PastRound
 from likewise.service.stream.settings import Settings
@@ -16,8 +17,6 @@ OUTCOMES = ("reported", "cleared", "skipped")
 """What an auditor's answer is called in the log: a pair, none, skip."""
 EXPIRED: Final = "expired"
 """What an audit is called that nobody made in time."""
-NEEDLESS: Final = "cleared"
-"""What an audit is called that needs nobody, as no report of the round could be accepted."""
 REMARK = {"read": lambda value: None if value is None else Promise(**value)}
 
 
@@ -44,6 +43,11 @@ class _Answer(RoundEvent):
     def refs(self) -> list[str]:
         """The reference of the remark."""
         return [] if self.remark is None else [self.remark.ref]
+
+    @property
+    def promised(self) -> Mapping[str, str]:
+        """The commitment to the remark."""
+        return {} if self.remark is None else {self.remark.ref: self.remark.commitment}
 
     def given_verdict(self, view: RoundRecord) -> GivenVerdict:
         """The answer in plain values, with the auditor's words where they are still there."""
@@ -84,9 +88,17 @@ def _wrong_pair(pair: Pair, round_: OpenRound | PastRound, settings: Settings) -
 @kind
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audited(_Answer):
-    """An auditor looked at an open round and answered; or its wait ended and nobody had."""
+    """An auditor looked at an open round and answered; or its wait ended and nobody had.
+
+    Attributes
+    ----------
+    shown
+        A hash of what the auditor saw; None if nobody looked.
+    """
 
     kind: ClassVar[str] = "audited"
+    may_lack: ClassVar[tuple[str, ...]] = ("shown",)
+    shown: str | None = None
 
     def evolve(self, state: State) -> State:
         """The round has a verdict."""
@@ -105,10 +117,11 @@ class Audited(_Answer):
         if self.verdict == EXPIRED:
             due = round_.audit_due(state.waits) <= self.time + SLACK and self.by == CLOCK
             return "" if due and not self.reports else "ends the wait for an audit too early"
+        if self.by == CLOCK:
+            return "is a verdict by nobody"
         settings = state.stream.settings
-        if self.by == CLOCK and (self.verdict != NEEDLESS or not round_.needs_nobody(settings)):
-            return "is a verdict by nobody on a round that needs a reviewer"
-        return self.wrong(round_, settings)
+        seen = round_.shown(settings)
+        return self.wrong(round_, settings) or ("" if self.shown == seen else "is about a round that was not shown so")
 
 
 @kind
@@ -143,16 +156,21 @@ class AuditCorrected(_Answer):
     ----------
     replaces
         What the round counted as until now among the rounds learned; None if it was not learned, or not yet.
+    found
+        The probability with which the round was drawn, if it was found clean and now counts as found.
     """
 
     kind: ClassVar[str] = "audit_corrected"
-    may_lack: ClassVar[tuple[str, ...]] = ("replaces",)
+    may_lack: ClassVar[tuple[str, ...]] = ("replaces", "found")
     replaces: Outcome | None = None
+    found: float | None = field(default=None, metadata=NUMBER)
 
     def evolve(self, state: State) -> State:
         """From now on the round counts as this, also one that is still to be learned; the learner doesn't hear."""
         if self.t in state.rounds:
             state = state.with_round(replace(self.round(state), correction=self.verdict))
+        if self.found is not None:
+            state = state.found_later(self.t, self.found)
         return replace(state, totals=state.totals.corrected_to(self.verdict, self.replaces))
 
     def tell(self, view: RoundRecord) -> None:
@@ -165,9 +183,13 @@ class AuditCorrected(_Answer):
         counted = None if round_ is not None else memory.rounds[self.t].outcome
         if self.replaces != counted:
             return f"should replace {counted!r}, not {self.replaces!r}"
+        found = memory.rounds[self.t].clean if round_ is None and self.verdict == "reported" else None
+        if self.found != found:
+            return f"should count a round drawn with the probability {found} as found, not {self.found}"
         if round_ is None:
             past = memory.rounds[self.t]
-            memory.rounds[self.t] = past._replace(outcome=self.verdict if past.learned else None)
+            clean = None if self.verdict == "reported" else past.clean
+            memory.rounds[self.t] = past._replace(outcome=self.verdict if past.learned else None, clean=clean)
             return self.wrong(past, settings)
         if round_.verdict is None or not round_.verdict.final:
             return "corrects a round that can still be audited"

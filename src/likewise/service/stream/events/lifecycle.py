@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.service.canonical import digest
+from likewise.service.stream.drawing import Drawing
 from likewise.service.stream.events.event import IN_MEMORY, PAIRS, TUPLE, Event, kind
 from likewise.service.stream.events.rounds import TOLERANCE
 from likewise.service.stream.learner import Model, score_program
@@ -44,6 +45,8 @@ class StreamCreated(Event):
         A commitment to the secret behind its decisions.
     lot
         A commitment to the nonce of the first round, where a round has one lot.
+    review
+        A commitment to the nonce of the first lot that is drawn for a review.
     scores
         Plain numbers from which the scores of people follow, if the class was fitted to a sample; the settings hold
         their hash. Nothing of this can be erased, so it must not hold anybody's row.
@@ -60,7 +63,8 @@ class StreamCreated(Event):
     by: str
     lot: str | None = None
     scores: dict[str, Any] | None = None
-    may_lack: ClassVar[tuple[str, ...]] = ("lot", "scores")
+    review: str | None = None
+    may_lack: ClassVar[tuple[str, ...]] = ("lot", "scores", "review")
 
     def evolve(self, state: State) -> State:
         """The class and the learner are there, and have learned nothing."""
@@ -69,12 +73,17 @@ class StreamCreated(Event):
         learner = model.learner.init()
         average = np.zeros(model.hypotheses.geometry.dim)
         policy = model.deploy(learner)
-        return replace(state, model=model, learner=learner, policy=policy, average=average, lot=self.lot)
+        drawing = Drawing(next=self.review)
+        return replace(
+            state, model=model, learner=learner, policy=policy, average=average, lot=self.lot, drawing=drawing
+        )  # fmt: skip
 
     def objection(self, state: State, memory: Memory) -> str:
         """The scores must be those whose hash the settings hold, and the first lot be committed to if there is one."""
         if (self.lot is not None) != (self.settings.get("lot") == "round"):
             return "commits to a nonce, or does not, against its settings"
+        if self.review is None and Settings.from_dict(self.settings).review.by_lot:
+            return "plans lots of reviews without a nonce"
         held = None if self.scores is None else digest(self.scores)
         return "" if held == self.settings.get("scores") else "holds scores that don't match the hash in its settings"
 
@@ -310,7 +319,7 @@ class PersonErased(Event):
 
     def objection(self, state: State, memory: Memory) -> str:
         """The learner was written down first, if it has met them since it was written down the last time."""
-        unknown = state.needs_checkpoint(self.erased, self.rounds)
+        unknown = not memory.expected and state.needs_checkpoint(self.erased, self.rounds)
         return "erases somebody whom the learner has met since it was written down" if unknown else ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from likewise.protocol import Estimate, Round, Rows
 from likewise.service.stream.answers import Labelled, Outcome, PersonDecided, RoundRecord
+from likewise.service.stream.drawing import Drawing
 from likewise.service.stream.events.event import IN_MEMORY, NUMBER, TUPLE, RoundEvent, each, kind
 from likewise.service.stream.events.sums import sums
 from likewise.service.stream.learner import Deployed, Model
@@ -86,6 +88,11 @@ class RoundOpened(RoundEvent):
         """The references of its people."""
         return [person.ref for person in self.people]
 
+    @property
+    def promised(self) -> Mapping[str, str]:
+        """The commitments to its people."""
+        return {person.ref: person.commitment for person in self.people}
+
     def evolve(self, state: State) -> State:
         """The round is open, and the policy deployed for it counts in the average."""
         shown = {aside.ref: aside for aside in self.asides}
@@ -111,7 +118,16 @@ class RoundOpened(RoundEvent):
             average = state.average + (state.policy.weights if floor == 0.0 else (1.0 - floor) * state.policy.weights)
         lot = None if self.lot is None else self.lot.next
         after = state.with_round(round_)
-        return replace(after, opened=self.t, average=average, floors=state.floors + floor, lot=lot)
+        drawing = self._drawing(state, round_)
+        return replace(
+            after, opened=self.t, average=average, floors=state.floors + floor, lot=lot, drawing=drawing
+        )  # fmt: skip
+
+    def _drawing(self, state: State, round_: OpenRound) -> Drawing:
+        """Remember the round's largest gap, unless arithmetic clears it."""
+        settings = state.stream.settings
+        gap = round_.largest_gap(settings)
+        return state.drawing.opened(gap, self.time) if gap > settings.level else state.drawing
 
     @staticmethod
     def _remembered(state: State) -> Deployed | None:
@@ -154,6 +170,7 @@ class RoundOpened(RoundEvent):
             "outstanding": self.outstanding,
             "people": people,
             "labels": None if any(not (person["returning"] or person["unseen"]) for person in people) else "complete",
+            "review": None,
             "audit": None,
             "retracted": 0,
             "corrections": [],
@@ -169,7 +186,10 @@ class RoundOpened(RoundEvent):
             return f"should open round {state.opened + 1} with {state.outstanding} rounds outstanding"
         if self.version != state.totals.learned:
             return f"should deploy policy version {state.totals.learned}, not {self.version}"
-        if memory.policies.setdefault((self.version, state.totals.booked), self.policy) != self.policy:
+        deployed = (self.version, state.totals.booked)
+        if deployed not in memory.policies:
+            memory.policies = {deployed: self.policy}  # none before it can come again
+        if memory.policies[deployed] != self.policy:
             return f"deploys a policy version {self.version} that differs from the one deployed before"
         if not 1 <= len(self.people) <= state.stream.settings.k:
             return f"opens a round of {len(self.people)} people, not of 1 to {state.stream.settings.k}"
@@ -253,12 +273,19 @@ def _decision(person: Decided, id: str | None, memory: Memory) -> str:
 @kind
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundClosed(RoundEvent):
-    """Audit and labels of a round were settled: what became of them, and whether the learner learns from it."""
+    """Audit and labels of a round were settled: what became of them, and whether the learner learns from it.
+
+    Attributes
+    ----------
+    counts
+        What it is among all rounds, drawn or not: cleared, undrawn, clean, reported or unanswered.
+    """
 
     kind: ClassVar[str] = "round_closed"
     audit: Outcome
     labels: Labelled
     learns: bool
+    counts: str
 
     @property
     def announces(self) -> tuple[str, int | None] | None:
@@ -285,10 +312,13 @@ class RoundClosed(RoundEvent):
         if (self.audit, self.labels, self.learns) != (outcome, labelled, learns):
             end = "learned" if learns else "discarded"
             return f"should close a round that was {outcome}, with labels {labelled}, to be {end}"
+        if self.counts != round_.answer:
+            return f"should count its round as {round_.answer}, not {self.counts}"
         past = PastRound(
             round_.probabilities, round_.known, round_.refs, round_.decisions, round_.returning, round_.estimate, learns
         )
-        memory.rounds[self.t] = past._replace(outcome=round_.counts_as if learns else None)
+        clean = round_.q if round_.answer == "clean" else None
+        memory.rounds[self.t] = past._replace(outcome=round_.counts_as if learns else None, clean=clean)
         return ""
 
 
