@@ -97,7 +97,7 @@ def test_they_are_filled_in_one_at_a_time(engine):
     live = engine.streams.get("loans")
     state, seq = live.durable[:2]
     engine.store.write(lambda connection: connection.execute(delete(tables.stretches)) and None)
-    fresh = Stretches(engine.store)
+    fresh = Stretches(engine.store, engine.reads.require)
     assert [fresh.catch_up("loans", state, seq) for _ in range(4)] == [True, True, False, False]
     assert list(rows(engine)) == [0, 1]
     same(engine)
