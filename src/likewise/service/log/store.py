@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,10 +12,10 @@ from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, Row, Select, bindparam, delete, func, select
 
-from likewise.service.canonical import GENESIS, dumps, loads
+from likewise.service.canonical import GENESIS, dumps, loads, people_root
 from likewise.service.log import scrub, tables
 from likewise.service.log.append import Append, Work, carry_out, chunks
-from likewise.service.log.chain import Sealed
+from likewise.service.log.chain import Sealed, hash_of
 from likewise.service.log.connections import (
     address,
     explained,
@@ -27,7 +27,7 @@ from likewise.service.log.connections import (
 )
 from likewise.service.log.writer import Writer
 from likewise.service.refusals import BrokenLog, Unavailable
-from likewise.service.stream.events import Aside, read_event
+from likewise.service.stream.events import Aside, LabelsBooked, RoundOpened, read_event
 from likewise.service.stream.events.event import VERSION, WrittenBefore
 
 Result = TypeVar("Result")
@@ -206,8 +206,16 @@ class Store:
             events = [_sealed(row) for row in connection.execute(query)]
             if asides:
                 beside = _asides(connection, [ref for sealed in events for ref in sealed.event.refs], stream)
-                events = [sealed.beside(beside) for sealed in events]
+                events = [sealed.beside(beside, self._opened(connection, sealed)) for sealed in events]
         return events
+
+    def _opened(self, connection: Connection, sealed: Sealed) -> Mapping[str, str]:
+        """The commitments to people that an event rests on, if another one made them: that which opened their round."""
+        if not isinstance(sealed.event, LabelsBooked):
+            return {}
+        log = tables.events.c
+        query = _after(sealed.stream, 0).where(log.round == sealed.event.t, log.kind == RoundOpened.kind)
+        return _sealed(connection.execute(query).one()).event.promised
 
     def lines(self, stream: str, after: int = 0, limit: int = 1000) -> list[dict[str, Any]]:
         """The same as they stand in the log, whatever it may be: what an outsider checks."""
@@ -220,6 +228,12 @@ class Store:
         query = select(log.hash).where(log.stream == stream, log.seq > after, log.seq <= until).order_by(log.seq)
         with self.read() as connection:
             return list(connection.scalars(query))
+
+    def unfiled(self, stream: str, until: int) -> list[Sealed]:
+        """All events up to number ``until`` that are about no round; one that is about a round is refused."""
+        query = _after(stream, 0).where(tables.events.c.round.is_(None), tables.events.c.seq <= until)
+        with self.read() as connection:
+            return [_sealed(row) for row in connection.execute(query)]
 
     def exported(self, stream: str, after: int = 0, limit: int = 1000) -> list[Exported]:
         """The same as lines of an export. What was written is one spelling already, so nothing is spelt again."""
@@ -301,13 +315,23 @@ def _sealed(row: Row[Any]) -> Sealed:
     if row.version != VERSION:
         raise BrokenLog(f"Event {row.seq} of {row.stream!r} has layout {row.version}; this version reads {VERSION}.")
     try:
-        event = read_event(row.kind, loads(row.data), row.at)
+        data = loads(row.data)
+        event = read_event(row.kind, data, row.at)
     except WrittenBefore as error:
         raise BrokenLog(f"The log of {row.stream!r} can't be read. {error}") from error
     except (TypeError, ValueError) as error:
         raise BrokenLog(f"Event {row.seq} of {row.stream!r} can't be read: {type(error).__name__}.") from error
+    hashed = row.data if "people" not in data else _hashed(row.data, data["people"])
+    if hash_of(row.stream, row.seq, row.prev, row.kind, row.at, hashed) != row.hash:
+        raise BrokenLog(f"Event {row.seq} of {row.stream!r} was changed: its content does not match its hash.")
     _require_filed(row, event.about)
     return Sealed(row.stream, row.seq, row.prev, row.hash, event)
+
+
+def _hashed(data: str, people: list[Any]) -> str:
+    """Data as they are hashed: with the root of a tree in place of people."""
+    spelt = list(map(dumps, people))
+    return data.replace(f'"people":[{",".join(spelt)}]', dumps({"people": people_root(spelt)})[1:-1], 1)
 
 
 def _line(row: Row[Any]) -> dict[str, Any]:
@@ -355,7 +379,7 @@ def _misfiled(seq: int, stream: str, round: int | None, t: Any) -> BrokenLog:
 
 
 def _aside(row: Row[Any], stream: str | None = None) -> Aside:
-    aside = Aside(row.ref, row.kind, row.round, row.salt, loads(row.content))
+    aside = Aside.read(row.ref, row.kind, row.round, row.salt, row.content, loads(row.content))
     # People are found by these columns: somebody who is filed elsewhere could not be erased.
     if row.person != aside.person or (stream or row.stream) != row.stream:
         raise BrokenLog(f"The content under {row.ref} in {stream or row.stream!r} is filed in the wrong place.")

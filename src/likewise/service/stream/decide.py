@@ -310,8 +310,9 @@ def _audit(decision: Decision, command: Audit) -> None:
         if round_.verdict.final:
             raise Conflict(f"Round {round_.t} can't be audited any more: {WHY_NOT[round_.verdict.outcome]}.")
         raise Conflict(f"Round {round_.t} already has a verdict: {round_.verdict.outcome} by {round_.verdict.by}.")
-    answer = _answer(command, round_, decision.after.stream.settings)
-    decision.add(Audited(at=decision.at, t=command.t, **answer))
+    settings = decision.after.stream.settings
+    answer = _answer(command, round_, settings)
+    decision.add(Audited(at=decision.at, t=command.t, shown=round_.shown(settings), **answer))
     _close(decision, command.t)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -86,6 +87,11 @@ class RoundOpened(RoundEvent):
     def refs(self) -> list[str]:
         """The references of its people."""
         return [person.ref for person in self.people]
+
+    @property
+    def promised(self) -> Mapping[str, str]:
+        """The commitments to its people."""
+        return {person.ref: person.commitment for person in self.people}
 
     def evolve(self, state: State) -> State:
         """The round is open, and the policy deployed for it counts in the average."""
