@@ -78,6 +78,10 @@ class Configuration(BaseSettings):
         default="",
         description="The address that people reach the pages at, https://loans.example say, for links that log in.",
     )
+    stream_metrics: bool = Field(
+        default=False,
+        description="Whether /metrics tells streams apart by their names. Everybody who reaches the service can read it.",
+    )
     max_body: int = Field(default=2_000_000, ge=1024, description="The most bytes in a request.")
     max_seconds: float = Field(
         default=30, gt=0, le=DAY, description="Seconds within which the body of a request must arrive."

@@ -24,6 +24,7 @@ from likewise.service.asides import free_text, person_aside, remark_aside
 from likewise.service.canonical import loads
 from likewise.service.live.broken import BrokenStreams
 from likewise.service.live.heads import Heads
+from likewise.service.live.health import health
 from likewise.service.live.proofs import Proofs
 from likewise.service.live.stream import LiveStream, Outcome, Task
 from likewise.service.live.streams import Streams
@@ -35,6 +36,7 @@ from likewise.service.log.export import export
 from likewise.service.log.leases import Leases
 from likewise.service.log.signing import Signer
 from likewise.service.log.stretches import Stretches
+from likewise.service.monitoring import StreamHealth
 from likewise.service.refusals import BrokenLog, Conflict, Unknown
 from likewise.service.stream import answers, commands
 from likewise.service.stream.claims import DAYS, prospect
@@ -549,6 +551,10 @@ class Engine:
     def sign_heads(self, *, always: bool = False) -> None:
         """Write a signed checkpoint of every stream that has moved since the last one, now and then or ``always``."""
         self._heads.sign(self.streams.loaded(), self.clock(), always=always)
+
+    def health(self) -> Iterator[StreamHealth]:
+        """How each stream is doing, for those who watch."""
+        return health(self.streams, self._heads, self.broken, self.clock())
 
     # How ----------------------------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.erasure import ErasureFile
 from likewise.service.log.keys import signer_at
 from likewise.service.monitoring import Metrics
+from likewise.service.notification import keep_notified
 from likewise.service.readiness import Readiness
 from likewise.service.redaction import redacted
 
@@ -65,7 +66,7 @@ class Service:
         self.tokens = Tokens(self.store)
         self.sessions = Sessions(self.store, self.engine.signer)
         self.gate = Gate(self.tokens, self.sessions, configuration.max_rate, configuration.max_anonymous_rate)
-        self.metrics = Metrics()
+        self.metrics = Metrics(named=configuration.stream_metrics)
         self.each_tick: list[Callable[[], None]] = []
         """What else is done every time the clock looks."""
         self.before_stop: list[Callable[[], None]] = [self.subprocesses.stop]
@@ -83,6 +84,10 @@ class Service:
             end()
         self.engine.close()
 
+    async def keep_notified(self) -> None:
+        """Tell the service manager, if there is one, that this is ready and alive, until cancelled."""
+        await keep_notified(lambda: self.engine.ready, lambda: self._clock.turned.age())
+
     def measurements(self) -> bytes:
         """What operators watch, as Prometheus reads it."""
         loaded = self.engine.streams.loaded()
@@ -90,7 +95,8 @@ class Service:
         self.metrics.outstanding.set(sum(live.durable.state.outstanding for live in loaded))
         self.metrics.ready.set(self.engine.ready)
         self.metrics.broken.set(len(self.engine.broken))
-        return self.metrics.text()
+        self.metrics.clock_age.set(self._clock.finished.age())
+        return self.metrics.text(self.engine.health())
 
 
 class SteadyClock:
@@ -125,6 +131,31 @@ class SteadyClock:
         return True
 
 
+class Moment:
+    """When something last happened; at first, when this was made.
+
+    Examples
+    --------
+    >>> times = iter([100.0, 130.0, 150.0])
+    >>> moment = Moment(lambda: next(times))
+    >>> moment.now()
+    >>> moment.age()
+    20.0
+    """
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._at = monotonic()
+
+    def now(self) -> None:
+        """It happened."""
+        self._at = self._monotonic()
+
+    def age(self) -> float:
+        """Seconds since then."""
+        return self._monotonic() - self._at
+
+
 class ClockThread:
     """Looks every so often at what time has made due, once the logs are read; goes on whatever fails.
 
@@ -155,6 +186,8 @@ class ClockThread:
         self._time, self._monotonic = time_of_day, time.monotonic
         self._steady = SteadyClock()
         self._swept = -math.inf  # a machine that has just started counts from 0
+        self.turned, self.finished = Moment(), Moment()
+        """When it last looked, whatever came of it; and when nothing failed."""
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="likewise-clock", daemon=True)
 
@@ -176,6 +209,9 @@ class ClockThread:
                 # The clock must go on: a database that is away for a minute may come back.
                 self._failed()
                 log.error("Checking for what is due failed; trying again: %s", redacted(error))
+            else:
+                self.finished.now()
+            self.turned.now()
             self._stopping.wait(self._seconds)
 
     def _look(self) -> None:

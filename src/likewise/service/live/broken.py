@@ -38,6 +38,10 @@ class BrokenStreams:
     def __len__(self) -> int:
         return len(self._since)
 
+    def names(self) -> list[str]:
+        """All of them."""
+        return sorted(self._since.copy())
+
     def guard(self, name: str, work: Callable[[], Result]) -> Result | None:
         """Do something for a stream; None if it is broken, which is said in the service's log, once in a while.
 
