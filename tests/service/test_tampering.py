@@ -43,7 +43,7 @@ def tampered(stream, exports, databases, first=0):
 
 def test_fifty_tamperings_are_found(stream):
     assert len(CHANGES) + len(EDITS) < 50
-    misses = tampered(stream, exports=len(CHANGES), databases=50 - len(CHANGES))
+    misses = tampered(stream, exports=len(CHANGES), databases=50 - len(CHANGES))  # of each kind of edit one at least
     assert misses == [], "\n" + tally(misses)
 
 

@@ -68,6 +68,8 @@ class VerifiedReads:
         """The people of a round who are still there."""
         sealed = self._store.events(stream, round=t, kind=RoundOpened.kind, asides=True)
         self.require_whole(stream, sealed)
+        if not sealed:
+            raise BrokenLog(f"The event that opened round {t} of {stream!r} is not where it was filed.")
         return [aside for each in sealed for aside in each.event.asides]
 
     def contents_of(self, stream: str, t: int) -> dict[str, Any]:
