@@ -66,7 +66,7 @@ def write_outputs(
     result |= _decided(outcome, setup)
     drawable = importlib.util.find_spec("matplotlib") is not None
     if pictures and not drawable:
-        result["notes"].append('No pictures and no report.html: they need matplotlib, pip install "likewise[figures]".')
+        result["notes"].append("No pictures and no report.html: they need matplotlib, pip install matplotlib.")
     elif pictures:
         for name, figure in _figures(run, transcript, certificate, trade_off):
             folder.write(f"figures/{name}.png", partial(figures.save, figure))
