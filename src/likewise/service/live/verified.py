@@ -8,12 +8,13 @@ event committed to. What doesn't agree is refused, and nothing is shown, decided
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from likewise.service.live.stream import LiveStream
 from likewise.service.live.streams import Streams
 from likewise.service.log import Store
+from likewise.service.log.append import chunks
 from likewise.service.log.chain import Sealed
 from likewise.service.refusals import BrokenLog, Unknown
 from likewise.service.stream.events import Aside, RoundOpened, StreamCreated
@@ -45,6 +46,14 @@ class VerifiedReads:
         sealed = self._store.events(stream, round=t, asides=True)
         self.require(stream, sealed)
         return [each.event for each in sealed if isinstance(each.event, RoundEvent)]
+
+    def by_round(self, stream: str, numbers: Sequence[int]) -> Iterator[list[RoundEvent]]:
+        """The same of several rounds, one after another."""
+        for some in chunks(numbers):
+            found = [sealed for _, sealed in self._store.by_round(stream, some)]
+            self.require(stream, [each for sealed in found for each in sealed])
+            for sealed in found:
+                yield [each.event for each in sealed if isinstance(each.event, RoundEvent)]
 
     def people_of(self, stream: str, t: int) -> list[Aside]:
         """The people of a round who are still there."""

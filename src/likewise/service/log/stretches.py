@@ -105,6 +105,7 @@ class Stretches:
 
     def _erasures(self, stream: str, seq: int) -> list[tuple[int, PersonErased]]:
         sealed = self._store.events(stream, kind=PersonErased.kind)
+        self._require(stream, sealed)
         return [(each.seq, each.event) for each in sealed if isinstance(each.event, PersonErased) and each.seq <= seq]
 
     def _kept(self, stream: str, wanted: Wanted) -> Stretch | None:
