@@ -203,7 +203,7 @@ def test_nothing_is_posted_without_the_session_s_own_token(service, enter):
     browser, other = enter("admin"), enter("admin").csrf
     before = service.service.store.head("loans")
     for path in sorted({path for method, path in PAGES if method == "POST"}):
-        address = path.format(stream="loans")
+        address = path.format(stream="loans", t=1)
         for wrong in ("", "0" * 64, other):
             browser.csrf = wrong
             assert browser.post(address, name="x", role="admin", reason="x").status_code == 403
@@ -632,7 +632,10 @@ def test_users_are_added_linked_and_revoked(service, enter):
     code = re.search(r"/login/([\w-]+)", page)[1]
     assert service.app.state.service.sessions.known(code) == "cleo"
     assert "cleo is logged out everywhere." in admin.post("/users/logout", name="cleo").text
-    admin.post("/users/revoke", token=start)
+    asked = admin.post("/users/revoke", token=start)
+    assert "Revoke the token of cleo?" in asked.text
+    assert service.service.tokens.find(token, time.time()) is not None
+    admin.post("/users/revoke", token=start, sure="yes")
     assert service.service.tokens.find(token, time.time()) is None
     assert service.app.state.service.sessions.known(code) is None
     assert "must be" in admin.post("/users", name="", role="auditor").text
