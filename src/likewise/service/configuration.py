@@ -74,6 +74,11 @@ class Configuration(BaseSettings):
     contact: str = Field(
         default="", max_length=500, description="Whom people may ask about a decision: it stands in their notices."
     )
+    webhook: str = Field(
+        default="",
+        pattern="^(https?://.+)?$",
+        description="An address that alarms are sent to, as JSON, when they begin or end.",
+    )
     max_body: int = Field(default=2_000_000, ge=1024, description="The most bytes in a request.")
     max_seconds: float = Field(
         default=30, gt=0, le=DAY, description="Seconds within which the body of a request must arrive."
