@@ -55,7 +55,7 @@ pictures: $(INSTALLED) ## Draw the pictures of the documentation again
 
 screenshots: $(INSTALLED) browser ## Take screenshots of the pages for the documentation
 	@$(BIN)/python -m pytest -q tests/browser/test_look.py
-	@cp tests/browser/artefacts/review-wide-light.png docs/images/review.png
+	@cp tests/browser/artefacts/report-wide-light.png docs/images/review.png
 	@cp tests/browser/artefacts/overview-wide-light.png docs/images/overview.png
 
 lock: $(INSTALLED) ## Update requirements.lock from pyproject.toml

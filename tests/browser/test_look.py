@@ -351,3 +351,39 @@ def test_no_id_feature_reason_or_note_is_ever_in_an_address(office):
     assert len(asked) > 8
     for word in private:
         assert not [pair for pair in asked if word in pair[0] + pair[1]], word
+
+
+APPLICANTS = (
+    # income, debt, years at work, postcode: the first two differ in nothing but where they live
+    (41_000, 8_000, 6, "north"), (40_000, 8_000, 6, "south"), (62_000, 3_000, 11, "north"),
+    (23_000, 15_000, 1, "south"), (55_000, 9_000, 8, "north"), (30_000, 12_000, 3, "south"),
+)  # fmt: skip
+
+
+def test_a_pair_that_anybody_would_report_stands_out_and_can_be_reported(tmp_path, chromium, keep):
+    """The picture of the documentation: made-up applicants, and a policy that learned to look at the postcode."""
+    amounts = {"income": [25_000, 35_000, 45_000, 60_000], "debt": [5_000, 10_000], "years at work": [2, 5, 10]}
+    features = [{"name": name, "compare": True} for name in amounts]
+    features.append({"name": "postcode", "kind": "category", "levels": ["north", "south"]})
+    settings = {"name": "loans", "features": features, "cuts": amounts | {"postcode": None}, "alpha": 0.1, "k": 6}
+    names = [feature["name"] for feature in features]
+    people = [{"id": f"applicant-{17 + i}", "features": dict(zip(names, values, strict=True))}
+              for i, values in enumerate(APPLICANTS)]  # fmt: skip
+    with running(database=str(tmp_path / "log.db")) as service:
+        office = Office(service, chromium)
+        service.engine.create(Settings.from_dict(settings | {"waits": {"grace": 0}, "penalty": 1.0}), "root")
+        for t in range(1, 5):  # in the past people from the north were good, whatever else was known of them
+            asked = [person | {"id": f"{t}-{person['id']}"} for person in people]
+            service.engine.decide("loans", asked, "decider")
+            service.engine.label("loans", t, {p["id"]: int(p["features"]["postcode"] == "north") for p in asked}, "x")
+            if service.engine.round("loans", t)["status"] == "open":  # somebody was asked
+                service.engine.audit("loans", t, "none", "teacher")
+        service.engine.decide("loans", people, "decider")
+        page = office.review(reduced_motion="reduce", viewport=WIDE)
+        order = page.locator("article.round tbody tr").all_inner_texts()
+        places = [1 + next(i for i, text in enumerate(order) if f"applicant-{n}" in text) for n in (17, 18)]
+        for place in places:
+            page.keyboard.press(str(place))
+        assert page.locator("#report").get_attribute("aria-disabled") == "false"
+        keep(page, "report-wide-light", full_page=False)
+        office.close()

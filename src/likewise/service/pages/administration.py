@@ -176,8 +176,22 @@ def link(visit: Visitor, request: Request) -> Response:
     """A link that logs somebody in once."""
     sessions = visit.service.sessions
     code = sessions.link(str(visit.sent.get("token", "")))
-    address = f"{request.url.scheme}://{request.url.netloc}/login/{code}"
+    address = f"{trusted_address(request)}/login/{code}"
     return _users(visit, f"A link that logs {sessions.known(code)} in, once, within {LINK / 3600:.0f} hours:", address)
+
+
+def trusted_address(request: Request) -> str:
+    """Where people reach the pages, as somebody who is trusted says; nothing if only the request says so.
+
+    Whoever sends an administrator's request past a proxy may choose its Host header, and would be sent the code.
+    """
+    configuration, host = request.app.state.service.configuration, request.url.netloc
+    if configuration.address:
+        return str(configuration.address).rstrip("/")
+    server = request.scope.get("server") or ("", None)
+    own = {f"{name}:{server[1]}" for name in (server[0], "localhost")}
+    named = (request.url.hostname or "").lower() in configuration.allowed_hosts
+    return f"{request.url.scheme}://{host}" if named or host in own else ""
 
 
 @pages.post("/users/revoke")

@@ -108,8 +108,8 @@ def erase(stream: str, visit: Visitor) -> Response:
     sentences = [
         f"This deletes the id and the features of {id} in {plural(len(rounds), 'round')}, and every remark about "
         f"{'that round' if len(rounds) == 1 else 'those rounds'}. It can't be undone.",
-        "What was learned stays learned, and the log can still be verified. But the rounds from this person's first "
-        "one up to now can no longer be replayed.",
+        "What was learned stays learned, and the log can still be verified. But each of these rounds, and some after "
+        "it, can no longer be replayed.",
         "Older backups and exports still hold this person.",
     ]
     return render(
@@ -125,7 +125,8 @@ def _id(visit: Visit) -> str:
 
 def _record(visit: Visit, stream: str, id: str) -> Response:
     engine = visit.service.engine
-    rounds = [(theirs, engine.round(stream, theirs["t"])) for theirs in engine.person(stream, id)["rounds"]]
+    record = engine.person(stream, id)["rounds"]
+    rounds = list(zip(record, engine.rounds(stream, [theirs["t"] for theirs in record]), strict=True))
     records = [
         {
             **theirs,
