@@ -51,6 +51,10 @@ class Configuration(BaseSettings):
         description="What the names of the logs begin with, for witnesses and other outsiders: for example the host. "
         "It can't be changed later.",
     )
+    witnesses: str = Field(
+        default="",
+        description="Witnesses that cosign checkpoints, separated by commas: each its address, a space, and its key.",
+    )
     checkpoints: Path | None = Field(
         default=None, description="The file that checkpoints are written to. By default it is beside the database."
     )

@@ -14,6 +14,7 @@ from likewise.service.accounts.access import Gate
 from likewise.service.accounts.sessions import Sessions
 from likewise.service.accounts.tokens import Tokens
 from likewise.service.configuration import Configuration
+from likewise.service.cosigning import Cosigning, witnesses_of
 from likewise.service.engine import Engine
 from likewise.service.jobs.process import Subprocesses
 from likewise.service.jobs.shared import SharedWork
@@ -66,7 +67,7 @@ class Service:
         self.sessions = Sessions(self.store, self.engine.signer)
         self.gate = Gate(self.tokens, self.sessions, configuration.max_rate, configuration.max_anonymous_rate)
         self.metrics = Metrics()
-        self.each_tick: list[Callable[[], None]] = []
+        self.each_tick: list[Callable[[], None]] = [Cosigning(self.engine, witnesses_of(configuration.witnesses))]
         """What else is done every time the clock looks."""
         self.before_stop: list[Callable[[], None]] = [self.subprocesses.stop]
         """What else is ended before the database is let go of."""
