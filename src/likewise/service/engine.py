@@ -108,7 +108,7 @@ class Engine:
         self.leases = Leases(store)
         self.broken = BrokenStreams()
         self.erasure_cleanup = ErasureCleanup(store, erasures, clock)
-        self._stretches = Stretches(store, lambda stream, sealed: self.reads.require(stream, sealed))
+        self._stretches = Stretches(store, lambda stream, sealed: self.reads.require_whole(stream, sealed))
 
     def start(self) -> None:
         """Read every log up to its head, and refuse one that is not what was signed; the others go on without it."""

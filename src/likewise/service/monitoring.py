@@ -6,7 +6,10 @@ folder that the variable ``PROMETHEUS_MULTIPROC_DIR`` names, so each of them giv
 
 from __future__ import annotations
 
+import logging
 import os
+import re
+import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -17,14 +20,19 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from likewise.service.redaction import REQUEST_ID
+
+log = logging.getLogger(__name__)
+ID = b"x-request-id"
+IDS = re.compile(r"[A-Za-z0-9._-]{1,64}")
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
 """Where workers share their counts; the library itself looks for this name when it is imported."""
 
 MOST_NAMED = 100
 """Streams that have gauges of their own, so that nobody's monitoring drowns in a service of thousands."""
 GAUGES = {
-    "unsigned": "the oldest event without a signed checkpoint has waited",
-    "open_round": "the oldest open round has been open",
+    "oldest_unsigned": "the oldest event without a signed checkpoint has waited",
+    "oldest_open_round": "the oldest open round has been open",
     "overdue": "something has been due that the clock has not done",
 }
 """What is measured of each stream: seconds for which …"""
@@ -37,18 +45,21 @@ class StreamHealth(NamedTuple):
     ----------
     name
         Of the stream.
-    unsigned, open_round, overdue
+    oldest_unsigned, oldest_open_round, overdue
         For how long its oldest event has waited for a checkpoint, its oldest round has been open, and something has
         been due.
     broken
         Whether it can't go on.
+    outstanding
+        Rounds that are opened and not yet learned.
     """
 
     name: str
-    unsigned: float = 0.0
-    open_round: float = 0.0
+    oldest_unsigned: float = 0.0
+    oldest_open_round: float = 0.0
     overdue: float = 0.0
     broken: bool = False
+    outstanding: int = 0
 
 
 class StreamGauges(Collector):
@@ -84,6 +95,11 @@ class StreamGauges(Collector):
         for each in named:
             broken.add_metric([each.name], each.broken)
         yield broken
+        text = "Rounds that are opened and not yet learned, by stream."
+        rounds = GaugeMetricFamily("likewise_stream_outstanding_rounds", text, labels=["stream"])
+        for each in (each for each in named if not each.broken):
+            rounds.add_metric([each.name], each.outstanding)
+        yield rounds
         for kind, what in GAUGES.items():
             name = f"likewise_stream_{kind}_seconds"
             gauge = GaugeMetricFamily(name, f"Seconds for which {what}, by stream.", labels=["stream"])
@@ -117,10 +133,10 @@ class Metrics:
             "likewise_outstanding_rounds", "Rounds opened and not yet learned, of the whole service."
         )
         self.broken = self._gauge("likewise_broken_streams", "Streams that can't go on, in the worker that answers.")
-        self.ready = self._gauge("likewise_ready", "Whether the worker that answers has read every log to its head.")
-        self.clock_age = self._gauge(
-            "likewise_clock_age_seconds", "Seconds since the worker that answers last finished a check for what is due."
+        self.clock_lag = self._gauge(
+            "likewise_clock_lag_seconds", "Seconds since a check for what is due succeeded, in the worker that answers."
         )
+        self.ready = self._gauge("likewise_ready", "Whether the worker that answers has read every log to its head.")
 
     def _gauge(self, name: str, description: str) -> Gauge:
         # Set by whoever answers, at that moment: of several workers the newest word is their own.
@@ -140,9 +156,10 @@ class Metrics:
 class Measured:
     """Counts and times every request, by the route's own pattern, so that no id becomes a label."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, *, logs: bool = False) -> None:
         self._app = app
         self._metrics = metrics
+        self._logs = logs
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and look at the watch."""
@@ -150,11 +167,14 @@ class Measured:
             await self._app(scope, receive, send)
             return
         began, status = time.perf_counter(), 499  # as if the caller had gone, until there is an answer
+        id = _request_id(scope)
+        REQUEST_ID.set(id)
 
         async def noted(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                message = {**message, "headers": [*message.get("headers", ()), (ID, id.encode())]}
             await send(message)
 
         try:
@@ -163,4 +183,15 @@ class Measured:
             route = getattr(scope.get("route"), "path", "unknown")
             method = scope["method"] if route != "unknown" else "any"
             self._metrics.requests.labels(method, route, str(status)).inc()
-            self._metrics.seconds.labels(method, route).observe(time.perf_counter() - began)
+            took = time.perf_counter() - began
+            self._metrics.seconds.labels(method, route).observe(took)
+            if self._logs:
+                # The route's pattern, as the address itself names people.
+                fields = {"method": method, "route": route, "status": status, "ms": round(1000 * took, 1)}
+                log.info("A request was answered.", extra={"fields": fields})
+
+
+def _request_id(scope: Scope) -> str:
+    """The id that the caller gave the request, if it is one; else a new one."""
+    given = next((value for name, value in scope["headers"] if name == ID), b"").decode("latin-1")
+    return given if IDS.fullmatch(given) else secrets.token_hex(8)

@@ -14,6 +14,7 @@ from likewise.service.accounts.access import Gate
 from likewise.service.accounts.sessions import Sessions
 from likewise.service.accounts.tokens import Tokens
 from likewise.service.configuration import Configuration
+from likewise.service.cosigning import Cosigning, witnesses_of
 from likewise.service.engine import Engine
 from likewise.service.jobs.process import Subprocesses
 from likewise.service.jobs.shared import SharedWork
@@ -22,9 +23,9 @@ from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.erasure import ErasureFile
 from likewise.service.log.keys import signer_at
 from likewise.service.monitoring import Metrics
-from likewise.service.notification import keep_notified
 from likewise.service.readiness import Readiness
 from likewise.service.redaction import redacted
+from likewise.service.supervision import keep_notified
 
 log = logging.getLogger(__name__)
 SWEEP_EVERY = 600.0
@@ -66,8 +67,9 @@ class Service:
         self.tokens = Tokens(self.store)
         self.sessions = Sessions(self.store, self.engine.signer)
         self.gate = Gate(self.tokens, self.sessions, configuration.max_rate, configuration.max_anonymous_rate)
-        self.metrics = Metrics(named=configuration.stream_metrics)
-        self.each_tick: list[Callable[[], None]] = []
+        self.metrics = Metrics(named=configuration.metrics_by_stream)
+        cosigning = Cosigning(self.engine, witnesses_of(configuration.witnesses))
+        self.each_tick: list[Callable[[], None]] = [cosigning]
         """What else is done every time the clock looks."""
         self.before_stop: list[Callable[[], None]] = [self.subprocesses.stop]
         """What else is ended before the database is let go of."""
@@ -86,7 +88,7 @@ class Service:
 
     async def keep_notified(self) -> None:
         """Tell the service manager, if there is one, that this is ready and alive, until cancelled."""
-        await keep_notified(lambda: self.engine.ready, lambda: self._clock.turned.age())
+        await keep_notified(lambda: self.engine.ready, self._clock.turned.age)
 
     def measurements(self) -> bytes:
         """What operators watch, as Prometheus reads it."""
@@ -95,7 +97,7 @@ class Service:
         self.metrics.outstanding.set(sum(live.durable.state.outstanding for live in loaded))
         self.metrics.ready.set(self.engine.ready)
         self.metrics.broken.set(len(self.engine.broken))
-        self.metrics.clock_age.set(self._clock.finished.age())
+        self.metrics.clock_lag.set(self._clock.succeeded.age())
         return self.metrics.text(self.engine.health())
 
 
@@ -185,9 +187,9 @@ class ClockThread:
         self._each_tick, self._failed = each_tick, failed
         self._time, self._monotonic = time_of_day, time.monotonic
         self._steady = SteadyClock()
-        self._swept = -math.inf  # a machine that has just started counts from 0
-        self.turned, self.finished = Moment(), Moment()
+        self.turned, self.succeeded = Moment(), Moment()
         """When it last looked, whatever came of it; and when nothing failed."""
+        self._swept = -math.inf  # a machine that has just started counts from 0
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="likewise-clock", daemon=True)
 
@@ -209,8 +211,6 @@ class ClockThread:
                 # The clock must go on: a database that is away for a minute may come back.
                 self._failed()
                 log.error("Checking for what is due failed; trying again: %s", redacted(error))
-            else:
-                self.finished.now()
             self.turned.now()
             self._stopping.wait(self._seconds)
 
@@ -223,6 +223,7 @@ class ClockThread:
         self._engine.tick()
         for work in self._each_tick:
             work()
+        self.succeeded.now()
         if time.monotonic() - self._swept > SWEEP_EVERY:
             self._engine.sweep()
             self._swept = time.monotonic()

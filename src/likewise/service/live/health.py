@@ -15,10 +15,16 @@ from likewise.service.monitoring import StreamHealth
 
 def health(streams: Streams, heads: Heads, broken: BrokenStreams, now: float) -> Iterator[StreamHealth]:
     """The health of every stream, of those too that are broken and were never read."""
-    names = broken.names()
+    names = sorted(broken)
     yield from (StreamHealth(name, broken=True) for name in names)
     for live in streams.loaded():
         if live.name not in names:
-            oldest = next(iter(live.durable.state.rounds.values()), None)
-            open_round = 0.0 if oldest is None else max(0.0, now - oldest.opened_at)
-            yield StreamHealth(live.name, heads.unsigned_for(live, now), open_round, live.overdue(now))
+            state = live.durable.state
+            oldest = next(iter(state.rounds.values()), None)
+            yield StreamHealth(
+                live.name,
+                oldest_unsigned=heads.unsigned_for(live, now),
+                oldest_open_round=0.0 if oldest is None else max(0.0, now - oldest.opened_at),
+                overdue=live.overdue(now),
+                outstanding=state.outstanding,
+            )

@@ -229,9 +229,9 @@ class Store:
         with self.read() as connection:
             return list(connection.scalars(query))
 
-    def unfiled(self, stream: str, until: int) -> list[Sealed]:
-        """All events up to number ``until`` that are about no round; one that is about a round is refused."""
-        query = _after(stream, 0).where(tables.events.c.round.is_(None), tables.events.c.seq <= until)
+    def unfiled(self, stream: str, after: int, until: int) -> list[Sealed]:
+        """The events from ``after`` up to ``until`` that are about no round; one that is about a round is refused."""
+        query = _after(stream, after).where(tables.events.c.round.is_(None), tables.events.c.seq <= until)
         with self.read() as connection:
             return [_sealed(row) for row in connection.execute(query)]
 

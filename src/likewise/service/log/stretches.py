@@ -62,7 +62,7 @@ class Stretches:
 
     def all(self, stream: str, state: State, seq: int, progress: Callable[[float], None]) -> list[Stretch]:
         """Every round of a stream that has ``state`` after event ``seq``."""
-        self._require(stream, self._store.unfiled(stream, seq))
+        self._require(stream, self._store.unfiled(stream, 0, seq))
         erasures = self._erasures(stream, seq)
         wanted = self._wanted(stream, state.opened, seq, erasures)
         found = []

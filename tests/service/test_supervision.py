@@ -12,7 +12,7 @@ import pytest
 from serving import Process, running
 
 from likewise.service.engine import Engine
-from likewise.service.notification import keep_notified, notify
+from likewise.service.supervision import keep_notified, notify
 
 
 @pytest.fixture
@@ -102,11 +102,11 @@ def test_a_database_that_is_away_does_not_make_the_manager_start_us_again(tmp_pa
     with running(database=str(tmp_path / "loans.db")) as service:
         service.service.engine.ready = True
         ages = service.service._clock
-        assert ages.finished.age() >= ages.turned.age()
+        assert ages.succeeded.age() >= ages.turned.age()
         for name, value in environment(manager, WATCHDOG_USEC="100000").items():
             monkeypatch.setenv(name, value)
         anyio.run(lambda: _for(0.5, service.service.keep_notified))
-        assert ages.finished.age() > 0.5 > ages.turned.age()
+        assert ages.succeeded.age() > 0.5 > ages.turned.age()
     assert b"WATCHDOG=1" in messages(manager)
 
 
