@@ -132,7 +132,7 @@ class TestLots:
             gaps = list(fold.state.drawing.gaps)
             assert drawn.probability == theory.review_probability(float(np.ptp(p)), gaps[:-1], 0.4)
             nonce = bytes.fromhex(drawn.lot.nonce)
-            assert drawn.drawn == (standalone.lot(nonce, "loans", t, p.tolist(), "review") < drawn.probability)
+            assert drawn.drawn == (drawn.lot(nonce, "loans", t, p.tolist(), "review") < drawn.probability)
             assert drawn.lot == Lot.of(review_secret(SECRET), "loans", len(earlier) + 1)
         assert len(gaps) > 20
         assert first_objection(fold.events) == ""
