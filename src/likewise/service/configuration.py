@@ -78,6 +78,11 @@ class Configuration(BaseSettings):
     contact: str = Field(
         default="", max_length=500, description="Whom people may ask about a decision: it stands in their notices."
     )
+    webhook: str = Field(
+        default="",
+        pattern="^(https?://.+)?$",
+        description="An address that alarms are sent to, as JSON, when they begin or end.",
+    )
     address: str = Field(
         default="",
         description="The address that people reach the pages at, https://loans.example say, for links that log in.",
