@@ -78,7 +78,8 @@ def claim(stream: str, visit: Visitor) -> Response:
     engine = visit.service.engine
     others = [set(engine.streams.get(stream).current().rounds) - {t} for t in begun if t not in beside]
     claims = (
-        engine.claim(stream, visit.identity.name, visit.service.configuration.lease, out) for out in (*others, beside)
+        engine.claim(stream, visit.identity.name, visit.service.configuration.lease, out, opinions=False)
+        for out in (*others, beside)
     )
     claimed = next((found for found in claims if found is not None), None)
     if claimed is None:
