@@ -17,6 +17,7 @@ TOO_WIDE = {"service", "experiments"}
 ELSEWHERE = {
     "service/asides": "engine",
     "service/configuration": "serve",
+    "service/cosigning": "witness",
     "service/live": "replay",
     "service/log": "store",
     "service/proof/script": "chain",

@@ -28,6 +28,7 @@ from likewise.cli.score import score
 from likewise.cli.serve import serve
 from likewise.cli.user import user
 from likewise.cli.verify import verify
+from likewise.cli.witness import witness
 from likewise.errors import LikewiseError
 
 app = typer.Typer(
@@ -73,6 +74,7 @@ for command in (
     score,
     serve,
     verify,
+    witness,
 ):
     app.command(epilog=getattr(sys.modules[command.__module__], "EXAMPLES", None))(command)
 app.add_typer(user, name="user")

@@ -109,7 +109,7 @@ class Engine:
         self.leases = Leases(store)
         self.broken = BrokenStreams()
         self.erasure_cleanup = ErasureCleanup(store, erasures, clock)
-        self._stretches = Stretches(store, lambda stream, sealed: self.reads.require(stream, sealed))
+        self._stretches = Stretches(store, lambda stream, sealed: self.reads.require_whole(stream, sealed))
 
     def start(self) -> None:
         """Read every log up to its head, and refuse one that is not what was signed; the others go on without it."""
@@ -486,8 +486,7 @@ class Engine:
             live.positions.settle()
             people = find()
             rounds = sorted({aside.t for aside in people})
-            beside = (aside for t in rounds for aside in self.store.asides(stream, round=t))
-            remarks = [aside for aside in beside if aside.kind == "remark"]
+            remarks = self.store.remarks(stream, rounds)
             return commands.Erase([aside.ref for aside in [*people, *remarks]], rounds, by)
 
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.PersonErased:
@@ -519,11 +518,15 @@ class Engine:
             raise Unknown(f"There is no round {t} in the stream {stream!r}.")
         return round_view(events)
 
+    def rounds(self, stream: str, numbers: Sequence[int]) -> list[answers.RoundRecord]:
+        """The same of several rounds, which are there."""
+        return [round_view(events) for events in self.reads.by_round(stream, numbers)]
+
     def person(self, stream: str, person: str) -> answers.PersonRecord:
         """One person's decision record: every round they were in."""
         self.streams.get(stream)
-        asides = self.store.asides(stream, person=person)
-        views = (person_view(self.reads.events_of(stream, aside.t), person) for aside in asides)
+        numbers = [aside.t for aside in self.store.asides(stream, person=person)]
+        views = (person_view(events, person) for events in self.reads.by_round(stream, numbers))
         rounds = [view for view in views if view is not None]
         if not rounds:  # nobody of that id, or erased while this was read
             raise Unknown(f"There is no such person in the stream {stream!r}.")

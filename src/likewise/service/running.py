@@ -14,8 +14,10 @@ from likewise.service.accounts.access import Gate
 from likewise.service.accounts.sessions import Sessions
 from likewise.service.accounts.tokens import Tokens
 from likewise.service.configuration import Configuration
+from likewise.service.cosigning import Cosigning, witnesses_of
 from likewise.service.engine import Engine
 from likewise.service.jobs.process import Subprocesses
+from likewise.service.jobs.shared import SharedWork
 from likewise.service.log import Store
 from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.erasure import ErasureFile
@@ -60,11 +62,12 @@ class Service:
         self.subprocesses = Subprocesses(self.engine, configuration)
         self.long_requests = CapacityLimiter(LONG_REQUESTS)
         """Limits requests that take long, so that they don't use up the threads of all others."""
+        self.shared_work = SharedWork()
         self.tokens = Tokens(self.store)
         self.sessions = Sessions(self.store, self.engine.signer)
         self.gate = Gate(self.tokens, self.sessions, configuration.max_rate, configuration.max_anonymous_rate)
         self.metrics = Metrics()
-        self.each_tick: list[Callable[[], None]] = []
+        self.each_tick: list[Callable[[], None]] = [Cosigning(self.engine, witnesses_of(configuration.witnesses))]
         """What else is done every time the clock looks."""
         self.before_stop: list[Callable[[], None]] = [self.subprocesses.stop]
         """What else is ended before the database is let go of."""

@@ -259,7 +259,9 @@ async def get_certificate(stream: Stream, call: Call, delta: Annotated[float, Qu
     # A long log takes minutes: whoever waits for one must not take the threads of others.
     limiter = call.service.long_requests if await to_thread.run_sync(subprocesses.is_long, stream) else None
     work = partial(subprocesses.run, Engine.certificate, stream, delta=delta)
-    return JSONResponse(await to_thread.run_sync(work, limiter=limiter))
+    shared = call.service.shared_work
+    answer = await shared.result((stream, delta), partial(to_thread.run_sync, work, limiter=limiter))
+    return JSONResponse(answer)
 
 
 @router.get(

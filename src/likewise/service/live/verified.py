@@ -8,15 +8,16 @@ event committed to. What doesn't agree is refused, and nothing is shown, decided
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from likewise.service.live.stream import LiveStream
 from likewise.service.live.streams import Streams
 from likewise.service.log import Store
+from likewise.service.log.append import chunks
 from likewise.service.log.chain import Sealed
 from likewise.service.refusals import BrokenLog, Unknown
-from likewise.service.stream.events import Aside, RoundOpened, StreamCreated
+from likewise.service.stream.events import Aside, PersonErased, RoundOpened, StreamCreated
 from likewise.service.stream.events.event import RoundEvent
 from likewise.service.stream.readers import past_round
 from likewise.service.stream.state import OpenRound, State
@@ -40,16 +41,44 @@ class VerifiedReads:
         """Refuse events that are not those that were written."""
         self._streams.get(stream).require(sealed)
 
+    def require_whole(self, stream: str, sealed: Sequence[Sealed]) -> None:
+        """The same of events that were read with their people: whoever is missing must have been erased."""
+        self.require(stream, sealed)
+        missing = {ref for each in sealed for ref in each.event.refs}
+        missing -= {aside.ref for each in sealed for aside in each.event.asides}
+        if not missing:
+            return
+        erasures = self._store.events(stream, kind=PersonErased.kind)
+        self.require(stream, erasures)
+        for event in (each.event for each in erasures):
+            missing -= set(event.erased if isinstance(event, PersonErased) else ())
+        if missing:
+            raise BrokenLog(f"What was kept under {min(missing)} in {stream!r} is gone, but no event has erased it.")
+
     def events_of(self, stream: str, t: int) -> list[RoundEvent]:
         """Everything that happened to a round, with its people as far as they are still there."""
         sealed = self._store.events(stream, round=t, asides=True)
-        self.require(stream, sealed)
+        self.require_whole(stream, sealed)
+        if sealed and not isinstance(sealed[0].event, RoundOpened):
+            raise BrokenLog(f"The event that opened round {t} of {stream!r} is not where it was filed.")
+        if sealed:  # an event of this round may be filed under none
+            self._store.unfiled(stream, sealed[0].seq, 2**62)
         return [each.event for each in sealed if isinstance(each.event, RoundEvent)]
+
+    def by_round(self, stream: str, numbers: Sequence[int]) -> Iterator[list[RoundEvent]]:
+        """The same of several rounds, one after another."""
+        for some in chunks(numbers):
+            found = [sealed for _, sealed in self._store.by_round(stream, some)]
+            self.require(stream, [each for sealed in found for each in sealed])
+            for sealed in found:
+                yield [each.event for each in sealed if isinstance(each.event, RoundEvent)]
 
     def people_of(self, stream: str, t: int) -> list[Aside]:
         """The people of a round who are still there."""
         sealed = self._store.events(stream, round=t, kind=RoundOpened.kind, asides=True)
-        self.require(stream, sealed)
+        self.require_whole(stream, sealed)
+        if not sealed:
+            raise BrokenLog(f"The event that opened round {t} of {stream!r} is not where it was filed.")
         return [aside for each in sealed for aside in each.event.asides]
 
     def contents_of(self, stream: str, t: int) -> dict[str, Any]:

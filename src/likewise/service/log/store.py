@@ -229,9 +229,9 @@ class Store:
         with self.read() as connection:
             return list(connection.scalars(query))
 
-    def unfiled(self, stream: str, until: int) -> list[Sealed]:
-        """All events up to number ``until`` that are about no round; one that is about a round is refused."""
-        query = _after(stream, 0).where(tables.events.c.round.is_(None), tables.events.c.seq <= until)
+    def unfiled(self, stream: str, after: int, until: int) -> list[Sealed]:
+        """The events from ``after`` up to ``until`` that are about no round; one that is about a round is refused."""
+        query = _after(stream, after).where(tables.events.c.round.is_(None), tables.events.c.seq <= until)
         with self.read() as connection:
             return [_sealed(row) for row in connection.execute(query)]
 
@@ -269,7 +269,20 @@ class Store:
         with self.read() as connection:
             events = [_sealed(row) for row in connection.execute(query)]
             asides = {row.ref: _aside(row, stream) for row in connection.execute(people)}
-        return [sealed.beside(asides) for sealed in events]
+        return _with_people(events, asides)
+
+    def by_round(self, stream: str, numbers: Sequence[int]) -> Iterator[tuple[int, list[Sealed]]]:
+        """The events of each of some rounds, with their asides: few queries, however many rounds there are."""
+        log, beside = tables.events.c, tables.asides.c
+        for some in chunks(numbers):
+            events = _after(stream, 0).where(log.round.in_(some))
+            people = select(tables.asides).where(beside.stream == stream, beside.round.in_(some))
+            found: dict[int, list[Sealed]] = {t: [] for t in some}
+            with self.read() as connection:
+                asides = {row.ref: _aside(row, stream) for row in connection.execute(people)}
+                for row in connection.execute(events):
+                    found[row.round].append(_sealed(row))
+            yield from ((t, _with_people(sealed, asides)) for t, sealed in found.items())
 
     def asides_of(self, refs: Sequence[str], stream: str | None = None) -> Iterator[Aside]:
         """What is still there under some references, in their order; of one stream if that is said."""
@@ -288,6 +301,16 @@ class Store:
             query = query.where(beside.person == person)
         with self.read() as connection:
             return [_aside(row) for row in connection.execute(query)]
+
+    def remarks(self, stream: str, rounds: Sequence[int]) -> list[Aside]:
+        """What auditors said about some rounds."""
+        beside, found = tables.asides.c, []
+        query = select(tables.asides).where(beside.stream == stream, beside.kind == "remark")
+        with self.read() as connection:
+            for some in chunks(rounds):
+                ordered = query.where(beside.round.in_(some)).order_by(beside.round, beside.ref)
+                found += [_aside(row) for row in connection.execute(ordered)]
+        return found
 
     def asides_of_people(self, stream: str, people: Sequence[str]) -> list[Aside]:
         """What is kept about some people, by their ids, the oldest first."""
@@ -309,6 +332,13 @@ class Store:
 def _after(stream: str, after: int) -> Select[Any]:
     log = tables.events.c
     return select(tables.events).where(log.stream == stream, log.seq > after).order_by(log.seq)
+
+
+def _with_people(events: Sequence[Sealed], asides: Mapping[str, Aside]) -> list[Sealed]:
+    """All events of some rounds with their asides; who is in a round was promised when it was opened."""
+    opened = {each.event.t: each.event.promised for each in events if isinstance(each.event, RoundOpened)}
+    booked = {each.seq: opened[each.event.t] for each in events if isinstance(each.event, LabelsBooked)}
+    return [sealed.beside(asides, booked.get(sealed.seq)) for sealed in events]
 
 
 def _sealed(row: Row[Any]) -> Sealed:

@@ -62,7 +62,7 @@ class Stretches:
 
     def all(self, stream: str, state: State, seq: int, progress: Callable[[float], None]) -> list[Stretch]:
         """Every round of a stream that has ``state`` after event ``seq``."""
-        self._require(stream, self._store.unfiled(stream, seq))
+        self._require(stream, self._store.unfiled(stream, 0, seq))
         erasures = self._erasures(stream, seq)
         wanted = self._wanted(stream, state.opened, seq, erasures)
         found = []
@@ -105,6 +105,7 @@ class Stretches:
 
     def _erasures(self, stream: str, seq: int) -> list[tuple[int, PersonErased]]:
         sealed = self._store.events(stream, kind=PersonErased.kind)
+        self._require(stream, sealed)
         return [(each.seq, each.event) for each in sealed if isinstance(each.event, PersonErased) and each.seq <= seq]
 
     def _kept(self, stream: str, wanted: Wanted) -> Stretch | None:

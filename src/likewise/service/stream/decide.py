@@ -361,6 +361,13 @@ def _retract(decision: Decision, command: RetractAudit) -> None:
     whose = command.by if round_.panel.of(command.by) is not None else said[-1].by
     if whose != command.by and not command.anybodys:
         raise Conflict(f"Somebody else gave the verdict on round {command.t}.")
+    waits = decision.after.waits
+    if waits.audit is not None and decision.now > round_.opened_at + waits.audit + waits.grace:
+        # Each retraction gives the audit more time: without an end, two people could keep a round open for ever.
+        raise Conflict(
+            f"The verdict on round {command.t} can't be retracted any more: the time for its audit is over. Correct it "
+            "once the round is closed."
+        )
     of = None if whose == command.by else whose
     decision.add(AuditRetracted(at=decision.at, t=command.t, by=command.by, of=of))
 
