@@ -387,7 +387,8 @@ class Machine(RuleBasedStateMachine):
     def retract(self, engine, place, by):
         t = self.pick(place)
         one = self.rounds[t]
-        final = one.verdict is not None and one.final
+        patience = math.inf if self.waits.audit is None else self.waits.audit + self.waits.grace
+        final = (one.verdict is not None and one.final) or self.clock.now > one.opened + patience
         possible = one.status == "open" and not final and by in [voice[0] for voice in one.voices]
         if self.ask(engine, None if possible else Conflict, lambda e: e.retract("loans", t, by)) is not None:
             one.voices = [voice for voice in one.voices if voice[0] != by]
