@@ -26,6 +26,7 @@ ELSEWHERE = {
     "service/run/app": "api",
     "service/run/temporary": "backup",
     "service/stream": "decide",
+    "service/supervision": "deploy",
 }
 """Modules and folders whose tests are named after what they promise; keep it short."""
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import anyio.to_thread
 import numpy as np
@@ -70,6 +70,14 @@ A = TypeVar("A", bound=Mapping[str, Any])
 """An answer: one of ``likewise.service.stream.answers``."""
 Reply = Callable[[Outcome, answers.Receipt | None], A]
 """From what a command led to, and the receipt for it, to its answer."""
+
+
+class Waiting(NamedTuple):
+    """Open rounds of a stream, and for how many seconds the oldest of them, and an unsigned event, has waited."""
+
+    rounds: int
+    round: float
+    unsigned: float
 
 
 class Engine:
@@ -593,6 +601,13 @@ class Engine:
         state, seq = self.streams.get(name).durable[:2]
         self._stretches.catch_up(name, state, seq)
         return 0
+
+    def waiting(self, live: LiveStream) -> Waiting:
+        """How long something of a stream has waited."""
+        now, state = self.clock(), live.durable.state
+        oldest = next(iter(state.rounds.values()), None)
+        age = 0.0 if oldest is None else max(now - oldest.opened_at, 0.0)
+        return Waiting(state.outstanding, age, self._heads.unsigned(live, now))
 
     def sweep(self) -> None:
         """Forget leases and idempotency keys that are too old to matter."""
