@@ -266,6 +266,10 @@ class Client:
         """What a person may be told about their decision of round ``t``, or about their newest one."""
         return self._ask("GET", _at(stream, "notices", person), params={} if t is None else {"t": t})
 
+    def receipt(self, stream: str, person: str, t: int | None = None) -> dict[str, Any]:
+        """The proof of one person's decision in a round, the first by default; `likewise verify --person` checks it."""
+        return self._ask("GET", _at(stream, "receipts", person), params=None if t is None else {"t": t})
+
     def erase(self, stream: str, person: str) -> dict[str, Any]:
         """Erase a person forever; the log still verifies."""
         return self._change("DELETE", _at(stream, "people", person), None, stream)

@@ -95,6 +95,7 @@ def test_a_whole_stream_through_the_client(service, tmp_path):
         assert client.stream("small")["learned"] == 1
         assert client.person("small", ids[0])["rounds"][0]["label"] == 1
         assert client.notice("small", ids[0], t)["about"] == ids[0]
+        assert client.receipt("small", ids[0], t)["content"]["id"] == ids[0]
         head = service.engine.store.head("small")[0]
         assert [one["seq"] for one in client.events("small", page=2)] == list(range(1, head + 1))
         assert "letter" in client.certificate("small")

@@ -19,7 +19,7 @@ from likewise.service.log import Idempotency, Store
 from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.signing import Signer
 from likewise.service.proof.replay import verify
-from likewise.service.proof.standalone import canonical
+from likewise.service.proof.spelling import canonical
 from likewise.service.refusals import Conflict, StreamStopped, Unknown
 from likewise.service.stream.settings import Review, Waits
 from likewise.verdicts import Opinion, Outcome, Question, Verdict, close, settle

@@ -14,6 +14,7 @@ from likewise import theory
 from likewise.errors import InvalidParameter
 from likewise.service.engine import Engine
 from likewise.service.proof import standalone
+from likewise.service.proof.drawn import lot
 from likewise.service.proof.replay import verify
 from likewise.service.refusals import Conflict
 from likewise.service.stream import commands
@@ -131,7 +132,7 @@ class TestLots:
             gaps = list(fold.state.drawing.gaps)
             assert drawn.probability == theory.review_probability(float(np.ptp(p)), gaps[:-1], 0.4)
             nonce = bytes.fromhex(drawn.lot.nonce)
-            assert drawn.drawn == (standalone.lot(nonce, "loans", t, p.tolist(), "review") < drawn.probability)
+            assert drawn.drawn == (lot(nonce, "loans", t, p.tolist(), "review") < drawn.probability)
             assert drawn.lot == Lot.of(review_secret(SECRET), "loans", len(earlier) + 1)
         assert len(gaps) > 20
         assert first_objection(fold.events) == ""

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from likewise.errors import require
-from likewise.service.accounts.access import NOTICE, PERSON, ROUND, STREAM
+from likewise.service.accounts.access import NOTICE, PERSON, RECEIPT, ROUND, STREAM
 from likewise.service.accounts.tokens import ADMIN, AUDITOR
 from likewise.service.api import bodies
 from likewise.service.api.problems import DOCUMENTED, problem
@@ -309,6 +309,17 @@ async def get_notice(
     whom, contact = plain_text(person, "person"), call.service.configuration.contact
     work = partial(notice, call.service.engine, stream, whom, t, contact, subprocesses.run)
     return JSONResponse((await to_thread.run_sync(work, limiter=limiter)).to_dict())
+
+
+@router.get(RECEIPT, response_model=answers.PersonReceipt, tags=["people"])
+def get_receipt(
+    stream: Stream,
+    person: Person,
+    call: Call,
+    t: Annotated[int | None, Query(ge=1, le=2**53, description="A round; the first one by default.")] = None,
+) -> Response:
+    """Read the proof of one person's decision, for the person: it shows nobody else, and anybody can check it."""
+    return JSONResponse(call.service.engine.proofs.person(stream, plain_text(person, "person"), t))
 
 
 health = APIRouter()

@@ -70,6 +70,21 @@ class LogCheckpoint(TypedDict):
     ]
 
 
+class PersonReceipt(TypedDict):
+    """The proof that one person's decision followed from their probability, for `likewise verify --person`."""
+
+    key: Key
+    opened: Annotated[Plain, Field(description="The event that opened the round, as it is hashed: without people.")]
+    proof: Annotated[str, Field(description="That it is in the log.")]
+    before: Annotated[Plain, Field(description="The event that committed to the lot, one round before.")]
+    before_proof: Annotated[str, Field(description="That this one is in the log.")]
+    position: Annotated[int, Field(description="The person's place in the round, from 0.")]
+    person: Annotated[Plain, Field(description="What the log holds of the person.")]
+    people_proof: Annotated[list[str], Field(description="That they are one of the round's people; base64.")]
+    salt: str
+    content: Annotated[Plain, Field(description="Their id and features, to which the log commits.")]
+
+
 class Consistency(TypedDict):
     """The proof that a log only grew between two of its sizes."""
 

@@ -68,6 +68,7 @@ from likewise.service.stream.events import (
 from likewise.service.stream.events.audits import EXPIRED, OUTCOMES
 from likewise.service.stream.events.labels import Booked
 from likewise.service.stream.learner import LEARNER_VERSION, Deployed, Model
+from likewise.service.stream.lots import drawn_from
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import CLOCK, OpenRound, Pair, State
 from likewise.verdicts import Opinion, Question
@@ -184,6 +185,8 @@ def _request(decision: Decision, command: RequestDecisions) -> None:
     _require_batch([person.person for person in people], model.settings.k)
     rows = model.encode([person.content["features"] for person in people])
     answers = _drawn(command, model, t, model.probabilities(policy, rows).tolist())
+    returning = tuple(i for i, person in enumerate(people) if person.person in command.record)
+    fresh = [p for i, (p, _) in enumerate(answers) if i not in returning]
     decision.add(
         RoundOpened(
             at=decision.at,
@@ -196,9 +199,10 @@ def _request(decision: Decision, command: RequestDecisions) -> None:
                 Decided(person.ref, person.commitment, p, yes) for person, (p, yes) in zip(people, answers, strict=True)
             ),
             by=command.by,
-            returning=tuple(i for i, person in enumerate(people) if person.person in command.record),
+            returning=returning,
             estimate=policy.estimate,
             lot=command.lot,
+            drawn_from=None if command.lot is None else drawn_from(fresh),
             rows=rows,
         )
     )
