@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from service import K, STREAM
 
 from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
@@ -19,6 +18,7 @@ from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.signing import Signer
 from likewise.service.run.backup import backup, restore
 from likewise.service.stream.settings import Settings
+from service import STREAM, K
 
 
 def main(rounds: int) -> None:

@@ -1,6 +1,6 @@
-"""The files in ``deploy`` call only what exists: commands, options, settings, routes and metrics. No container runs here.
+"""The files in ``deploy`` call only what exists: commands, options, settings, routes and metrics.
 
-Files of systemd are also held against systemd itself, where it is installed.
+No container runs here. Files of systemd are also held against systemd itself, where it is installed.
 """
 
 from __future__ import annotations
