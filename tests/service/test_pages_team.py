@@ -105,6 +105,21 @@ def test_the_plan_says_in_advance_what_a_budget_buys_and_administrators_change_i
     assert 'value="a third"' in wrong.text  # what was typed is still there
 
 
+def test_rounds_come_to_reviewers_in_random_order_and_none_twice(service, enter):
+    for t in range(1, 31):
+        asked = [{"id": f"{t}-{i}", "features": {"score": i / 4, "town": "North"}} for i in range(4)]
+        service.engine.decide("loans", asked, "decider")
+    auditor, seen = enter("auditor"), []
+    for _ in range(30):
+        page = auditor.ask("/streams/loans/review/claim", beside=seen)
+        seen.append(int(re.search(r'data-round="(\d+)"', page.text)[1]))
+    assert sorted(seen) == list(range(1, 31))
+    assert seen != sorted(seen)
+    assert auditor.ask("/streams/loans/review/claim", beside=seen).status_code == 204
+    again = auditor.ask("/streams/loans/review/claim", beside=seen[:9], begun=[seen[20]]).text
+    assert f'data-round="{seen[20]}"' in again  # what was begun comes first
+
+
 # My reviews -----------------------------------------------------------------------------------------------------------
 
 

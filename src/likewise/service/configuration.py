@@ -9,7 +9,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from pathlib import Path
 from tomllib import TOMLDecodeError
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
@@ -78,6 +78,11 @@ class Configuration(BaseSettings):
     contact: str = Field(
         default="", max_length=500, description="Whom people may ask about a decision: it stands in their notices."
     )
+    webhook: str = Field(
+        default="",
+        pattern="^(https?://.+)?$",
+        description="An address that alarms are sent to, as JSON, when they begin or end.",
+    )
     address: str = Field(
         default="",
         description="The address that people reach the pages at, https://loans.example say, for links that log in.",
@@ -107,6 +112,12 @@ class Configuration(BaseSettings):
         default=600, gt=0, le=365 * DAY, description="Seconds for which a claimed round is reserved for its auditor."
     )
     tick: float = Field(default=0.5, gt=0, le=DAY, description="Seconds between two checks for rounds that are due.")
+    metrics_by_stream: bool = Field(
+        default=False, description="Whether /metrics, which is open to everybody, tells of each stream by its name."
+    )
+    log_format: Literal["text", "json"] = Field(
+        default="text", description="How the service's own log is written: text, or json with a line per request."
+    )
     threads: int = Field(default=40, ge=1, description="The most requests worked on at the same time.")
 
     @property

@@ -18,6 +18,7 @@ def install(app: FastAPI) -> None:
     from likewise.service.jobs.runner import Jobs
     from likewise.service.pages import administration, login, mine, notices, overview, plan, records, review
     from likewise.service.pages.rendering import install_not_found
+    from likewise.service.projections.alarms import Webhook
     from likewise.service.projections.follower import Follower
 
     service = app.state.service
@@ -25,6 +26,8 @@ def install(app: FastAPI) -> None:
     app.state.follower = Follower(service.engine)
     app.state.jobs = Jobs(service.store)
     service.each_tick.append(app.state.follower)
+    if service.configuration.webhook:
+        service.each_tick.append(Webhook(service.engine, service.configuration.webhook))
     service.before_stop.append(app.state.jobs.stop)
     for part in (login, review, mine, overview, plan, records, notices, administration):
         app.include_router(part.pages)

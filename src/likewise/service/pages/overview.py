@@ -22,6 +22,7 @@ from likewise.service.pages.filters import Filters
 from likewise.service.pages.rendering import render, router
 from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.projections import history, summaries
+from likewise.service.projections.alarms import alarms
 from likewise.service.projections.follower import Follower
 from likewise.service.projections.gathering import gathering
 from likewise.service.stream.answers import Regret
@@ -58,6 +59,7 @@ def overview(stream: str, visit: Visitor, request: Request) -> Response:
         now=engine.clock(),
         tab="overview",
         counts=status(state),
+        alarms=alarms(state, bins, engine.clock()),
         settings=settings,
         violations=sum(bin.violations for bin in bins),
         recent=summaries.recent_violations(engine.store, stream, state.opened, settings.alpha),
