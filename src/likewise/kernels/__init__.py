@@ -22,7 +22,8 @@ from likewise.kernels.metrics import CHEBYSHEV, CITYBLOCK, EUCLIDEAN, MAHALANOBI
 
 FILES = {
     "counting": ("count_violations",),
-    "elementary": ("exp", "expm1", "log", "log1p"),
+    "elementary": ("exp", "expm1", "log", "log1p", "power"),
+    "lanes": ("minimum", "total_of"),
     "kept": ("CUTS_ALONE", "CUTS_SCHEDULED", "CUTS_TILTED", "play_kept"),
     "lots": ("ACCEPTED", "ALL", "ESTIMATED", "draw", "estimate_at", "label_part", "penalised", "with_floor"),
     "noise": ("LANES", "laplace_noise", "padding_noise", "philox_key", "threshold_perturbed_leaders"),
@@ -42,11 +43,10 @@ FILES = {
         "free_energy",
         "gibbs",
         "leaders",
-        "minimum",
         "penalty",
         "play_rounds",
         "prior_leaders",
-        "prior_masses",
+        "prior_gibbs",
         "raised",
         "shared",
         "spread",

@@ -33,8 +33,18 @@ from likewise.theory.elementary import log1p
 
 FORGET = 0.01
 """The share of the prior that the default learner mixes in over a whole play."""
-TOLERANCE = 0.01
+TOLERANCE = 0.1
 """Prices are set until no gap is off by more than this part of ε."""
+UPKEEP, DRIFT = 4, 2.0
+"""Prices are set in every round with a report, and besides every so many rounds: as long as no gap can have moved by
+more than the second part of ε, and every fourth round at least.
+
+In between weights follow the losses at the prices of before, which every theorem allows: a price that stays as it is
+never lowers the dual value. At low rates a round then costs hardly more than one that keeps no reports.
+"""
+SHARED = 10
+"""A share of the prior is mixed in every so many rounds, for all of them: each time it takes a logarithm of every
+weight."""
 
 
 class AdaHedgeState(NamedTuple):
@@ -57,8 +67,8 @@ class AdaHedge(BaseLearner):
         The level at which the auditor reports (α less the margin); the default needs it. Reports of a gap of at most
         ``alpha`` teach a learner that keeps reports nothing.
     penalty
-        ``Cuts`` keeps reports, with prices that may be revised (Theorem C1): by default with ε = α/4 and penalties that
-        grow as ``Scheduled((k/3)√(T/ρ), …)`` when T is given and ``Tilted(α/8, floor=0.7)`` when it isn't. "growing" is
+        ``Cuts`` keeps reports, with prices that may be revised (Theorem C1): by default with ε = 0.6 α and penalties that
+        grow as ``Scheduled((k/3)√(T/ρ), …)`` when T is given and ``Tilted(0.3 α, floor=0.7)`` when it isn't. "growing" is
         release 1's default: ``Scheduled((k/3)√(T/ln N), α²/(8Λ))`` with T, ``Tilted(α/2, floor=1/2)`` without, a
         uniform prior and no forgetting. Or a rule of one's own: a number (fixed C, Theorem A), ``Scheduled``
         (Theorem 1), ``Tilted`` (Theorem 2) or ``Cuts``.
@@ -67,8 +77,8 @@ class AdaHedge(BaseLearner):
         weight on the two constants: for one-sided labels), or a weight for each hypothesis; for cells, each one's
         probability of saying 1. Cells start with ½ for everybody, which is fair.
     forget
-        With ``Cuts``: the share of the prior that is mixed into the weights over a whole play, ``forget``/T in each
-        round, or ``forget``/t without T. A rule that was given up can come back. 0 forgets nothing.
+        With ``Cuts``: the share of the prior that is mixed into the weights over a whole play, ``forget``/T for each
+        round, or ``forget``/t without T, in every tenth round for all ten. A rule that was given up can come back. 0 forgets nothing.
     rows_last
         With ``Cuts``: halve the cap of every kept report after so many rounds, again and again, for reviewers who
         become more lenient. No bound is promised then. By default caps stay.
@@ -78,9 +88,9 @@ class AdaHedge(BaseLearner):
     >>> import likewise as lw
     >>> F = lw.Thresholds([[0.2, 0.5, 0.8]])
     >>> lw.AdaHedge(F, k=4, alpha=0.1, T=1000).rule
-    Cuts(epsilon=0.025, penalty=Scheduled(first=19.374..., growth=1.649...e-05), cap=3.0, rows=200)
+    Cuts(epsilon=0.06, penalty=Scheduled(first=19.374..., growth=9.501...e-05), cap=6.0, rows=200)
     >>> lw.AdaHedge(F, k=4, alpha=0.1).rule
-    Cuts(epsilon=0.025, penalty=Tilted(c=0.0125, floor=0.7), cap=3.0, rows=200)
+    Cuts(epsilon=0.06, penalty=Tilted(c=0.03, floor=0.7), cap=6.0, rows=200)
     >>> lw.AdaHedge(F, k=4, alpha=0.1, T=1000, penalty="growing").rule
     Scheduled(first=29.239..., growth=0.000277...)
     """
@@ -156,8 +166,8 @@ class AdaHedge(BaseLearner):
         return Scheduled(theory.scheduled_first(self.T, self.weight, N), theory.scheduled_growth(alpha / 2, N))
 
     def _cuts(self, alpha: float) -> Cuts:
-        """ε = α/4 and c = ε/2, with what the theorem lets c absorb."""
-        epsilon = alpha / 4
+        """ε = 0.6 α and c = ε/2, with what the theorem lets c absorb; measured in docs/choosing.md."""
+        epsilon = 0.6 * alpha
         if self.T is None:
             return Cuts(epsilon, Tilted(epsilon / 2, floor=0.7))
         rho = self._prior_of_default(alpha).rho
@@ -190,8 +200,8 @@ class AdaHedge(BaseLearner):
         return 0.0 if not isinstance(self.rule, Cuts) else FORGET if self.forget is None else float(self.forget)
 
     def share(self, t: int) -> float:
-        """σ_t, the share that is mixed in after round t."""
-        return self.forgets / (t if self.T is None else self.T)
+        """σ_t, the share that is mixed in after round t: in every tenth round, for all ten."""
+        return SHARED * self.forgets / (t if self.T is None else self.T) if t % SHARED == 0 else 0.0
 
     def init(self) -> AdaHedgeState | KeptState:
         """No losses; Δ_0 = 0, or k for penalties that need no horizon."""
@@ -249,13 +259,25 @@ class AdaHedge(BaseLearner):
         losses, terms = self._faded(kept, losses, t)
         eta = self._rate(delta)
         share = self.share(t) if delta > 0 else 0.0
+        sweeps = SWEEPS if reports else 1 if t % self._upkeep(rule, eta) == 0 else 0
         tolerance = TOLERANCE * rule.epsilon
-        after = settled(F, self.start, losses, eta, kept.contrasts, terms, len(reports), tolerance, share)
+        after = settled(F, self.start, losses, eta, kept.contrasts, terms, len(reports), sweeps, tolerance, share)
         shared = state.shared - log1p(-share) * self._copies / eta if share > 0 else state.shared
         return KeptState(
             t, state.reports + bool(reports), after.losses, delta, after.weights, state.ground + after.ground, shared,
             state.frozen + frozen, *kept._replace(terms=after.terms),
         )  # fmt: skip
+
+    def _still(self, rule: Cuts) -> float:
+        """m η for the most rounds m in which no gap can move by more than ``DRIFT`` ε.
+
+        A round of losses ℓ moves p·D by −η Cov_p(ℓ, D); ℓ has a range of at most k, and D one of 2: η k/2 a round.
+        """
+        return 0.0 if self.k is None else 2 * DRIFT * rule.epsilon / self.weight
+
+    def _upkeep(self, rule: Cuts, eta: float) -> int:
+        """Prices are set every so many rounds."""
+        return max(1, int(min(UPKEEP, self._still(rule) / eta)))
 
     def _accepted(self, round: Round) -> list[Report]:
         """Reports of a gap above alpha: any other could exclude the constants, and proves nothing."""
@@ -326,8 +348,8 @@ class AdaHedge(BaseLearner):
             grows = (kernels.CUTS_TILTED, penalty.c, penalty.floor)
         else:
             grows = (kernels.CUTS_ALONE, rule.epsilon / math.sqrt(2), 0.0)
-        rest = (self.alpha or 0.0, self.forgets, self.T or 0, self._rho, TOLERANCE * rule.epsilon, SWEEPS)
-        return *grows, weight, rule.epsilon, rule.cap, rule.rows, *rest
+        rest = (self.alpha or 0.0, self.forgets, self.T or 0, self._rho, TOLERANCE * rule.epsilon, SWEEPS, UPKEEP, SHARED)
+        return *grows, weight, rule.epsilon, rule.cap, rule.rows, *rest, self._still(rule)
 
     def penalty_at(self, state: AdaHedgeState | KeptState) -> float:
         """C_t, from the number of reports (scheduled) or from Δ (tilted)."""
