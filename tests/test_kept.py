@@ -123,8 +123,8 @@ class Twin:
         for D, gap in pairs:
             again = max((row.again + 1 for row in [*self.rows, *rows] if (row.D == D).all()), default=0)
             slope, b = C / len(pairs), gap - self.rule.epsilon
-            rows.append(SimpleNamespace(D=D, price=0.0, C=slope, cap=self.rule.cap * slope * 2**again, a=min(ALPHA, b), b=b,
-                                        again=again, t=self.t))  # fmt: skip
+            cap = self.rule.cap * slope * 2**again
+            rows.append(SimpleNamespace(D=D, price=0.0, C=slope, cap=cap, a=min(ALPHA, b), b=b, again=again, t=self.t))
         self.rows += rows
         self.delta = before + p @ charged - mix
         if rows and self.rule.horizonless:
@@ -466,7 +466,9 @@ def test_rows_that_do_not_last_lose_their_prices_and_keep_the_observed_limit():
     lasting = lw.play(dataclasses.replace(learner, rows_last=None), TOWN.tempter(), AUDITORS["worst"])
     old = t.state.made < 100
     assert old.any()
-    assert (t.state.terms[old, 2] <= learner.rule.cap * learner.rule.penalty.first * 2.0 ** (t.state.repeats[old] - 4)).all()
+    assert (
+        t.state.terms[old, 2] <= learner.rule.cap * learner.rule.penalty.first * 2.0 ** (t.state.repeats[old] - 4)
+    ).all()
     assert t.violations.sum() >= lasting.violations.sum()
     best = lw.best_in_hindsight(t, TOWN.near, ALPHA - learner.rule.epsilon)
     assert t.errors.sum() - best.error <= learner.regret_limit(t.state, t.errors.sum() - t.base_error) + SLACK

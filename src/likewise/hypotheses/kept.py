@@ -54,7 +54,7 @@ def settled(
 
     ``losses`` change in place, as every array of a large class takes longer to make than to fill.
     """
-    terms = terms.copy()
+    terms = terms.copy() if fresh or sweeps else terms
     if math.isinf(eta):
         for j in range(len(terms) - fresh, len(terms)):
             terms[j, kernels.PRICE] = terms[j, kernels.SLOPE]  # what Δ was charged for; no rate, no better price

@@ -65,6 +65,7 @@ FILES = {
         "best_price",
         "cell_prices",
         "listed_prices",
+        "met",
         "seen_fine",
         "threshold_prices",
         "threshold_tilted",

@@ -142,7 +142,19 @@ def _settle(rule, sweeps, delta, share, prior, inverse, first, losses, weights, 
         ground = prior_gibbs(losses, prior, eta, weights)
         if count > 0 and sweeps > 0:
             ground = settle_thresholds(
-                losses, weights, prior, eta, ground, contrasts, terms, count, fresh, sweeps, rule[TOLERANCE], first, work
+                losses,
+                weights,
+                prior,
+                eta,
+                ground,
+                contrasts,
+                terms,
+                count,
+                fresh,
+                sweeps,
+                rule[TOLERANCE],
+                first,
+                work,
             )
         if share > 0:
             shared(losses, weights, prior, inverse, eta, ground, share)

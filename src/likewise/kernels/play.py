@@ -457,7 +457,7 @@ def masses_of_losses(over, under, weights, rows, s, first, keys, mass, lost):
 def mix_gap_from(mass, lost, losses, rows, s, probabilities, eta, first, offset):
     """As ``threshold_mix_gap``, from ``masses_of_losses``.
 
-    Something else should be done between the two: numbers that were stored one by one can't be read as a vector at once.
+    Something else should be done between the two: numbers that were just stored one by one are slow to read at once.
     """
     mean, size = _mean_and_size(s, probabilities)
     gap, exact = _gap_of_masses(mass, lost, mean, eta)

@@ -81,15 +81,34 @@ def _usable(change, total):
     return abs(change) <= FAR and 1e-100 < total < 1e100
 
 
+@njit(error_model="numpy", forceinline=True)
+def _ends(person):
+    """A bit for the last six digits of each person's number: most rows are of people whose bit is not set."""
+    some = NONE
+    for i in range(len(person)):
+        some |= ONE << np.uint64(person[i] & 63)
+    return some
+
+
+@njit(cache=True, error_model="numpy")
+def met(person, people):
+    """Whether the first person of some row is among these people."""
+    some = _ends(person)
+    for j in range(len(people)):
+        if (some >> np.uint64(people[j, 0] & 63)) & ONE:
+            for i in range(len(person)):
+                if person[i] == people[j, 0]:
+                    return True
+    return False
+
+
 @njit(cache=True, error_model="numpy")
 def seen_fine(count, person, p, people, gaps, terms, passed):
     """Note gaps that were reviewed and found fine, on the first ``count`` rows, where they are of the same two people.
 
     Where a gap passes that is at least the one reported, the price may rise no further.
     """
-    some = NONE  # a bit for the end of each number: most rows are of people who are not here
-    for i in range(len(p)):
-        some |= ONE << np.uint64(person[i] & 63)
+    some = _ends(person)
     for j in range(count):
         if not (some >> np.uint64(people[j, 0] & 63)) & ONE:
             continue
@@ -393,7 +412,7 @@ def settle_thresholds(losses, weights, prior, eta, ground, rows, terms, count, f
     That is four arrays with a number for each place, the last one of zeros. The first two hold the sums of the weights
     along the cuts when it is done.
     """
-    over, under, net, pending = work
+    over, under, net, _ = work
     total, ever, rows_of = 1.0, False, np.uint64(count)
     all_before(weights, first, over, under)
     _net(over, under, net)
