@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 PEERS := $(VENV)/.peers
+MODELS := $(VENV)/.models
 TRIED := $(VENV)/.browser
 CODE := src tests benchmarks examples
 
@@ -30,7 +31,7 @@ browser: ## Install Chromium and strace for the tests that need them, if possibl
 	@command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || echo "No Chromium: the tests of the pages in a browser are left out."
 	@command -v strace >/dev/null || echo "No strace: the test that sees the log synced before the answer is left out."
 
-test-all: $(INSTALLED) browser ## All tests, also the slow ones
+test-all: $(MODELS) browser ## All tests, also the slow ones and those with models of other libraries
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal -rfEs -m ''
 
 check: $(INSTALLED) ## Format, lint, types, direction of imports
@@ -62,6 +63,8 @@ lock: $(INSTALLED) ## Update requirements.lock from pyproject.toml
 		--no-header --no-annotate --quiet -o requirements.lock
 	@$(BIN)/uv pip compile benchmarks/requirements.in -c requirements.lock --universal --generate-hashes \
 		--no-header --no-annotate --quiet -o benchmarks/requirements.lock
+	@$(BIN)/uv pip compile --group models-all -c requirements.lock --universal --generate-hashes \
+		--no-header --no-annotate --quiet -o tests/models.lock
 
 clean:           ## Remove what the other commands made
 	rm -rf $(VENV) demo site .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
@@ -73,6 +76,10 @@ $(INSTALLED): requirements.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check uv
 	@VIRTUAL_ENV=$(VENV) UV_COMPILE_BYTECODE=1 $(BIN)/uv pip sync --quiet --require-hashes requirements.lock
 	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(MODELS): $(INSTALLED) tests/models.lock
+	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --require-hashes -r tests/models.lock
 	@touch $@
 
 $(PEERS): $(INSTALLED) benchmarks/requirements.lock

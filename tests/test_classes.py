@@ -17,7 +17,6 @@ from likewise.classes.suggest import _fitter, _sample
 from likewise.classes.suggestion import TOGETHER, _even, _quantiles
 from likewise.errors import InvalidParameter
 from likewise.scoring import FinishedPolicy
-from likewise.scoring.finished import read_models
 
 
 def people(n: int = 240, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -290,7 +289,7 @@ def test_a_file_of_models_may_hold_only_the_types_of_scores(tmp_path):
 
     dump([lw.classes.suggest], tmp_path / "models.skops")
     with pytest.raises(InvalidParameter, match="`models` must hold models of scikit-learn"):
-        read_models(tmp_path / "models.skops")
+        lw.open_models(tmp_path / "models.skops")
 
 
 def test_a_saved_file_holds_no_label_of_an_anchor(tmp_path):

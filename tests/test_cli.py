@@ -244,7 +244,7 @@ def test_a_run_of_models_is_certified_without_its_people_and_without_its_models(
     code, said, _ = run("certify", "people-run", "--json")
     assert code == 0
     assert json.loads(said) == expected
-    Path("people-run/models.skops").unlink()
+    Path("people-run/models.zip").unlink()
     code, said, _ = run("certify", "people-run", "--json")
     assert code == 0
     assert json.loads(said) == expected

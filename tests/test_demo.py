@@ -72,7 +72,7 @@ def test_the_game_never_sees_the_people_of_the_models_or_those_held_out(small):
 
 def test_the_table_is_about_the_held_out_people_and_shows_the_constant_and_the_limit(small):
     setting, plays = small
-    choice, board = demo.judged(setting, plays)
+    choice, board, groups = demo.judged(setting, plays)
     names = [row.name for row in board.rows]
     assert names[0] == "one answer for everybody"
     assert names[1:3] == ["labels alone", "the paper's learner"]
@@ -82,6 +82,9 @@ def test_the_table_is_about_the_held_out_people_and_shows_the_constant_and_the_l
     assert board.rows[0].error == pytest.approx(min(held.mean(), 1 - held.mean()))
     paper = plays["Paper's weights"].average_policy.probability(setting.X[setting.split.held_out])
     assert board.row("the paper's learner").error == pytest.approx(np.abs(paper - held).mean())
+    (table,) = groups.tables
+    assert table.column == "group"
+    assert set(table.others) == {"labels alone", "the paper's learner"}
 
 
 @pytest.fixture

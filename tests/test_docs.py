@@ -212,9 +212,9 @@ def configuration_rows() -> Iterator[str]:
 def setting_rows() -> Iterator[str]:
     """The table of a stream's settings, as its request has them."""
     from likewise.service.api.bodies import StreamBody
-    from likewise.service.stream.settings import Feature, Waits
+    from likewise.service.stream.settings import Feature, Review, Waits
 
-    for prefix, model in (("", StreamBody), ("features[].", Feature), ("waits.", Waits)):
+    for prefix, model in (("", StreamBody), ("features[].", Feature), ("waits.", Waits), ("review.", Review)):
         for name, schema in model.model_json_schema()["properties"].items():
             default = schema.get("default")
             text = f"`{json.dumps({} if isinstance(default, dict) else default)}`" if "default" in schema else ""

@@ -144,7 +144,6 @@ def test_labels_that_say_too_little_are_one_sentence(applicants, values, positiv
         ({"sensitive": "sex"}, "`sensitive` must be a list of columns"),
         ({"drop": ["debt"]}, "`drop` must not hold columns to compare by"),
         ({"drop": ["approved"]}, "`drop` must not hold the label"),
-        ({"drop": ["sex"], "sensitive": ["sex"]}, "`drop` must not hold sensitive columns"),
         ({"distance": "euclidean"}, "`distance` must be a callable"),
         ({"distance": len, "units": {"income": 1}}, "`units` must be left out with a distance of your own"),
     ],
@@ -152,6 +151,13 @@ def test_labels_that_say_too_little_are_one_sentence(applicants, values, positiv
 def test_contradicting_roles_are_one_sentence(applicants, options, said):
     with pytest.raises(InvalidParameter, match=said):
         load(applicants, **options)
+
+
+def test_a_sensitive_column_that_is_dropped_is_kept_for_groups_and_never_encoded(applicants):
+    data = load(applicants, drop=["sex"], sensitive=["sex"])
+    assert "sex" in data.people.columns
+    assert "sex" not in data.encoder.columns
+    assert "sex" not in data.parted()[0].encoder.columns
 
 
 # Files -----------------------------------------------------------------------------------------------------------

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import csv
 import importlib.util
+import inspect
 import itertools
 import json
 import re
+import warnings
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
+from joblib.externals.loky import process_executor
 
 import likewise as lw
 from likewise.errors import InvalidParameter
@@ -335,13 +338,22 @@ def test_an_experiment_that_breaks_is_a_failed_row_and_the_others_still_run(tmp_
 
 
 def test_unknown_experiments_are_refused(tmp_path):
-    with pytest.raises(InvalidParameter, match="`only` must name experiments 1 to 11"):
-        reproduce(tmp_path, only=[12], progress=False)
+    with pytest.raises(InvalidParameter, match="`only` must name experiments 1 to 12"):
+        reproduce(tmp_path, only=[13], progress=False)
 
 
 def test_two_processes_find_what_one_finds():
     calls = [(penalties.TWO, penalties.THIRD, (200,)), (penalties.TWO, penalties.ROOT, (100,))]
     assert Workers(jobs=2).map(penalties.one_play, calls) == Workers(jobs=1).map(penalties.one_play, calls)
+
+
+def test_a_process_of_joblib_that_stops_ends_no_thread_of_these_tests():
+    """As an error the warning of it would end the thread that starts a new process, and plays would wait for ever."""
+    said = "A worker stopped while some jobs were given"
+    assert said in inspect.getsource(process_executor)
+    warnings.warn(said, UserWarning, stacklevel=1)
+    with pytest.raises(UserWarning):
+        warnings.warn("Another one", UserWarning, stacklevel=1)
 
 
 def test_a_check_of_nothing_holds():
@@ -361,3 +373,11 @@ def test_every_learner_there_is_has_a_dot_on_real_people():
     there_are = {name for name in lw.learners.__all__ if hasattr(getattr(lw.learners, name), "update")}
     assert len(there_are) >= 7
     assert there_are <= played
+
+
+def test_reviews_by_lot_find_no_more_than_there_is_and_every_round_reviewed_knows_it(results):
+    (table,) = (e["tables"]["shares"] for e in results if e["number"] == 12)
+    for row in table:
+        assert row["rounds reported"] <= row["violating rounds"]
+    every = next(row for row in table if row["reviewed"] == "every round")
+    assert every["rounds reported"] == every["violating rounds"] == every["at most, 95%"]

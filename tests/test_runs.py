@@ -78,6 +78,7 @@ PLAYS = {
     "noise, and a random pair": {"misses": 0.3, "false_reports": 0.2, "choose": "random"},
     "margin and costs": {"margin": 0.05, "costs": (1.0, 2.0)},
     "labels of the accepted": {"labels": "accepted"},
+    "reviews by lot": {"review_share": 0.4},
 }
 
 

@@ -125,7 +125,7 @@ def test_models_are_read_from_a_skops_file_if_they_are_scikit_learns_and_the_sav
     with pytest.raises(InvalidParameter, match="`models` must hold models of scikit-learn"):
         FinishedPolicy.load(path, models=tmp_path / "strange.skops")
     (tmp_path / "broken.skops").write_bytes(b"nothing")
-    with pytest.raises(ModelMismatch, match="must be a skops file"):
+    with pytest.raises(ModelMismatch, match="must be a file of models"):
         FinishedPolicy.load(path, models=tmp_path / "broken.skops")
 
 

@@ -54,7 +54,7 @@ def main() -> None:
     drawn |= {"reviewers": reviewers(), "accepted": accepted_only(), "lots": lots(setting), "lottery": lottery()}
     for name, figure in drawn.items():
         figures.save(figure, FOLDER / f"{name}.png")
-    _, board = demo.judged(setting, plays)
+    _, board, _ = demo.judged(setting, plays)
     print(f"{setting.split}.\n\n{board.markdown()}")
 
 

@@ -25,19 +25,31 @@ from likewise import (
 )
 from likewise.auditors import (
     AskAuditor,
+    ByLot,
     DecisionAuditor,
     DriftingAuditor,
     MetricAuditor,
     NoisyAuditor,
     Panel,
+    Reviewers,
     ScriptedAuditor,
 )
 from likewise.certificates import Certificate, certify, choose, evaluate_fairness, holdout_certificate
 from likewise.environments import IID, Adversary, Moment, Stream
 from likewise.facts import AuditorFacts, EnvironmentFacts
+from likewise.file_review import audit
 from likewise.game import Transcript, play
 from likewise.hindsight import best_in_hindsight, frontier
-from likewise.hypotheses import Cells, EnumerableClass, EstimatorClass, FiniteClass, Thresholds
+from likewise.hypotheses import (
+    Cells,
+    EnumerableClass,
+    EstimatorClass,
+    FiniteClass,
+    OnnxModel,
+    Thresholds,
+    open_models,
+    save_models,
+)
 from likewise.learners import (
     AdaHedge,
     AnytimeHedge,
@@ -47,6 +59,7 @@ from likewise.learners import (
     FollowTheLeader,
     Hedge,
     OneSided,
+    OnlineClassifier,
     Scheduled,
     SmoothedFTPL,
     Tilted,
@@ -54,6 +67,8 @@ from likewise.learners import (
 )
 from likewise.policies import AveragePolicy, Mixture
 from likewise.protocol import SKIPPED, Batch, Key, Report, Role, Round
+from likewise.report import notice
+from likewise.scoreboard import groups
 
 __version__ = "0.1.0"
 
@@ -67,6 +82,7 @@ __all__ = [
     "AuditorFacts",
     "AveragePolicy",
     "Batch",
+    "ByLot",
     "Cells",
     "Certificate",
     "ContextFTPL",
@@ -86,8 +102,11 @@ __all__ = [
     "Moment",
     "NoisyAuditor",
     "OneSided",
+    "OnlineClassifier",
+    "OnnxModel",
     "Panel",
     "Report",
+    "Reviewers",
     "Role",
     "Round",
     "Scheduled",
@@ -98,6 +117,7 @@ __all__ = [
     "Tilted",
     "Transcript",
     "Unconstrained",
+    "audit",
     "auditors",
     "baselines",
     "best_in_hindsight",
@@ -112,22 +132,35 @@ __all__ = [
     "evaluate_fairness",
     "figures",
     "frontier",
+    "groups",
     "hindsight",
     "holdout_certificate",
     "hypotheses",
     "learners",
+    "notice",
+    "open_models",
     "play",
     "policies",
     "reduction",
     "report",
+    "save_models",
     "scoreboard",
     "scoring",
     "theory",
 ]
 
 
+_LATER = {
+    "Client": "likewise.client",
+    "FinishedRun": "likewise.experiments.runs",
+    "LikewiseClassifier": "likewise.experiments.runs.estimator",
+    "fit": "likewise.experiments.runs",
+    "load_run": "likewise.experiments.runs",
+}
+
+
 def __getattr__(name: str) -> Any:
-    """``likewise.Client``, imported when it is first asked for: it needs packages that learning doesn't."""
-    if name == "Client":
-        return importlib.import_module("likewise.client").Client
+    """What needs packages that learning doesn't, imported when it is first asked for."""
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,12 +1,13 @@
 """A client of the service: every route a method, with retries that are safe.
 
 Each call that changes something carries an idempotency key of its own, the same over all its retries, so that what was
-sent twice happens once.
+sent twice happens once. The receipt of each is checked: the event is in the log, and the log only grew.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import secrets
@@ -17,6 +18,17 @@ from typing import Any
 from urllib.parse import quote
 
 from likewise.errors import InvalidParameter, LikewiseError, NotSupported, require
+from likewise.transparency.kept import (
+    Kept,
+    KeptCheckpoints,
+    LogContradicted,
+    LogNotTrusted,
+    evidence,
+    followed_key,
+    require_consistent,
+    require_receipt,
+)
+from likewise.transparency.notes import read_note
 
 try:
     import httpx
@@ -60,6 +72,13 @@ class Client:
     retries
         How often to try again when nobody answers, or the service says that it will soon (429, 502, 503, 504). Waits
         double from a tenth of a second, with some randomness, unless the service names a time itself.
+    key
+        The public key that the service is known by. Without one, that of the first receipt is taken.
+    kept
+        A file in which the newest checkpoint of each stream is kept; without one, it is kept in memory.
+    check_every
+        Seconds after which a receipt is also checked for consistency with the checkpoint that is kept, which takes a
+        request of its own.
     transport
         Another way to reach it, for tests.
 
@@ -77,6 +96,9 @@ class Client:
         *,
         timeout: float = 30.0,
         retries: int = 5,
+        key: str | None = None,
+        kept: str | Path | None = None,
+        check_every: float = 10.0,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         sent = token.isascii() and token.isprintable() and token != ""
@@ -86,6 +108,10 @@ class Client:
         headers = {"Authorization": f"Bearer {token}"}
         self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout, transport=transport)
         self._retries = retries
+        self._key = key
+        self._kept = KeptCheckpoints(kept)
+        self._check_every = check_every
+        self._checked: dict[str, float] = {}
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -119,7 +145,8 @@ class Client:
         body = {"name": name, "label": label, **settings}
         names = [feature["name"] for feature in settings.get("features", ())]
         body["sample"] = _sample(sample, names, label)
-        return self._ask("POST", "/v1/streams", body, timeout=None if label is None else FITTING_TIMEOUT)
+        timeout = None if label is None else FITTING_TIMEOUT
+        return self._change("POST", "/v1/streams", body, name, timeout=timeout)
 
     def streams(self) -> Iterator[str]:
         """The names of the streams that the token is for."""
@@ -135,25 +162,34 @@ class Client:
 
     def change_waits(self, stream: str, **waits: Any) -> dict[str, Any]:
         """Change how long rounds wait, from now on."""
-        return self._ask("PATCH", _at(stream), {"waits": waits})
+        return self._change("PATCH", _at(stream), {"waits": waits}, stream)
+
+    def change_plan(self, stream: str, **review: Any) -> dict[str, Any]:
+        """Change which rounds are reviewed, from the next one on: ``share``, ``budget``, ``choose``, ``second``, …"""
+        return self._ask("PATCH", _at(stream, "plan"), {"review": review})
+
+    def plan(self, stream: str, rounds_a_day: float | None = None, days: float = 30) -> dict[str, Any]:
+        """What the review plan buys, in advance; without ``rounds_a_day``, if rounds come as in the past day."""
+        asked = {} if rounds_a_day is None else {"rounds_a_day": rounds_a_day}
+        return self._ask("GET", _at(stream, "plan"), params=asked | {"days": days})
 
     def stop(self, stream: str, reason: str = "") -> dict[str, Any]:
         """Decisions stop at once."""
-        return self._ask("POST", _at(stream, "stop"), {"reason": reason})
+        return self._change("POST", _at(stream, "stop"), {"reason": reason}, stream)
 
     def resume(self, stream: str) -> dict[str, Any]:
         """Decisions start again."""
-        return self._ask("POST", _at(stream, "resume"))
+        return self._change("POST", _at(stream, "resume"), None, stream)
 
     # Decisions and labels -----------------------------------------------------------------------------------------
 
     def decide(self, stream: str, people: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Decisions about people, each {id, features}: {t, version, decisions, receipt}."""
-        return self._ask("POST", _at(stream, "rounds"), {"people": list(people)})
+        return self._change("POST", _at(stream, "rounds"), {"people": list(people)}, stream)
 
     def label(self, stream: str, t: int, labels: Mapping[str, int]) -> dict[str, Any]:
         """How it turned out for each person, 0 or 1 by id: {t, disposition, receipt}."""
-        return self._ask("PUT", _at(stream, "rounds", t, "labels"), {"labels": dict(labels)})
+        return self._change("PUT", _at(stream, "rounds", t, "labels"), {"labels": dict(labels)}, stream)
 
     # Audits -------------------------------------------------------------------------------------------------------
 
@@ -174,18 +210,18 @@ class Client:
     ) -> dict[str, Any]:
         """A verdict: "pair" with the ids of two people, "none" or "skip"."""
         body = {"verdict": verdict, "pair": list(pair), "reason": reason, "note": note}
-        return self._ask("PUT", _at(stream, "rounds", t, "audit"), body)
+        return self._change("PUT", _at(stream, "rounds", t, "audit"), body, stream)
 
     def retract(self, stream: str, t: int) -> dict[str, Any]:
         """Take a verdict back within its grace time."""
-        return self._ask("POST", _at(stream, "rounds", t, "audit", "retract"))
+        return self._change("POST", _at(stream, "rounds", t, "audit", "retract"), None, stream)
 
     def correct(
         self, stream: str, t: int, verdict: str, pair: Sequence[str] = (), *, reason: str = "", note: str = ""
     ) -> dict[str, Any]:
         """Say of a closed round what its audit should have been; recorded, never silently unlearned."""
         body = {"verdict": verdict, "pair": list(pair), "reason": reason, "note": note}
-        return self._ask("POST", _at(stream, "rounds", t, "audit", "correct"), body)
+        return self._change("POST", _at(stream, "rounds", t, "audit", "correct"), body, stream)
 
     # Reading ------------------------------------------------------------------------------------------------------
 
@@ -222,9 +258,84 @@ class Client:
         """One person's decision record."""
         return self._ask("GET", _at(stream, "people", person))
 
+    def notice(self, stream: str, person: str, t: int | None = None) -> dict[str, Any]:
+        """What a person may be told about their decision of round ``t``, or about their newest one."""
+        return self._ask("GET", _at(stream, "notices", person), params={} if t is None else {"t": t})
+
     def erase(self, stream: str, person: str) -> dict[str, Any]:
         """Erase a person forever; the log still verifies."""
-        return self._ask("DELETE", _at(stream, "people", person))
+        return self._change("DELETE", _at(stream, "people", person), None, stream)
+
+    # The log itself ----------------------------------------------------------------------------------------------
+
+    def checkpoint(self, stream: str) -> dict[str, Any]:
+        """Where the log of a stream stands, signed: {key, note, cosigned, rotations}."""
+        return self._ask("GET", _at(stream, "checkpoint"))
+
+    def proof(self, stream: str, seq: int) -> dict[str, Any]:
+        """The receipt of an event against the newest checkpoint, checked."""
+        receipt = self._ask("GET", _at(stream, "events", seq, "proof"))
+        self._follow(stream, receipt, always=True)
+        return receipt
+
+    def check(self, stream: str) -> dict[str, Any]:
+        """Check that the log of a stream only grew since the checkpoint that is kept; the checkpoint kept from now on.
+
+        Raises ``LogContradicted`` with a proof if the service signed two pasts.
+        """
+        told = self.checkpoint(stream)
+        key = self._known_key(stream, told["key"], read_note(told["note"]).text.split("\n")[0], told)
+        self._consistent(stream, Kept(key, read_note(told["note"])))
+        return told
+
+    def _change(self, method: str, path: str, body: Any, stream: str, timeout: float | None = None) -> dict[str, Any]:
+        """Ask for a change, and check its receipt."""
+        answer = self._ask(method, path, body, timeout=timeout)
+        if answer.get("receipt") is not None:
+            self._follow(stream, answer["receipt"])
+        return answer
+
+    def _follow(self, stream: str, receipt: Mapping[str, Any], *, always: bool = False) -> None:
+        """Check a receipt; and now and then, or ``always``, that it belongs to the log that is known."""
+        origin = receipt["proof"].partition("\n\n")[2].partition("\n")[0]
+        key = self._known_key(stream, receipt["key"], origin)
+        newer = Kept(key, require_receipt(receipt, key))
+        due = time.monotonic() >= self._checked.get(stream, -math.inf) + self._check_every
+        if always or due or self._kept.find(self._log(stream)) is None:
+            self._consistent(stream, newer)
+
+    def _known_key(self, stream: str, key: str, origin: str, told: Mapping[str, Any] | None = None) -> str:
+        """The key that must have signed: the one that is known, or one that it has signed."""
+        kept = self._kept.find(self._log(stream))
+        known = kept.key if kept is not None else self._key
+        if known is None or known == key:
+            return key
+        rotations = (told or self.checkpoint(stream))["rotations"]
+        if followed_key(known, origin, rotations) != key and followed_key(key, origin, rotations) != known:
+            raise LogNotTrusted(f"The service signs with the key {key}, but it is known by {known}.")
+        return key
+
+    def _consistent(self, stream: str, newer: Kept) -> None:
+        """Hold a checkpoint against the one that is kept, and keep it."""
+        kept, log = self._kept.find(self._log(stream)), self._log(stream)
+        if not newer.note.signed_by(newer.checkpoint.origin, bytes.fromhex(newer.key)):
+            raise LogNotTrusted(f"The checkpoint of the log is not signed with the key {newer.key}.")
+        if kept is not None and kept.note.text != newer.note.text:
+            older, later = sorted((kept, newer), key=lambda one: one.checkpoint.size)
+            if older.checkpoint.size == later.checkpoint.size and older.checkpoint.origin == later.checkpoint.origin:
+                raise LogContradicted(evidence(older, later, later.checkpoint.root, []))
+            sizes = {"old": older.checkpoint.size, "new": later.checkpoint.size}
+            try:
+                require_consistent(older, later, self._ask("GET", _at(stream, "consistency"), params=sizes))
+            except LogContradicted as found:
+                if older.key != later.key:
+                    found.evidence["rotations"] = self.checkpoint(stream)["rotations"]
+                raise
+        self._kept.keep(log, newer)
+        self._checked[stream] = time.monotonic()
+
+    def _log(self, stream: str) -> str:
+        return f"{self._http.base_url}{_at(stream)}".replace("//v1", "/v1")
 
     def ready(self) -> bool:
         """Whether the service has read its logs; asked once, without retries."""

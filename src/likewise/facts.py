@@ -98,6 +98,9 @@ class AuditorFacts:
         Reports of its that are not true are marked (``Report.false``).
     sees
         ``"probabilities"``, or ``"decisions"``: only who got a yes and who a no.
+    review_floor
+        Where rounds are drawn for review by lot: the least probability of a review that was planned for a round that
+        is not cleared. None where every round was to be reviewed.
     details
         What else it says of itself, as plain JSON values.
 
@@ -115,6 +118,7 @@ class AuditorFacts:
     details: Mapping[str, Any] = field(default_factory=dict)
     marks_false: bool = False
     sees: str = "probabilities"
+    review_floor: float | None = None
 
     def then(self, later: AuditorFacts) -> AuditorFacts:
         """What is known of this auditor followed by another; the two need not agree on who is alike."""
@@ -126,7 +130,9 @@ class AuditorFacts:
         # Who marks nothing may still have nothing to mark.
         marks = all(facts.marks_false or facts.truthful is True for facts in (self, later))
         sees = "decisions" if "decisions" in (self.sees, later.sees) else self.sees
-        return AuditorFacts(_both(self.name, later.name), truthful, exhaustive, marks_false=marks, sees=sees)
+        floor = later.review_floor if self.review_floor is None else self.review_floor  # of the first round by lot
+        name = _both(self.name, later.name)
+        return AuditorFacts(name, truthful, exhaustive, marks_false=marks, sees=sees, review_floor=floor)
 
 
 def _both(first: str, second: str) -> str:

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.errors import InvalidParameter, NotSupported, require
+from likewise.displays import facts_html, short, text_html
+from likewise.errors import InvalidParameter, LikewiseError, NotSupported, require
 from likewise.hypotheses import Cube, EnumerableClass, EstimatorClass, from_dict
 from likewise.protocol import Batch, Floats, Policy, Rows
 from likewise.reading import (
@@ -32,6 +33,12 @@ from likewise.reading import (
     rules_of,
     scorecard_of,
 )
+from likewise.wording import plural
+
+NEGLIGIBLE = 1e-6
+"""Hypotheses of no more weight are not counted where a policy shows itself."""
+SHOWN = 5
+"""Rules of a policy that a notebook shows."""
 
 
 def thresholds_of(ids: Sequence[Any], secret: bytes) -> Floats:
@@ -75,6 +82,21 @@ class DeployablePolicy:
         probabilities = self.probability(X)
         require(len(ids) == len(probabilities), "ids", f"name each of {len(probabilities)} people", len(ids))
         return thresholds_of(ids, secret) < probabilities
+
+    def __repr__(self) -> str:
+        return short(type(self).__name__, *self._described())
+
+    def _described(self) -> list[str]:
+        """What it is, in a few words."""
+        return [f"over {self.hypotheses!r}"]
+
+    def _repr_html_(self) -> str:
+        """What it is made of, where it can be read; otherwise the line of ``repr``."""
+        try:
+            rules = [(f"{rule.weight:.3f}", rule.text) for rule in self.rules(SHOWN)]
+        except LikewiseError:
+            return text_html(repr(self))
+        return facts_html(f"{type(self).__name__}: the rules that weigh most", rules, repr(self))
 
     # What it is made of, and why ---------------------------------------------------------------------------------
 
@@ -192,6 +214,12 @@ class Mixture(DeployablePolicy):
         """π at encoded people."""
         return self.hypotheses.probability(self.weights, rows)
 
+    def _described(self) -> list[str]:
+        if isinstance(self.hypotheses.geometry, Cube):
+            return [f"a probability for each cell of {self.hypotheses!r}"]
+        used = int((self.weights > NEGLIGIBLE).sum())
+        return [f"{used:,} with weight of {self.hypotheses!r}"]
+
     def reading(self, encoder: Encoder | None = None) -> Reading:
         """The policy with the units of its columns: the class's own, or those of an encoder's file."""
         return reading_of(self.hypotheses, self.weights, encoder)
@@ -243,6 +271,9 @@ class Floored(DeployablePolicy):
         """π at encoded people."""
         return np.asarray(self.floor + (1.0 - self.floor) * self.policy.at(rows))
 
+    def _described(self) -> list[str]:
+        return [f"at least {self.floor:g}", repr(self.policy)]
+
     def mixture(self) -> Mixture:
         """The same policy as one ``Mixture``, where the class holds "always yes"."""
         F = self.hypotheses
@@ -261,6 +292,9 @@ class Committee(DeployablePolicy):
     def __init__(self, hypotheses: EstimatorClass, models: Sequence[Any]) -> None:
         self.hypotheses: EstimatorClass = hypotheses
         self.models = tuple(models)
+
+    def _described(self) -> list[str]:
+        return [f"{plural(len(self.models), 'fitted hypothesis', 'fitted hypotheses')} of {self.hypotheses!r}"]
 
     def at(self, rows: Rows) -> Floats:
         """π at encoded people."""
@@ -291,6 +325,11 @@ class AveragePolicy(DeployablePolicy):
         """Σ_t of the floors: ``total`` holds (1 − γ_t) of each round's weights."""
         self._sum: Floats | None = None
         self._members: list[Policy] = []
+
+    def _described(self) -> list[str]:
+        lost = f"{self.lost:,} of them not kept" if self.lost else ""
+        mixed = repr(self.mixture()) if self.total is not None and self.rounds else ""
+        return [f"the average of {plural(self.rounds, 'round')}", lost, mixed]
 
     def include(self, policy: Policy) -> None:
         """Count one more round's policy."""

@@ -29,6 +29,7 @@ class Role(IntEnum):
     LEARNER = 1
     AUDITOR = 2
     LOT = 3
+    REVIEW = 4
 
 
 class Key(NamedTuple):
@@ -163,6 +164,27 @@ class Estimate(NamedTuple):
     slack: float = 0.0
 
 
+class ReviewLot(NamedTuple):
+    """How it came about that a round was reviewed or not, where reviews are drawn by lot.
+
+    Attributes
+    ----------
+    probability
+        q: the probability of a review, fixed before the lot; 0 if the round was cleared.
+    drawn
+        Whether it was drawn for review.
+    gap
+        The largest gap of a pair that could be reported; 0 if there is no such pair.
+    cleared
+        That gap is not above the level of reporting, so that no pair violates: nobody has to look.
+    """
+
+    probability: float
+    drawn: bool
+    gap: float
+    cleared: bool = False
+
+
 class Round(NamedTuple):
     """What was seen in one round: all that a learner may learn from.
 
@@ -186,6 +208,8 @@ class Round(NamedTuple):
     compared
         Whose probabilities the auditor compared: where nothing was reported, their gaps were found fine. None for
         everybody's. One who sees only decisions compares nobody's, and people who return are left out.
+    lot
+        How it was drawn for review, or not; None where every round is to be reviewed.
 
     Examples
     --------
@@ -202,6 +226,7 @@ class Round(NamedTuple):
     unseen: NDArray[np.bool_] | None = None
     estimate: Estimate | None = None
     compared: NDArray[np.bool_] | None = None
+    lot: ReviewLot | None = None
 
     @property
     def own(self) -> Floats:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from office import Office
 
+from likewise.service.pages import review
 from service.serving import running
 
 ARTEFACTS = Path(__file__).parent / "artefacts"
@@ -33,12 +34,34 @@ def chromium():
         browser.close()
 
 
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    """Rounds can be answered as soon as they are there: hands of tests are faster than eyes."""
+    monkeypatch.setattr(review, "LEAST", 0.0)
+
+
 @pytest.fixture
 def office(tmp_path, chromium):
     with running(database=str(tmp_path / "log.db")) as service:
         found = Office(service, chromium)
         yield found
         found.close()
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory, chromium):
+    """A service for all tests of a module; each begins a stream of its own in it."""
+    with running(database=str(tmp_path_factory.mktemp("shared") / "log.db"), lease=6) as service:
+        yield Office(service, chromium)
+
+
+@pytest.fixture
+def desk(shared, request):
+    """A stream in the shared service, with a policy that has learned; errors on its pages fail the test."""
+    shared.name = "".join(letter if letter.isalnum() else "-" for letter in request.node.name.lower())[-50:].strip("-")
+    shared.stream(shared.name)
+    yield shared
+    shared.close()
 
 
 @pytest.fixture

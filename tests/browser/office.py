@@ -17,6 +17,7 @@ LOANS = {
     ],
     "cuts": {"score": [i / 10 for i in range(1, 10)]},
     "alpha": 0.1,
+    "review": {"ask_all": True},
     "k": 16,
     "waits": {"grace": 60},
 }
@@ -129,6 +130,7 @@ class Office:
         wrong = [said for context in self._contexts for page in context.pages for said in getattr(page, "wrong", [])]
         for context in self._contexts:
             context.close()
+        self._contexts.clear()
         assert wrong == []
 
 

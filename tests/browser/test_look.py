@@ -123,6 +123,18 @@ def test_help_and_a_refused_pair_are_accessible_too(past):
     page.context.close()
 
 
+def test_bars_of_a_picture_show_at_every_size(past):
+    page = past.page("root", "admin")
+    page.goto(pages(past)["overview"])
+    settled(page)
+    for width in (320, 704, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        bars = page.locator("#coverage .share")
+        assert bars.evaluate("bars => getComputedStyle(bars).display") == "inline"
+        assert bars.bounding_box()["height"] > 20
+    page.context.close()
+
+
 def test_on_a_phone_the_open_tab_is_in_sight(past):
     page = past.page("root", "admin", viewport=NARROW)
     for name in ("log", "settings", "export"):
@@ -172,7 +184,7 @@ def test_a_person_s_record_prints_without_the_page_around_it(past, keep):
     assert (ARTEFACTS / "person.pdf").read_bytes().startswith(b"%PDF")
     page.goto(pages(past)["overview"])
     settled(page)
-    assert page.locator("svg.figure").count() == 7
+    assert page.locator("svg.figure").count() == 8
     (ARTEFACTS / "overview.pdf").write_bytes(page.pdf(prefer_css_page_size=True))
     keep(page, "overview-print", full_page=True)
     page.context.close()

@@ -58,7 +58,7 @@ def test_many_rounds_by_mouse(office, count):
             page.locator("tbody tr").nth(0).click()
             page.locator(".dot").nth(4).click()
             if i % 2:
-                page.get_by_label("irrelevant attribute").check()
+                page.locator("#reasons").get_by_label("irrelevant attribute").check()
             page.locator("#report").click()
         elif i % 3 == 1:
             page.locator("#none").click()
@@ -208,7 +208,7 @@ def test_undo_is_offered_only_within_the_grace_time(office):
     page.wait_for_function("() => document.getElementById('status').textContent.includes('recorded')")
     assert page.locator("#undo").is_enabled()
     pass_time(page, 61)
-    page.wait_for_function("() => document.getElementById('undo').disabled")
+    page.wait_for_function("() => document.getElementById('undo').ariaDisabled === 'true'")
     page.keyboard.press("u")
     assert "nothing left to take back" in page.inner_text("#status")
     assert office.engine.round("loans", office.first)["retracted"] == 0
@@ -317,7 +317,7 @@ def test_everything_works_by_touch(office):
     page = office.review(has_touch=True, is_mobile=True, viewport={"width": 375, "height": 740})
     page.locator("tbody tr").nth(0).tap()
     page.locator(".dot").nth(4).tap()
-    page.get_by_label("same qualifications").tap()
+    page.locator("#reasons").get_by_label("same qualifications").tap()
     page.locator("#note").fill("by thumb")
     page.locator("#report").tap()
     all_sent(page)
@@ -486,7 +486,8 @@ def test_a_verdict_survives_a_login_in_another_tab(office):
     office.login(other, "ann")
     page.bring_to_front()
     page.keyboard.press("n")
-    page.locator("#trouble", has_text="Your verdict is kept here").wait_for()
-    page.reload()
+    page.locator("#ended", has_text="Your verdict is kept in this browser").wait_for()
+    page.locator("#ended-login").click()
+    page.wait_for_selector("article.round")
     all_sent(page)
     assert (here, "cleared", "ann") in office.audits()

@@ -6,8 +6,9 @@ import json
 import re
 
 import pytest
-from office import LOANS, all_sent, current, people
+from office import LOANS, all_sent, current, fetched, people
 
+from likewise.service.refusals import Conflict
 from likewise.service.stream.settings import Settings
 from service.serving import same_lots
 
@@ -48,6 +49,7 @@ def state(office):
 
 def test_a_page_of_decisions_shows_no_probability_and_reports_a_pair_that_can_be_accepted(bank, keep):
     page = bank.review(stream=NAME)
+    fetched(page, 2)
     heard = []
     page.on("response", lambda answer: heard.append(answer))
     page.reload()
@@ -78,6 +80,10 @@ def test_a_page_of_decisions_shows_no_probability_and_reports_a_pair_that_can_be
     for number in pairs[0].split("-"):
         page.keyboard.press(number)
     assert "one got a yes, the other a no" in page.locator("#pair-said").text_content()
+    page.keyboard.press("w")  # why would tell probabilities
+    assert not page.locator("#why-open").is_visible()
+    with pytest.raises(Conflict, match="decisions only"):
+        bank.engine.explain(NAME, t, "ann", [list(shown)[int(number) - 1] for number in pairs[0].split("-")])
     page.keyboard.press("Enter")
     all_sent(page)
     said = bank.engine.round(NAME, t)["audit"]

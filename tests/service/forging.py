@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import numpy as np
+import pytest
 from loans import Clock, drawn, far_apart, loans
 
 from likewise.service.engine import Engine
 from likewise.service.log import Store
+from likewise.service.log.chain import unsealed
 from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.signing import Signer
+from likewise.service.log.tree import leaves
 from likewise.service.proof import standalone
 from likewise.service.proof.standalone import canonical, event_hash
 from likewise.service.stream.settings import Feature, Waits
+from likewise.transparency.merkle import Frontier
 
 SIGNER, FORGER = Signer.generate(), Signer.generate()
 
@@ -46,6 +52,7 @@ def lived(folder, *, erase=False, **settings):
         engine.decide("loans", _with_sex(drawn(rng, 2), rng), "decider")
     engine.stop("loans", "the test is over", "root")
     engine.tick()
+    engine.sign_heads(always=True)
     return engine
 
 
@@ -60,6 +67,21 @@ def write(path, lines):
 
 def events(lines):
     return [i for i, line in enumerate(lines) if line["line"] == "event"]
+
+
+def tree_of(lines, size=None):
+    """The Merkle tree over the events among some lines, or the first of them."""
+    return Frontier().add_all(leaves(lines[i]["hash"] for i in events(lines)[:size]))
+
+
+def checkpoint(lines, size=None, signer=SIGNER, stream="loans"):
+    """A line that signs the events among some lines, or the first of them."""
+    return {"line": "checkpoint", "note": str(signer.checkpoint(stream, tree_of(lines, size)))}
+
+
+def receipt(lines, seq, signer=SIGNER):
+    """The receipt of whoever caused an event."""
+    return signer.receipt([unsealed(lines[events(lines)[seq - 1]])], tree_of(lines, seq - 1))
 
 
 def last_checkpoint(lines):
@@ -89,3 +111,11 @@ def renumbered(lines):
         done.append(line)
     done[0] = done[0] | {"events": seq}
     return rechained(done)
+
+
+@contextmanager
+def often_written_down(rounds=5):
+    """The learner is written down every few rounds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("likewise.service.stream.learner_checkpoint.EVERY", rounds)
+        yield

@@ -8,10 +8,11 @@ from likewise.service.canonical import dumps
 from likewise.service.stream import commands
 from likewise.service.stream.decide import decide
 from likewise.service.stream.events import Aside, Learned, RoundOpened
-from likewise.service.stream.lots import Lot, commitment
+from likewise.service.stream.lots import Lot, commitment, review_secret
+from likewise.service.stream.plain_state import dump_state
 from likewise.service.stream.readers import past_round
-from likewise.service.stream.settings import Feature, Settings, Waits
-from likewise.service.stream.state import State, dump_state
+from likewise.service.stream.settings import Feature, Review, Settings, Waits
+from likewise.service.stream.state import State
 
 COLUMNS = ("score", "age")
 CUTS = tuple(np.linspace(0.1, 0.9, 9).tolist())
@@ -42,6 +43,7 @@ def loans(**changes):
         "alpha": 0.1,
         "k": 4,
         "waits": Waits(grace=0),
+        "review": Review(ask_all=True),  # nearly all first rounds hold people who are treated alike
     }
     return Settings(**plain | changes)
 
@@ -122,7 +124,8 @@ class Fold:
         self.state, self.events, self.clock = State(), [], clock or Clock()
         settings = loans() if settings is None else settings
         lot = commitment(SECRET, settings.name, 1) if settings.lot == "round" else None
-        self.do(commands.CreateStream(settings, "root", "00", lot))
+        review = commitment(review_secret(SECRET), settings.name, 1)
+        self.do(commands.CreateStream(settings, "root", "00", lot, review=review))
 
     def do(self, command):
         decision = decide(self.state, command, self.clock())
@@ -139,7 +142,9 @@ class Fold:
         asked = people(X, columns, prefix)
         asides = [Aside(f"{t}.{i}", "person", t, "00" * 32, person) for i, person in enumerate(asked)]
         lot = Lot.of(SECRET, settings.name, t) if settings.lot == "round" else None
-        opened, *_ = self.do(commands.RequestDecisions(asides, np.full(len(asides), 0.5), "decider", lot, dict(record)))
+        review = Lot.of(review_secret(SECRET), settings.name, self.state.drawing.lots + 1)
+        asking = commands.RequestDecisions(asides, np.full(len(asides), 0.5), "decider", lot, dict(record), review)
+        opened, *_ = self.do(asking)
         return t, np.array([person.probability for person in opened.people])
 
     def past(self, t):

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from likewise.service.stream.sample import fitted_scores, with_scores
-from likewise.service.stream.settings import Choices, Feature, Waits
+from likewise.service.stream.settings import Choices, Feature, Review, Waits
 
 HOMES = ("own", "rent", "squat")
 FEATURES = (
@@ -16,7 +16,14 @@ FEATURES = (
     Feature(name="home", kind="category", levels=HOMES, compare=True),
     Feature(name="sex", kind="category", levels=("f", "m"), sensitive=True),
 )
-CHOICES = {"name": "loans", "features": FEATURES, "alpha": 0.1, "k": 4, "waits": Waits(grace=0)}
+CHOICES = {
+    "name": "loans",
+    "features": FEATURES,
+    "alpha": 0.1,
+    "k": 4,
+    "waits": Waits(grace=0),
+    "review": Review(ask_all=True),
+}
 
 
 def sample(n=120, seed=0):

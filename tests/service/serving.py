@@ -34,6 +34,7 @@ STREAM = {
     "features": [{"name": "score"}, {"name": "age", "shown": False, "sensitive": True}],
     "cuts": {"score": [0.2, 0.4, 0.6, 0.8]},
     "alpha": 0.1,
+    "review": {"ask_all": True},
     "k": 8,
     "waits": {"grace": 0},
 }

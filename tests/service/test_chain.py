@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,14 +13,16 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from likewise.errors import InvalidParameter
 from likewise.service.log.chain import seal, unsealed
-from likewise.service.log.checkpoints import CheckpointFile
+from likewise.service.log.checkpoints import CheckpointFile, point
 from likewise.service.log.signing import Signer
-from likewise.service.proof import standalone
 from likewise.service.proof.replay import verify
-from likewise.service.proof.standalone import GENESIS, event_hash, main, signed_bytes, verify_signature
+from likewise.service.proof.script import script
+from likewise.service.proof.signed_log import ORDER, genuine, verify_signature
+from likewise.service.proof.standalone import GENESIS, event_hash, main
 from likewise.service.stream.events import Aside, Resumed, Stopped, stamp
+from likewise.transparency.notes import read_note
 
-SCRIPT = Path(standalone.__file__)
+SCRIPT = script()
 STOPPED = Stopped(at=stamp(0), reason="x", by="ann")
 # RFC 8032, section 7.1, tests 1 to 3: public key, message, signature.
 VECTORS = [
@@ -61,6 +62,8 @@ def test_plain_python_agrees_with_the_library_that_signs():
         signature[rng.integers(64)] ^= 1 << int(rng.integers(8))
         assert not verify_signature(public, bytes(signature), message)
         assert not verify_signature(public, key.sign(message), message + b"x")
+        assert genuine(public, key.sign(message), message)
+        assert not genuine(public, key.sign(message), message + b"x")
 
 
 @pytest.mark.parametrize(("key", "signature"), [(b"", b""), (b"\xff" * 32, b"\0" * 64), (b"\0" * 31, b"\0" * 64)])
@@ -72,21 +75,22 @@ def test_a_signature_is_not_taken_twice_under_another_number():
     """s and s + the order of the group would both satisfy the equation."""
     key = Ed25519PrivateKey.generate()
     signature = key.sign(b"x")
-    s = int.from_bytes(signature[32:], "little") + standalone.ORDER
+    s = int.from_bytes(signature[32:], "little") + ORDER
     other = signature[:32] + s.to_bytes(32, "little")
     assert not verify_signature(key.public_key().public_bytes_raw(), other, b"x")
 
 
 def test_the_stand_alone_file_needs_nothing_but_the_standard_library():
-    tree = ast.parse(SCRIPT.read_text(encoding="utf-8"))
+    tree = ast.parse(SCRIPT)
     names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     names |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert {name.split(".")[0] for name in names} <= sys.stdlib_module_names
+    needed = {name.split(".")[0] for name in names} - sys.stdlib_module_names
+    assert needed == {"cryptography"}, "which is used where it is installed"
 
 
 def test_the_stand_alone_file_runs_alone(tmp_path):
     copy = tmp_path / "check.py"
-    copy.write_bytes(SCRIPT.read_bytes())
+    copy.write_text(SCRIPT, encoding="utf-8")
     said = subprocess.run([sys.executable, "-I", str(copy), "--help"], capture_output=True, text=True, check=True)
     assert "Check the log" in said.stdout
 
@@ -150,11 +154,10 @@ def test_checkpoints_are_added_to_their_file_and_read_again(tmp_path):
     signer, file = Signer.generate(), CheckpointFile(tmp_path / "checkpoints.jsonl")
     assert list(file.read()) == []
     for stream, seq in (("loans", 1), ("other", 2), ("loans", 3)):
-        file.write([signer.sign(stream, seq, "ab" * 32, stamp(seq))])
-    assert [point["seq"] for point in file.read("loans")] == [1, 3]
-    for point in file.read():
-        key, signature = bytes.fromhex(point["key"]), bytes.fromhex(point["signature"])
-        assert verify_signature(key, signature, signed_bytes(point))
+        file.write([point(stream, stamp(seq), signer.public_key, signer.sign(f"{seq}\n", stream))])
+    assert [read_note(fact["note"]).text for fact in file.read("loans")] == ["1\n", "3\n"]
+    for fact in file.read():
+        assert read_note(fact["note"]).signed_by(f"likewise/{fact['stream']}", bytes.fromhex(fact["key"]))
 
 
 def test_an_export_of_another_format_is_refused_in_one_sentence_that_names_it(tmp_path, capsys):
@@ -162,7 +165,7 @@ def test_an_export_of_another_format_is_refused_in_one_sentence_that_names_it(tm
     event = b'{"at":"1970","data":{"gap":1.0},"hash":"x","kind":"audited","line":"event","prev":"0","seq":1}\n'
     (tmp_path / "old.jsonl").write_bytes(header + event)
     sentence = (
-        "The export has format 1, but only format 2 can be read. Check it with the release of Likewise that wrote it."
+        "The export has format 1, but only format 3 can be read. Check it with the release of Likewise that wrote it."
     )
     assert main([str(tmp_path / "old.jsonl")]) == 1
     lines = capsys.readouterr().out.splitlines()

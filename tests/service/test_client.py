@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -13,7 +14,14 @@ from serving import STREAM, operation_of, people
 import likewise as lw
 from likewise.client import Client, ServiceRefused, ServiceUnreachable
 from likewise.errors import InvalidParameter
+from likewise.service.log.tree import leaves
+from likewise.service.proof import signed_log
 from likewise.service.proof.replay import verify
+from likewise.service.proof.standalone import main
+from likewise.transparency.kept import LogContradicted, LogNotTrusted
+from likewise.transparency.merkle import Frontier
+from likewise.transparency.notes import checkpoint_of, read_note, read_proof
+from likewise.transparency.notes import hashes as spelt
 
 ONE = [{"id": "x", "features": {"score": 0.5, "age": 40}}]
 
@@ -75,6 +83,8 @@ def test_a_whole_stream_through_the_client(service, tmp_path):
         client.audit("small", t, "none", note="fine")
         client.retract("small", t)
         client.change_waits("small", grace=0)
+        assert client.change_plan("small", rule="any")["review"]["rule"] == "any"
+        assert "reviews a week" in client.plan("small", rounds_a_day=10)["sentence"]
         client.audit("small", t, "skip")
         assert client.label("small", t, dict.fromkeys(ids[1:], 0))["disposition"] == "joined"
         assert client.correct("small", t, "none")["verdict"] == "cleared"
@@ -82,11 +92,14 @@ def test_a_whole_stream_through_the_client(service, tmp_path):
         assert client.round("small", t)["status"] == "learned"
         assert client.stream("small")["learned"] == 1
         assert client.person("small", ids[0])["rounds"][0]["label"] == 1
+        assert client.notice("small", ids[0], t)["about"] == ids[0]
         head = service.engine.store.head("small")[0]
         assert [one["seq"] for one in client.events("small", page=2)] == list(range(1, head + 1))
         assert "letter" in client.certificate("small")
         assert client.stop("small", "enough")["stopped"] == "enough"
-        assert client.resume("small")["stopped"] is None
+        receipt = client.resume("small")["receipt"]
+        assert client.proof("small", receipt["seq"])["hash"] == receipt["hash"]
+        assert client.check("small")["key"] == key
         client.export("small", tmp_path / "export.jsonl")
         assert client.erase("small", ids[0])["rounds"] == [t]
     assert verify(tmp_path / "export.jsonl", key=key).first is None
@@ -186,3 +199,104 @@ def test_the_client_is_loaded_only_when_it_is_asked_for():
     subprocess.run([sys.executable, "-c", code], check=True)
     with pytest.raises(AttributeError, match="Clint"):
         _ = lw.Clint
+
+
+class TestTheLog:
+    """A client that keeps what the service signed, and notices if it is shown another past."""
+
+    def test_the_newest_checkpoint_is_kept_in_a_file_and_used_by_the_next_client(self, service, tmp_path):
+        kept = tmp_path / "kept.json"
+        for _ in range(2):
+            with Client(service.url, service.tokens["admin"], kept=kept) as client:
+                client.decide("loans", ONE)
+                seq = client.decide("loans", ONE)["receipt"]["seq"]
+                told = client.check("loans")
+                assert checkpoint_of(read_note(told["note"])).size >= seq
+        assert told["note"].splitlines()[:3] == json.loads(kept.read_text()).popitem()[1]["note"].splitlines()[:3]
+        (tmp_path / "other.json").write_text("[]")
+        with pytest.raises(InvalidParameter, match="`kept` must be a file of checkpoints"):
+            Client(service.url, "lw_x", kept=tmp_path / "other.json")
+
+    def test_consistency_is_asked_for_now_and_then(self, service):
+        asked = Between()
+        with Client(service.url, service.tokens["admin"], transport=asked) as client:
+            for _ in range(4):
+                client.decide("loans", ONE)
+            assert [request.url.path.rpartition("/")[2] for request in asked.seen].count("consistency") == 0
+        asked = Between()
+        with Client(service.url, service.tokens["admin"], transport=asked, check_every=0) as client:
+            for _ in range(4):
+                client.decide("loans", ONE)
+            assert [request.url.path.rpartition("/")[2] for request in asked.seen].count("consistency") == 3
+
+    def test_an_event_can_be_proved_later(self, service):
+        with Client(service.url, service.tokens["admin"]) as client:
+            receipt = client.decide("loans", ONE)["receipt"]
+            client.decide("loans", ONE)
+            later = client.proof("loans", receipt["seq"])
+            assert later["hash"] == receipt["hash"]
+            assert checkpoint_of(read_proof(later["proof"]).note).size > receipt["seq"]
+            with pytest.raises(ServiceRefused, match="There is no event 99"):
+                client.proof("loans", 99)
+            with pytest.raises(ServiceRefused, match="`new` must be at most"):
+                client._ask("GET", "/v1/streams/loans/consistency", params={"old": 1, "new": 99})
+            with pytest.raises(ServiceRefused, match="`old` must be at most"):
+                client._ask("GET", "/v1/streams/loans/consistency", params={"old": 2, "new": 1})
+
+    @pytest.mark.parametrize("field", ["hash", "seq", "proof"])
+    def test_a_receipt_that_proves_nothing_is_noticed(self, service, field, monkeypatch):
+        with Client(service.url, service.tokens["admin"]) as client:
+            ask = client._ask
+
+            def bent(*arguments, **named):
+                answer = ask(*arguments, **named)
+                change = {"hash": "ab" * 32, "seq": 1, "proof": "nothing"}
+                answer["receipt"][field] = change[field]
+                return answer
+
+            monkeypatch.setattr(client, "_ask", bent)
+            with pytest.raises(LogNotTrusted):
+                client.decide("loans", ONE)
+
+    @pytest.mark.parametrize("rounds", [1, 2, 3, 4, 7])
+    def test_two_pasts_are_a_proof_of_cheating_in_one_file(self, serve, service, tmp_path, rounds, capsys):
+        """The operator puts an old copy of the database back, with the key, and goes on differently."""
+        copy = tmp_path / "copy"
+        copy.mkdir()
+        with Client(service.url, service.tokens["admin"], kept=tmp_path / "kept.json") as client:
+            for _ in range(rounds):
+                client.decide("loans", ONE)
+            client.check("loans")
+            kept = json.loads((tmp_path / "kept.json").read_text())
+        forked = forked_log(service, rounds + 3)
+        with Client(service.url, service.tokens["admin"], kept=tmp_path / "kept.json") as client:
+            client._ask = lambda method, path, **_: forked(path, **_)
+            with pytest.raises(LogContradicted) as found:
+                client.check("loans")
+        proof = tmp_path / "proof.json"
+        proof.write_text(json.dumps(found.value.evidence))
+        assert main(["--cheating", str(proof)]) == 1
+        assert "No honest log can have both." in capsys.readouterr().out
+        assert main(["--cheating", str(proof), "--key", "ab" * 32]) == 0
+        (only,) = kept.values()
+        honest = found.value.evidence | {"newer": only["note"], "proof": []}
+        proof.write_text(json.dumps(honest))
+        assert main(["--cheating", str(proof)]) == 0
+        assert "This proves nothing" in capsys.readouterr().out
+
+
+def forked_log(service, size):
+    """What a service answers that signs another past with the same key."""
+    signer = service.engine.signer
+    hashes = [f"{i:064x}" for i in range(1, size + 1)]
+    tree = signed_log.Tree(signed_log.leaf_hash(bytes.fromhex(hash)) for hash in hashes)
+    note = signer.checkpoint("loans", Frontier().add_all(leaves(hashes)))
+
+    def answer(path, params=None, **_):
+        if path.endswith("/checkpoint"):
+            return {"key": signer.public_key, "note": str(note), "cosigned": None, "rotations": []}
+        old = params["old"]
+        parts = tree.consistency(old, size)
+        return {"root": spelt([tree.root(old)])[0], "note": str(note), "proof": spelt(parts), "key": signer.public_key}
+
+    return answer

@@ -72,7 +72,13 @@ def test_only_the_last_correction_counts_and_one_that_goes_back_refutes_nothing(
     after = engine.certificate("loans")
     assert after["fairness"] == before["fairness"]
     assert after["reports"] == 0
-    assert engine.stream("loans")["audits"] == {"reported": 0, "cleared": ROUNDS, "skipped": 0, "expired": 0}
+    assert engine.stream("loans")["audits"] == {
+        "reported": 0,
+        "cleared": ROUNDS,
+        "skipped": 0,
+        "expired": 0,
+        "undrawn": 0,
+    }
     engine.correct("loans", t, "skip", "ann")
     assert engine.certificate("loans")["unseen"] == before["unseen"] + 1
 
@@ -123,7 +129,7 @@ def test_a_round_that_waits_for_labels_counts_as_corrected_once_it_is_learned(ne
     for each in (engine, again):
         assert each.stream("loans")["audits"]["cleared"] == 0
     engine.label("loans", t, {person["id"]: 1 for person in asked}, "decider")
-    assert engine.stream("loans")["audits"] == {"reported": 0, "cleared": 1, "skipped": 0, "expired": 0}
+    assert engine.stream("loans")["audits"] == {"reported": 0, "cleared": 1, "skipped": 0, "expired": 0, "undrawn": 0}
     assert engine.certificate("loans")["unseen"] == 0
     engine.correct("loans", t, "skip", "ann")
     assert engine.stream("loans")["audits"]["skipped"] == 1

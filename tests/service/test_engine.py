@@ -17,9 +17,10 @@ from sqlalchemy import text
 
 from likewise.errors import InvalidParameter, ReportRefused
 from likewise.service.engine import Engine
+from likewise.service.live.heads import EVERY_SECONDS
 from likewise.service.live.stream import LiveStream
 from likewise.service.log import Idempotency, Store
-from likewise.service.proof.standalone import check, signed_bytes, verify_signature
+from likewise.service.proof.standalone import check
 from likewise.service.refusals import (
     BrokenLog,
     Conflict,
@@ -31,6 +32,7 @@ from likewise.service.refusals import (
     status_of,
 )
 from likewise.service.stream.settings import Waits
+from likewise.transparency.notes import checkpoint_of, read_note, read_proof
 
 X = np.array([[0.05, 0.5], [0.95, 0.5], [0.5, 0.05]])
 
@@ -628,7 +630,7 @@ class TestProcesses:
         assert engine.stream("loans")["rounds"] == 1
 
     def test_the_database_is_let_go_of_whatever_fails_at_the_end(self, loans_engine, monkeypatch):
-        monkeypatch.setattr(loans_engine, "sign_heads", lambda: 1 / 0)
+        monkeypatch.setattr(loans_engine, "sign_heads", lambda **_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             loans_engine.close()
         with pytest.raises(Unavailable, match="closed"):
@@ -676,17 +678,28 @@ def test_receipts_are_signed_checkpoints_of_what_was_just_done(loans_engine, sig
     receipt = loans_engine.decide("loans", people(X), "decider")["receipt"]
     head = loans_engine.store.head("loans")
     assert (receipt["seq"], receipt["hash"]) == head
-    signature = bytes.fromhex(receipt["signature"])
-    assert verify_signature(bytes.fromhex(signer.public_key), signature, signed_bytes(receipt))
+    proof = read_proof(receipt["proof"])
+    assert proof.holds(bytes.fromhex(receipt["hash"]))
+    assert proof.note.signed_by("likewise/loans", bytes.fromhex(signer.public_key))
+    assert checkpoint_of(proof.note) == ("likewise/loans", head[0], loans_engine.streams.get("loans").durable.tree.root)
 
 
-def test_ticks_write_a_checkpoint_of_every_stream_that_moved(loans_engine, checkpoints):
+def test_ticks_write_a_checkpoint_of_every_stream_that_moved_now_and_then(loans_engine, checkpoints, clock):
+    def sizes():
+        return [checkpoint_of(read_note(point["note"])).size for point in checkpoints.read("loans")]
+
     loans_engine.tick()
     loans_engine.tick()
-    assert [point["seq"] for point in checkpoints.read("loans")] == [1]
+    assert sizes() == [1]
     loans_engine.decide("loans", people(X), "decider")
     loans_engine.tick()
-    assert [point["seq"] for point in checkpoints.read("loans")] == [1, 2]
+    assert sizes() == [1], "one was written a moment ago"
+    clock.forward(EVERY_SECONDS)
+    loans_engine.tick()
+    assert sizes() == [1, 2]
+    loans_engine.decide("loans", people(X), "decider")
+    loans_engine.sign_heads(always=True)
+    assert sizes() == [1, 2, 3]
 
 
 def test_the_learner_never_computes_while_the_database_is_held(loans_engine, monkeypatch):

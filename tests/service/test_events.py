@@ -15,7 +15,7 @@ from likewise.service.stream import commands
 from likewise.service.stream.events import KINDS, Event, RoundOpened, Stopped, read_event, seconds, stamp
 from likewise.service.stream.events.event import RoundEvent
 from likewise.service.stream.learner import LEARNER_VERSION
-from likewise.service.stream.settings import Waits
+from likewise.service.stream.settings import Review, Waits
 from likewise.service.stream.state import State
 
 APART = np.array([[0.05, 0.5], [0.95, 0.5], [0.5, 0.05]])
@@ -43,8 +43,11 @@ def lived():
             fold.do(fold.late(t, {1: 1, 2: 0}))
     fold.do(commands.CorrectAudit(2, "skip", "bob", past=fold.past(2)))
     fold.do(commands.ChangeWaits({"grace": 0}, "root"))
+    fold.do(commands.ChangePlan({"ask_all": False, "share": 0.5}, "root"))
+    fold.open(APART)
     fold.do(commands.Stop("lunch", "root"))
     fold.do(commands.Resume("root"))
+    fold.do(commands.RotateKey("ab" * 32, "cd" * 32, "a note", "root"))
     fold.do(commands.Erase(["3.1"], [3], "root"))
     return fold
 
@@ -52,7 +55,7 @@ def lived():
 @pytest.fixture(scope="module")
 def bank():
     """The events of a stream that sees labels of accepted people only, and whose auditors see decisions."""
-    return bank_life(audits="decisions")
+    return bank_life(audits="decisions", review=Review(share=0.5))
 
 
 def test_every_kind_happened(lived, bank):

@@ -7,17 +7,19 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
-from forging import SIGNER, events, lived, renumbered, write
+from forging import SIGNER, checkpoint, events, lived, often_written_down, receipt, renumbered, write
 from loans import loans, people
 from sqlalchemy import text
 
 from likewise.errors import InvalidParameter
 from likewise.service.engine import Engine
 from likewise.service.log import Store
-from likewise.service.log.checkpoints import CheckpointFile
+from likewise.service.log.checkpoints import CheckpointFile, point
 from likewise.service.proof.replay import sentences, verify
 from likewise.service.proof.standalone import commitment, main
 from likewise.service.refusals import BrokenLog
+from likewise.service.stream.events import stamp
+from likewise.service.stream.learner_checkpoint import packed, unpacked
 
 X = np.random.default_rng(2).random((3, 2))
 
@@ -26,8 +28,9 @@ X = np.random.default_rng(2).random((3, 2))
 def exported(tmp_path_factory):
     """The lines of an honest export, after somebody in an open round was erased; and its checkpoints."""
     folder = tmp_path_factory.mktemp("honest")
-    engine = lived(folder)
-    engine.erase("loans", "11.1", "root")
+    with often_written_down():
+        engine = lived(folder)
+        engine.erase("loans", "11.1", "root")
     lines = list(engine.export("loans"))
     engine.close()
     return lines, folder / "checkpoints.jsonl"
@@ -84,7 +87,7 @@ class TestWithoutTheKey:
         assert "still shown" in seen[1]
 
     def test_checkpoints_of_another_stream_do_not_pass_for_a_check(self, exported, tmp_path):
-        other = write(tmp_path / "other.jsonl", [SIGNER.sign("other", 1, "0" * 64, "now")])
+        other = write(tmp_path / "other.jsonl", [checkpoint(exported[0], stream="other")])
         path = write(tmp_path / "export.jsonl", exported[0])
         assert "belongs to the stream 'loans'" in verify(path, checkpoints=other, replay=False).first[1]
 
@@ -230,17 +233,30 @@ def policy_by_another_name(lines):
 
 def another_average(lines):
     i = first(lines, "learner_checkpointed")
-    lines[i]["data"]["average"][0] += 1.0
+    average = unpacked(lines[i]["data"]["average"], np.empty(0))
+    lines[i]["data"]["average"] = packed(average + (np.arange(len(average)) == 0))
     return i
 
 
-def pairs_that_were_not_forgotten(lines):
-    """The row of a reported pair, in a log that nothing can be erased from."""
+def pairs_of_nobody(lines):
+    """A learner that nobody can read, as it is said to keep a report about somebody who isn't there."""
     i = first(lines, "learner_checkpointed")
-    columns = 2 * len(lines[1]["data"]["settings"]["cuts"])
-    row = {"contrasts": [1] * columns, "people": [-1, -1], "gaps": 0.2, "terms": [0.0] * 5, "passed": None}
-    for name, value in (row | {"repeats": 0, "made": 3}).items():
-        lines[i]["data"]["learner"][name].append(value)
+    lines[i]["data"]["pairs"].append(["f" * 32, "e" * 32])
+    return i
+
+
+def report_forgotten(lines):
+    """The learner keeps a report, but is written down without it."""
+    i = next(i for i in events(lines) if lines[i]["kind"] == "learner_checkpointed" and lines[i]["data"]["pairs"])
+    learner, frozen = lines[i]["data"]["learner"], lines[i]["data"]["pairs"].pop(0)
+    assert frozen
+    widths = {"people": 2, "terms": 5, "gaps": 1, "passed": 1, "repeats": 1, "made": 1}
+    kinds = dict.fromkeys(("people", "repeats", "made"), np.int64)
+    rows = {
+        name: unpacked(learner[name], np.empty((0, width), kinds.get(name, float))) for name, width in widths.items()
+    }
+    paid = unpacked(learner["frozen"], np.empty(0)) + rows["terms"][0, 0] * np.array([1.0, rows["gaps"][0, 0]])
+    learner |= {"frozen": packed(paid)} | {name: packed(values[1:]) for name, values in rows.items()}
     return i
 
 
@@ -323,7 +339,7 @@ FORGERIES = [
     second_verdict, changed_label, lesson_discarded, lesson_left_out, new_beginning, audit_ended_early,
     labels_ended_early, decided_while_stopped, policy_by_another_name, another_average, another_erasure,
     retracted_nothing, closed_too_soon, cleared_with_a_pair, another_wait, a_report_that_was_not_dropped,
-    pairs_that_were_not_forgotten, another_learner, another_rule,
+    pairs_of_nobody, report_forgotten, another_learner, another_rule,
     resumed_while_running, late_before_its_time, a_round_too_large, decided_against_all_odds, a_salt_of_another_length,
 ]  # fmt: skip
 
@@ -331,8 +347,7 @@ FORGERIES = [
 def signed(lines):
     """A whole chain of their own, well signed."""
     whole = renumbered(lines)
-    last = whole[events(whole)[-1]]
-    return [*whole, {"line": "checkpoint"} | SIGNER.sign("loans", last["seq"], last["hash"], last["at"])]
+    return [*whole, checkpoint(whole)]
 
 
 class TestWithTheKey:
@@ -388,8 +403,7 @@ class TestWithTheKey:
 
     def test_it_is_said_up_to_where_a_kept_checkpoint_reaches(self, exported, tmp_path):
         lines = exported[0]
-        some = lines[events(lines)[19]]
-        kept = write(tmp_path / "kept.jsonl", [SIGNER.sign("loans", 20, some["hash"], some["at"])])
+        kept = write(tmp_path / "kept.jsonl", [checkpoint(lines, 20)])
         found = verify(write(tmp_path / "export.jsonl", lines), key=SIGNER.public_key, checkpoints=kept, replay=False)
         assert found.first is None
         assert any("kept elsewhere is for event 20" in note for note in found.findings.notes)
@@ -418,21 +432,20 @@ def test_both_checkers_close_with_the_same_words(exported, tmp_path, capsys):
 
 def test_a_receipt_is_good_however_it_was_written_down_and_half_a_line_beside_it_is_only_said(exported, tmp_path):
     lines = exported[0]
-    some = lines[events(lines)[19]]
-    receipt = SIGNER.sign("loans", 20, some["hash"], some["at"])
+    kept_receipt = receipt(lines, 20)
     export, kept = write(tmp_path / "export.jsonl", lines), tmp_path / "kept.jsonl"
-    kept.write_text('{"stream":"lo\n' + json.dumps(dict(reversed(receipt.items()))))
+    kept.write_text('{"stream":"lo\n' + json.dumps(dict(reversed(kept_receipt.items()))))
     found = verify(export, key=SIGNER.public_key, checkpoints=kept, replay=False)
     assert found.first is None
     assert any("kept elsewhere is for event 20" in note for note in found.findings.notes)
     assert any("Line 1 of" in note and "not used as a checkpoint" in note for note in found.findings.notes)
-    kept.write_text(json.dumps(receipt | {"hash": "0" * 64}))
+    kept.write_text(json.dumps(kept_receipt | {"hash": "0" * 64}))
     assert verify(export, key=SIGNER.public_key, checkpoints=kept, replay=False).first is not None
 
 
 def test_half_a_line_that_a_power_cut_left_spoils_no_checkpoint(tmp_path):
     file = CheckpointFile(tmp_path / "checkpoints.jsonl")
-    one, two = (SIGNER.sign("loans", seq, "ab" * 32, "now") for seq in (1, 2))
+    one, two = (point("loans", stamp(seq), SIGNER.public_key, SIGNER.sign("text\n", "loans")) for seq in (1, 2))
     file.write([one])
     with open(file.path, "a") as torn:
         torn.write('{"stream":"lo')

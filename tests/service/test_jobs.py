@@ -21,6 +21,7 @@ LOANS = {
     "features": [{"name": "score"}, {"name": "age", "shown": False}],
     "cuts": {"score": [0.2, 0.4, 0.6, 0.8]},
     "alpha": 0.1,
+    "review": {"ask_all": True},
     "k": 8,
     "waits": {"grace": 0},
 }

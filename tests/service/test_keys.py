@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from serving import STREAM, running, until
 
 from likewise.errors import InvalidParameter
-from likewise.service.log.checkpoints import CheckpointFile
+from likewise.service.log.checkpoints import DAY, HOUR, SMALL, CheckpointFile, LineFile, point
 from likewise.service.log.keys import signer_at
 from likewise.service.log.signing import Signer
 from likewise.service.proof.replay import verify
+from likewise.service.stream.events import seconds, stamp
+from likewise.transparency.merkle import Frontier
+from likewise.transparency.notes import checkpoint_of
 
 
 @pytest.fixture
@@ -56,14 +60,53 @@ def test_a_key_is_made_where_nothing_was_signed_also_beside_half_a_line(tmp_path
 
 def test_the_newest_checkpoint_of_every_stream_is_found_however_far_back(tmp_path):
     signer, other, file = Signer.generate(), Signer.generate(), CheckpointFile(tmp_path / "points")
-    file.write([signer.sign("old", 1, "aa", "then"), other.sign("theirs", 1, "bb", "then")])
-    file.write(signer.sign("busy", seq, "cc", "now") for seq in range(1, 2001))
+    file.write([written(signer, "old", 1), written(other, "theirs", 1)])
+    LineFile.write(file, (written(signer, "busy", size) for size in range(1, 2001)))  # past the thinning
     assert file.path.stat().st_size > 500_000
-    assert {name: point["seq"] for name, point in file.newest(signer.public_key).items()} == {"old": 1, "busy": 2000}
+    assert sizes(file, signer) == {"old": 1, "busy": 2000}
     assert file.last_key() == signer.public_key
     with file.path.open("a") as half:
-        half.write('{"at":"now","hash":"cc","key":"' + signer.public_key)
-    assert file.newest(signer.public_key)["busy"]["seq"] == 2000
+        half.write('{"at":"now","key":"' + signer.public_key)
+    assert sizes(file, signer) == {"old": 1, "busy": 2000}
+
+
+def test_the_file_of_a_busy_year_stays_small_and_keeps_the_newest_of_every_stream(tmp_path):
+    signer, file = Signer.generate(), CheckpointFile(tmp_path / "points")
+    times = np.unique(np.r_[np.arange(0, 365 * DAY, 6 * HOUR), 365 * DAY - np.arange(0, 2 * DAY, 100)])
+    file.write([written(signer, "quiet", 7, at=0)])
+    for size, at in enumerate(times, 1):
+        file.write([written(signer, "busy", size, at=float(at))])
+    assert file.path.stat().st_size < 2 * SMALL
+    assert sizes(file, signer) == {"quiet": 7, "busy": len(times)}
+    kept = [seconds(fact["at"]) for fact in file.read("busy")]
+    assert kept == sorted(kept)
+    for age, width in ((HOUR, 100), (DAY, HOUR), (30 * DAY, DAY), (365 * DAY, 30 * DAY)):
+        recent = [at for at in [*kept, times[-1]] if at >= times[-1] - age]
+        assert max(np.diff(recent)) <= 2 * width, "some remain of every stretch of time"
+
+
+def test_checkpoints_of_an_earlier_format_are_refused_in_one_sentence(tmp_path):
+    (tmp_path / "points").write_text('{"at":"2026","hash":"ab","key":"cd","seq":1,"signature":"ef","stream":"loans"}\n')
+    with pytest.raises(InvalidParameter, match=r"in a format that this release can't read: .*\.$"):
+        signer_at(tmp_path / "key", CheckpointFile(tmp_path / "points"))
+
+
+def test_every_purpose_has_a_key_of_its_own(tmp_path):
+    signer, other = Signer.generate(), Signer.generate()
+    keys = {each.derived(purpose) for each in (signer, other) for purpose in ("cookies", "caches", "requests")}
+    assert len(keys) == 6
+    assert signer.keyed_hash(b"x") != signer.request_hash(b"x")
+    again = Signer.read(signer.pem())
+    assert (again.derived("cookies"), again.keyed_hash(b"x")) == (signer.derived("cookies"), signer.keyed_hash(b"x"))
+
+
+def written(signer, stream, size, at=0.0):
+    """A checkpoint as its file holds it; nobody looks at the tree."""
+    return point(stream, stamp(at), signer.public_key, signer.checkpoint(stream, Frontier(size, (bytes(32),))))
+
+
+def sizes(file, signer):
+    return {name: checkpoint_of(note).size for name, note in file.newest(signer.public_key).items()}
 
 
 def test_a_key_may_be_a_setting_or_what_a_command_prints_and_no_file_is_made(tmp_path):
@@ -73,7 +116,7 @@ def test_a_key_may_be_a_setting_or_what_a_command_prints_and_no_file_is_made(tmp
     for source in ({"pem": pem}, {"command": printing}):
         assert signer_at(tmp_path / "key", points, **source).public_key == made.public_key
     assert not (tmp_path / "key").exists()
-    points.write([Signer.generate().sign("loans", 1, "aa", "then")])
+    points.write([written(Signer.generate(), "loans", 1)])
     with pytest.raises(InvalidParameter, match="key in `key_pem` is not the one that signed"):
         signer_at(tmp_path / "key", points, pem=pem)
 

@@ -17,8 +17,11 @@ from likewise.cli import main
 from likewise.service import readiness
 from likewise.service import running as service_running
 from likewise.service.live.broken import AGAIN, BrokenStreams
+from likewise.service.log.checkpoints import LineFile, point
 from likewise.service.refusals import BrokenLog, Unavailable
+from likewise.service.stream.events import stamp
 from likewise.service.stream.settings import Waits
+from likewise.transparency.notes import checkpoint_of, read_note
 
 RNG = np.random.default_rng(0)
 
@@ -86,8 +89,8 @@ class TestAFileThatGoes:
         for _ in range(3):
             engine.decide("quiet", drawn(RNG), "decider")
         engine.tick()
-        seq, hash = engine.store.head("busy")
-        checkpoints.write(signer.sign("busy", seq, hash, "2026") for _ in range(4000))
+        note = signer.checkpoint("busy", engine.streams.get("busy").durable.tree)
+        LineFile.write(checkpoints, (point("busy", stamp(0), signer.public_key, note) for _ in range(4000)))
         assert checkpoints.path.stat().st_size > 1_000_000
         with closing(sqlite3.connect(database)) as connection, connection:
             for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
@@ -106,7 +109,7 @@ class TestOneBrokenStream:
         with running(**beside) as service:
             signed(service, "a-broken", "whole")
             decided(service, "a-broken")
-            until(lambda: [p for p in service.engine.checkpoints.read("a-broken") if p["seq"] == 2])
+            until(lambda: [p for p in service.engine.checkpoints.read("a-broken") if "\n2\n" in p["note"]])
         with closing(sqlite3.connect(beside["database"])) as database, database:
             for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
                 database.execute(f"DROP TRIGGER {name}")
@@ -122,7 +125,13 @@ class TestOneBrokenStream:
             assert decided(service, "a-broken") == 500
             until(lambda: service.engine.stream("whole")["learned"] == 1)
             head = service.engine.store.head("whole")[0]
-            until(lambda: [p for p in service.engine.checkpoints.read("whole") if p["seq"] >= head])
+            until(
+                lambda: [
+                    p
+                    for p in service.engine.checkpoints.read("whole")
+                    if checkpoint_of(read_note(p["note"])).size >= head
+                ]
+            )
             assert "likewise_broken_streams 1.0" in service.admin.get("/metrics").text
 
     def test_it_is_tried_again_after_a_while_and_a_database_that_is_away_is_nobody_s_fault(self):

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 from loans import BANK, COLUMNS, Clock, far_apart, fingerprint, loans
 
+from likewise import theory
 from likewise.errors import InvalidParameter, ReportRefused
 from likewise.service.engine import Engine
 from likewise.service.log import Idempotency, Store
@@ -20,7 +21,7 @@ from likewise.service.log.signing import Signer
 from likewise.service.proof.replay import verify
 from likewise.service.proof.standalone import canonical
 from likewise.service.refusals import Conflict, StreamStopped, Unknown
-from likewise.service.stream.settings import Waits
+from likewise.service.stream.settings import Review, Waits
 
 POOL = [f"p{i}" for i in range(6)]
 AUDITORS = ("ann", "bob")
@@ -35,6 +36,8 @@ WORLDS = (
     {"audits": "decisions"},
 )
 """Whose labels come, what is drawn, and what auditors see."""
+PLANS = ({"ask_all": True}, {"ask_all": True}, {}, {"share": 0.5}, {"share": 0.3, "choose": "largest"}, {"budget": 2})
+"""Which rounds are reviewed."""
 
 
 @dataclass
@@ -55,6 +58,9 @@ class Believed:
     retracted: float = -math.inf
     labels_over: bool = False
     status: str = "open"
+    q: float = 1.0
+    unlooked: bool = False
+    found_later: bool = False
 
     @property
     def untaken(self):
@@ -64,7 +70,15 @@ class Believed:
     @property
     def final(self):
         """Whether nobody gave its verdict."""
-        return self.verdict == "expired" or self.auditor == "clock"
+        return self.verdict in ("expired", "undrawn") or self.auditor == "clock"
+
+    @property
+    def counts(self):
+        """What it is among all rounds."""
+        if self.verdict == "cleared" and self.auditor == "clock":
+            return "cleared"
+        words = {"cleared": "clean", "reported": "reported", "undrawn": "undrawn", None: None}
+        return "unanswered" if self.verdict == "cleared" and self.unlooked else words.get(self.verdict, "unanswered")
 
     @property
     def labelled(self):
@@ -162,12 +176,13 @@ class Machine(RuleBasedStateMachine):
             )
         ),
         world=st.sampled_from(WORLDS),
+        plan=st.sampled_from(PLANS),
     )
-    def create(self, audit, label, ends, grace, learner, world):
-        self.world = world
+    def create(self, audit, label, ends, grace, learner, world, plan):
+        self.world, self.plan = world, Review(**plan)
         self.waits = Waits(audit=audit, label=label, audit_end=ends[0], label_end=ends[1], grace=grace)
         cuts = {"score": (0.3, 0.6), "age": (0.5,)}
-        self.engines[0].create(loans(waits=self.waits, cuts=cuts, **learner, **world), "root")
+        self.engines[0].create(loans(waits=self.waits, cuts=cuts, review=self.plan, **learner, **world), "root")
 
     @rule(
         engine=either, names=st.lists(st.sampled_from(POOL), min_size=1, max_size=3, unique=True), x=st.integers(0, 9)
@@ -201,10 +216,23 @@ class Machine(RuleBasedStateMachine):
         one = Believed(list(names), self.clock.now, returning, refused, self.world.get("labels") == "accepted")
         self.rounds[found["t"]] = one
         new = [shown[i] for i in range(len(names)) if i not in returning]
-        pairs = [(p, q) for p, yes in new for q, no in new if yes > no and p - q > 0.1]
-        if not (pairs if self.world.get("audits") == "decisions" else len(new) > 1) and self.world:
-            one.verdict, one.said, one.auditor = "cleared", self.clock.now, "clock"
-            self.close(found["t"], one.settle(self.waits, self.clock.now))
+        self.believe_lot(found["t"], one, new)
+        if one.verdict is not None:
+            one.said, one.auditor = self.clock.now, "clock"
+        self.close(found["t"], one.settle(self.waits, self.clock.now))
+
+    def believe_lot(self, t, one, new):
+        """A round that can't be reported is clean; others are drawn where the plan says so."""
+        decisions = self.world.get("audits") == "decisions"
+        pairs = [(p, q) for p, yes in new for q, no in new if p - q > 0.1 and (yes > no or not decisions)]
+        asked = self.plan.ask_all and not decisions and (len(new) > 1 or not self.world)
+        lot = self.engines[0].round("loans", t)["review"]
+        assert (lot is not None) == (bool(pairs) and self.plan.by_lot)
+        if not pairs and not asked:
+            one.verdict = "cleared"
+        elif lot is not None:
+            one.q = lot["probability"]
+            one.verdict = None if lot["drawn"] else "undrawn"
 
     @precondition(lambda self: self.rounds)
     @rule(engine=either, place=places, mask=st.integers(1, 7), values=st.integers(0, 7))
@@ -274,7 +302,7 @@ class Machine(RuleBasedStateMachine):
     def retract(self, engine, place, by):
         t = self.pick(place)
         one = self.rounds[t]
-        possible = one.status == "open" and one.verdict not in (None, "expired") and one.auditor == by
+        possible = one.status == "open" and one.verdict not in (None, "expired", "undrawn") and one.auditor == by
         if self.ask(engine, None if possible else Conflict, lambda e: e.retract("loans", t, by)) is not None:
             one.verdict, one.pair, one.retracted = None, None, self.clock.now
 
@@ -291,6 +319,31 @@ class Machine(RuleBasedStateMachine):
     def change(self, engine, audit, grace):
         self.engines[engine].change_waits("loans", {"audit": audit, "grace": grace}, "root")
         self.waits = self.waits.changed({"audit": audit, "grace": grace})
+
+    @rule(engine=either, plan=st.sampled_from(PLANS))
+    def change_plan(self, engine, plan):
+        whole = Review().model_dump() | plan
+        self.engines[engine].change_plan("loans", whole, "root")
+        self.plan = Review(**plan)
+
+    @precondition(lambda self: self.rounds)
+    @rule(engine=either, place=places, verdict=st.sampled_from(("pair", "none", "skip")))
+    def correct(self, engine, place, verdict):
+        t = self.pick(place)
+        one = self.rounds[t]
+        people = self.engines[0].round("loans", t)["people"]
+        high, low = far_apart([person["probability"] for person in people])
+        pair = [one.ids[high], one.ids[low]] if verdict == "pair" else []
+        if one.status == "open" and (one.verdict is None or not one.final):
+            refusal = Conflict
+        elif verdict == "pair" and (None in pair or high == low):
+            refusal = InvalidParameter
+        elif verdict == "pair" and self.unreportable(one, people, high, low):
+            refusal = ReportRefused
+        else:
+            refusal = None
+        if self.ask(engine, refusal, lambda e: e.correct("loans", t, verdict, "lead", pair=pair)) is not None:
+            one.found_later |= verdict == "pair" and one.status != "open"
 
     @rule(engine=either)
     def stop_or_resume(self, engine):
@@ -309,6 +362,7 @@ class Machine(RuleBasedStateMachine):
             for t in mine:
                 ids = self.rounds[t].ids
                 self.rounds[t].ids = [None if other == name else other for other in ids]
+                self.rounds[t].unlooked |= self.rounds[t].status == "open"
             self.record.pop(name, None)
 
     @rule(engine=either)
@@ -334,6 +388,7 @@ class Machine(RuleBasedStateMachine):
             labels = {i: person["label"] for i, person in enumerate(view["people"]) if person["label"] is not None}
             assert labels == one.labels, t
             assert [person["id"] for person in view["people"]] == one.ids
+        self.compare_claims(first.stream("loans")["reviews"])
         lines = list(first.export("loans"))
         assert [line["data"]["t"] for line in lines if line.get("kind") == "learned"] == self.learned
         open_rounds = [t for t, one in self.rounds.items() if one.status == "open"]
@@ -349,6 +404,23 @@ class Machine(RuleBasedStateMachine):
         if found.replay is not None:
             assert found.replay.rounds + len(found.replay.lost) == len(self.learned)
             assert found.replay.inexact == 0
+
+    def compare_claims(self, said):
+        """What is said of all rounds is what the theorem says of them one by one, up to the first that waits."""
+        waiting = [t for t, one in self.rounds.items() if one.counts is None]
+        up_to = min(waiting, default=len(self.rounds) + 1) - 1
+        assert (said["up_to"], said["waiting"]) == (up_to, len(waiting))
+        outcomes = [
+            (one.q, "reported" if one.counts == "clean" and one.found_later else one.counts)
+            for t, one in sorted(self.rounds.items())
+            if t <= up_to
+        ]
+        floor = self.engines[0].streams.get("loans").current().drawing.floor
+        count = theory.count_rounds(1.0 if floor is None else floor, outcomes)
+        for name in ("cleared", "undrawn", "clean", "reported", "unanswered"):
+            assert said[name] == getattr(count, name), name
+        assert said["estimate"] == pytest.approx(count.estimate)
+        assert said["at_most"] == theory.review_limit(count)
 
 
 @pytest.mark.parametrize(("kind", "sequences"), [("sqlite", 20), ("postgresql", 5)])

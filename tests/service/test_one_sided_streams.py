@@ -23,8 +23,9 @@ from likewise.service.stream.events import Audited, LabelsBooked, Learned, Round
 from likewise.service.stream.events.sums import sums
 from likewise.service.stream.lots import Lot, commitment
 from likewise.service.stream.objections import Rules
+from likewise.service.stream.plain_state import dump_state, load_state
 from likewise.service.stream.settings import Waits
-from likewise.service.stream.state import State, dump_state, load_state
+from likewise.service.stream.state import State
 from likewise.service.stream.status import status
 from likewise.service.stream.transcript import transcript
 

@@ -34,6 +34,7 @@ LOANS = {
     ],
     "cuts": {"score": [0.2, 0.4, 0.6, 0.8]},
     "alpha": 0.1,
+    "review": {"ask_all": True},
     "k": 8,
     "waits": {"grace": 30},
 }
@@ -412,7 +413,18 @@ def test_five_hundred_payloads_in_names_values_and_notes_are_inert_on_every_page
 def test_no_feature_and_no_id_stands_in_an_address(service, enter):
     service.engine.decide("loans", [somebody(1, i) | {"id": f"secret-{i}"} for i in range(3)], "decider")
     admin = enter("admin")
-    paths = ("", "/rounds", "/rounds/1", "/rounds/1/people/0", "/people", "/log", "/settings", "/export", "/review")
+    paths = (
+        "",
+        "/rounds",
+        "/rounds/1",
+        "/rounds/1/people/0",
+        "/rounds/1/people/0/notice",
+        "/people",
+        "/log",
+        "/settings",
+        "/export",
+        "/review",
+    )
     for path in paths:
         for address in re.findall(r'(?:href|src|action)="([^"]*)"', admin.get(f"/streams/loans{path}").text):
             assert "secret" not in address

@@ -113,7 +113,8 @@ def test_neither_deciders_nor_auditors_ever_see_weights_and_auditors_see_no_labe
         reached = [path for (method, path), roles in API.items() if method == "GET" and role in roles]
         assert reached, role
         for path in reached:
-            address = path.replace("{stream}", "loans").replace("{t}", "1").replace("{person:path}", "1-0")
+            address = path.replace("{stream}", "loans").replace("{t}", "1").replace("{seq}", "1")
+            address = address.replace("{person:path}", "1-0")
             answer = getattr(service, role).get(address)
             assert answer.is_success, (role, path)
             assert '"weights"' not in answer.text

@@ -11,7 +11,7 @@ from loans import Fold, fingerprint, loans
 
 from likewise.service.canonical import GENESIS
 from likewise.service.live import position
-from likewise.service.live.position import START, Position, Positions
+from likewise.service.live.position import START, Positions
 from likewise.service.live.timers import Timers
 from likewise.service.log.chain import seal
 from likewise.service.refusals import BrokenLog, SequenceConflict, Unavailable
@@ -225,5 +225,5 @@ def test_a_position_is_a_place_in_the_log_even_if_nothing_changes_its_state():
     fold.do(commands.Resume("root"))
     sealed = seal("loans", 0, GENESIS, fold.events)
     after = START.follow(sealed)
-    assert after == Position(after.state, 3, sealed[-1].hash)
+    assert after[:3] == (after.state, 3, sealed[-1].hash)
     assert fingerprint(after.state) == fingerprint(before)

@@ -25,9 +25,9 @@ from likewise.service.proof.replay import verify
 from likewise.service.refusals import Conflict
 from likewise.service.stream.events import StreamCreated, read_event, stamp
 from likewise.service.stream.learner import Model, score_program
+from likewise.service.stream.plain_state import dump_state, load_state
 from likewise.service.stream.sample import compared, fitted_scores, labelled
 from likewise.service.stream.settings import Feature, Settings
-from likewise.service.stream.state import dump_state, load_state
 
 
 def lived(engine, rounds=12):

@@ -22,7 +22,8 @@ from likewise.service.jobs import process
 from likewise.service.proof.replay import verify
 from likewise.service.refusals import Unavailable
 
-BODY = CHOICES | {"features": [feature.model_dump() for feature in FEATURES], "waits": {"grace": 0}}
+BODY = CHOICES | {"features": [feature.model_dump() for feature in FEATURES]}
+BODY |= {"waits": {"grace": 0}, "review": {"ask_all": True}}
 FITTED = BODY | {"sample": sample(), "label": "repaid"}
 
 

@@ -52,7 +52,7 @@ VALID = {
 def likely(case, turn):
     """Often a stream, a round and people that exist, and a body that is wrong in one place at most."""
     if turn % 4:
-        known = {"stream": "loans", "t": 1 + turn % 5, "person": f"{1 + turn % 3}-{turn % 5}"}
+        known = {"stream": "loans", "t": 1 + turn % 5, "seq": turn % 5 + 1, "person": f"{1 + turn % 3}-{turn % 5}"}
         case.path_parameters |= {name: known[name] for name in case.path_parameters}
     valid = VALID.get((case.method, case.path))
     if turn % 3 and valid is not None and isinstance(case.body, dict):

@@ -9,13 +9,24 @@ import sys
 import numpy as np
 import pytest
 import typer
-from forging import FORGER, SIGNER, events, last_checkpoint, lived, rechained, write
+from forging import (
+    FORGER,
+    SIGNER,
+    checkpoint,
+    events,
+    last_checkpoint,
+    lived,
+    often_written_down,
+    rechained,
+    write,
+)
 from sqlalchemy import text
 from typer.testing import CliRunner
 
 from likewise.cli.verify import verify as command
 from likewise.errors import InvalidParameter
 from likewise.service.proof.replay import sentences, verify
+from likewise.service.stream.learner_checkpoint import packed, unpacked
 
 PAIR = {"favoured": 0, "disfavoured": 1, "gap": 0.9}
 
@@ -148,10 +159,8 @@ class TestTampering:
         lines = [line for line in exported[0] if line["line"] != "checkpoint"]
         i = next(i for i in events(lines) if lines[i]["kind"] == "audited")
         whole = rechained([*lines[:i], lines[i] | {"at": lines[i + 1]["at"]}, *lines[i + 1 :]])
-        last = whole[events(whole)[-1]]
-        signed = FORGER.sign("loans", last["seq"], last["hash"], last["at"])
         whole[0] = whole[0] | {"public_key": FORGER.public_key}
-        whole.append({"line": "checkpoint"} | signed)
+        whole.append(checkpoint(whole, signer=FORGER))
         assert check(whole, key=None, checkpoints=None, replay=False).first is None
         assert "names the public key" in check(whole, checkpoints=None, replay=False).first[1]
 
@@ -250,16 +259,19 @@ class TestErasure:
         assert found.replay.rounds + len(found.replay.lost) == learned
         assert any("can't be learned again, because people were erased: " in sentence for sentence in sentences(found))
         lost = f"{len(found.replay.lost)} of {learned} rounds could not be replayed"
-        assert sentences(found)[-1] == f"Nothing wrong was found; {lost}."
+        share = f"{100 * (1 - len(found.replay.lost) / learned):.1f} % of them could"
+        assert sentences(found)[-1] == f"Nothing wrong was found; {lost}, {share}."
+        assert found.exit_code == 3
 
     def test_a_false_checkpoint_of_the_learner_is_found(self, tmp_path):
-        engine = lived(tmp_path)
-        engine.erase("loans", "11.1", "root")
+        with often_written_down():
+            engine = lived(tmp_path)
         lines = [line for line in engine.export("loans") if line["line"] != "checkpoint"]
         engine.close()
         i = next(i for i in events(lines) if lines[i]["kind"] == "learner_checkpointed")
         data = json.loads(json.dumps(lines[i]["data"]))
-        data["learner"]["losses"][3] += 0.5
+        losses = unpacked(data["learner"]["losses"], np.empty(0))
+        data["learner"]["losses"] = packed(losses + 0.5 * (np.arange(len(losses)) == 3))
         whole = rechained([*lines[:i], lines[i] | {"data": data}, *lines[i + 1 :]])
         found = verify(write(tmp_path / "export.jsonl", whole))
         assert found.first[0] == lines[i]["seq"]

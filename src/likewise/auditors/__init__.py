@@ -1,6 +1,7 @@
 """Auditors: simulated ones with a distance, noisy and scripted ones, panels, and a person at the terminal."""
 
 from likewise.auditors.asked import AskAuditor, NoisyAuditor, ScriptedAuditor
+from likewise.auditors.by_lot import ByLot
 from likewise.auditors.decisions import DecisionAuditor
 from likewise.auditors.pairwise import (
     DriftingAuditor,
@@ -14,9 +15,11 @@ from likewise.auditors.pairwise import (
     veto,
     weighted,
 )
+from likewise.auditors.reviewers import Reviewers
 
 __all__ = [
     "AskAuditor",
+    "ByLot",
     "DecisionAuditor",
     "DriftingAuditor",
     "MetricAuditor",
@@ -24,6 +27,7 @@ __all__ = [
     "NoisyAuditor",
     "PairwiseAuditor",
     "Panel",
+    "Reviewers",
     "ScriptedAuditor",
     "as_points",
     "named_metric",

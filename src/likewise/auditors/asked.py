@@ -66,6 +66,10 @@ class NoisyAuditor:
         low, high = sorted(pair.tolist(), key=lambda i: probabilities[i])
         return Report(high, low, violates=False, false=True)
 
+    def opinion(self, batch: Batch, probabilities: Floats, key: Key) -> Answer:
+        """What the other auditor says of two people: who is asked about one pair doesn't overlook it."""
+        return self.auditor.audit(batch, probabilities, key)
+
     def facts(self) -> AuditorFacts:
         """As the auditor behind it, but no longer exhaustive where it misses."""
         inner = self.auditor.facts()

@@ -10,6 +10,7 @@ from likewise.certificates.heldout import (
     evaluate_fairness,
     holdout_certificate,
 )
+from likewise.certificates.reviews import Detection, Reviews
 from likewise.certificates.shown import MostUnfair, ShownPeople, most_unfair
 
 __all__ = [
@@ -19,12 +20,14 @@ __all__ = [
     "Certificate",
     "Choice",
     "Claim",
+    "Detection",
     "FairnessEvaluation",
     "Generalisation",
     "HoldoutCertificate",
     "MostUnfair",
     "Redraw",
     "Regret",
+    "Reviews",
     "ShownPeople",
     "Status",
     "brackets",

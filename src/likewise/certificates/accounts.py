@@ -182,7 +182,20 @@ def hidden(t: Transcript, delta: float) -> Hidden | None:
     if t.facts.auditor.sees != "decisions":
         return None
     persistence = float(t.facts.auditor.details.get("persistence", 1.0))
+    if t.drawn is not None:
+        return _hidden_by_lot(t, delta, persistence)
     estimate = theory.hidden_estimate(t.pair_gaps.tolist()) / persistence
     limit = theory.hidden_limit(estimate * persistence, t.level, delta, persistence)
     unlooked = int((~t.reviewed).sum())
     return Hidden(estimate, min(float(t.rounds), limit + unlooked), persistence, t.stated is not None)
+
+
+def _hidden_by_lot(t: Transcript, delta: float, persistence: float) -> Hidden:
+    """As ``hidden``, where rounds are drawn for review: Σ 1/(q · gap), and Proposition W, which is loose."""
+    q, least = np.asarray(t.review_probabilities), t.level * (t.facts.auditor.review_floor or 0.0) * persistence
+    found = q[t.report_rounds] * t.pair_gaps * persistence
+    unanswered = np.asarray(t.drawn) & ~t.reviewed
+    counted = [*found.tolist(), *(q[unanswered] * t.level * persistence).tolist()]
+    few = least <= min(counted, default=1.0) and least > 0
+    limit = theory.hidden_by_review(counted, least, delta) if few else t.rounds
+    return Hidden(float((1 / found).sum()), float(min(t.rounds, limit)), persistence, t.stated is not None)

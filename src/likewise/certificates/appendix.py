@@ -15,6 +15,7 @@ from likewise.certificates.certificate import Certificate, Generalisation, Redra
 from likewise.certificates.choice import Candidate, Choice
 from likewise.certificates.held_out_people import counted
 from likewise.certificates.letter import ON_AVERAGE, WIDTH, erred
+from likewise.certificates.reviews import Reviews
 from likewise.certificates.shown import ShownPeople
 from likewise.wording import at_least, at_most, plural
 
@@ -24,7 +25,16 @@ PAIRS = 5
 
 def appendix(c: Certificate, people: ShownPeople | None = None) -> str:
     """Everything behind the letter."""
-    parts = [_head(c), _happened(c), _compared(c), _new_fairness(c), _new_errors(c), _redrawn(c), _reviewer(c)]
+    parts = [
+        _head(c),
+        _happened(c),
+        _every_round(c),
+        _compared(c),
+        _new_fairness(c),
+        _new_errors(c),
+        _redrawn(c),
+        _reviewer(c),
+    ]
     paragraphs = [textwrap.fill(part, WIDTH) for part in parts if part]
     chosen = [] if c.choice is None else [_candidates(c, c.choice)]
     return "\n\n".join([*paragraphs[:2], *chosen, *paragraphs[2:], *_pairs(c, people), _assumptions(c)])
@@ -92,6 +102,57 @@ def _hidden(c: Certificate) -> str:
         f" They saw decisions only. So a pair comes to light only if it was decided differently: an estimate of all "
         f"rounds that held one is {estimate:.1f}, right or too high on average, and with {1 - c.delta:.0%} confidence "
         f"there are at most {at_most(limit)}{looks}."
+    )
+
+
+def _every_round(c: Certificate) -> str:
+    """What reviews by lot say of all rounds."""
+    r = c.reviews
+    if r is None:
+        return ""
+    waiting = f" {plural(r.waiting, 'later round waits', 'later rounds wait')} for an answer." if r.waiting else ""
+    lower = "" if r.lower is None else f" and at least {r.lower:,}, if no report is false"
+    return (
+        f"All rounds, reviewed or not. Of {plural(r.rounds, 'round')} {r.cleared:,} can't hold a violation, as no gap "
+        f"in them{_apart(r)} is above {c.level:g}. Of the others {r.drawn:,} were drawn, each with a known "
+        f"probability; {r.reported:,} were reported and {r.unanswered:,} not answered, which count as reported."
+        f"{waiting} With {1 - c.delta:.0%} confidence at most {r.limit:,} rounds{_felt(r)} held a pair that the "
+        f"reviewer would have reported{lower}; the estimate is {r.estimate:,.1f}. This holds at whatever time it is "
+        f"read, whatever the learner or the people did.{_overlooked(r)}{_measured(r)}{_provided(c, Claim.VIOLATIONS)}"
+    )
+
+
+def _overlooked(r: Reviews) -> str:
+    """What the limit is for reviewers who overlook things, by assumption."""
+    shares = [f"{limit:,} if they find {share:.0%}" for share, limit in r.assumed if share < 1]
+    text = f" Rounds that reviewers would overlook are not counted; with those it is at most {', '.join(shares)}."
+    if r.detection is None or r.detection.agreement is None:
+        return text
+    return (
+        f"{text} Two reviewers judged {plural(r.detection.twice, 'round')} without knowing of each other, and "
+        f"{r.detection.agreement:.0%} of reports were confirmed by the other."
+    )
+
+
+def _apart(r: Reviews) -> str:
+    return " of two people decided differently" if r.felt else ""
+
+
+def _felt(r: Reviews) -> str:
+    return " in which it was felt (the two were decided differently)" if r.felt else ""
+
+
+def _measured(r: Reviews) -> str:
+    if r.detection is None or r.corrected is None:
+        return ""
+    how = (
+        f"{r.detection.missed} of {plural(r.detection.known, 'round')} with a known violation were missed"
+        if r.detection.known
+        else "by the rounds that two judged"
+    )
+    return (
+        f" As measured ({how}) reviewers find at least {at_least(r.detection.least, 3)} of what is there, and at most "
+        f"{r.corrected:,} rounds violate: both at once, with the same confidence."
     )
 
 

@@ -22,6 +22,7 @@ class Claim(StrEnum):
     REGRET = "errors compared with fair policies"
     FAIRNESS = "fairness to new people"
     ERRORS = "errors on new people"
+    VIOLATIONS = "violations among all rounds"
 
 
 class Status(StrEnum):
@@ -65,8 +66,13 @@ MADE = "the hypotheses were made without these people"
 ENOUGH = f"at least {LEAST_PEOPLE} people came once"
 REPORTS = "the reviewer reports whenever they can"
 NAMES = "the reviewer names a pair that could be accepted whenever one was decided differently"
+LOTS = "lots were drawn as recorded, and nobody could foresee them"
+ANSWERS = "what a reviewer answers does not depend on the lot"
+EASY = "rounds with a known answer are no easier than the others"
+APART = "reviewers find violations independently of each other"
 OVERLOOKED, WITHDRAWN = "overlooked", "withdrawn"
 """Among an auditor's details: cleared rounds that were corrected to a pair, and reports that were taken back."""
+BLACK_BOX = "an online classifier decided, of which nothing was proved in advance"
 ABOUT_NEW_PEOPLE = (ONCE, MADE, ENOUGH)
 """What claims about new people rest on, and those about another draw from the same rows don't."""
 
@@ -75,6 +81,14 @@ def drawn_from(t: Transcript) -> str | None:
     """How people may have come again; who draws from rows and says no more is taken to draw them again."""
     environment = t.facts.environment
     return "again" if environment.drawn is None and environment.population is not None else environment.drawn
+
+
+def _black_box(t: Transcript) -> tuple[Assumption, ...]:
+    """What the paper's theorem on a reduced classifier assumes: that its own regret is small. The play measures it."""
+    if not t.facts.learner.parameters.get("black_box"):
+        return ()
+    measured = "the regret stated is the one that this play measured, against hypotheses that it didn't use"
+    return (Assumption(BLACK_BOX, (Claim.REGRET,), Status.KEPT, measured),)
 
 
 def came_once(t: Transcript) -> tuple[Status, str]:
@@ -103,10 +117,12 @@ def came_once(t: Transcript) -> tuple[Status, str]:
     return Status.UNCHECKED, "nothing in the transcript shows whether somebody came again"
 
 
-def assumptions_of(t: Transcript, contradictions: int) -> tuple[Assumption, ...]:
-    """Every assumption, with what the transcript shows of it; ``contradictions`` counts pairs with clashing answers."""
+def assumptions_of(t: Transcript, contradictions: int, measured: str | None = None) -> tuple[Assumption, ...]:
+    """Every assumption, with what the transcript shows of it; ``contradictions`` counts pairs with clashing answers.
+
+    ``measured``: detection was, from ``"gold"`` or from ``"overlap"``.
+    """
     iid, auditor = t.facts.environment.iid, t.facts.auditor
-    unreviewed = int((~t.reviewed).sum())
     once, how = came_once(t)
     if drawn_from(t) == "again" and once == Status.KEPT:
         iid = None  # the draws are from the rows, and nobody knows where those are from
@@ -126,12 +142,8 @@ def assumptions_of(t: Transcript, contradictions: int) -> tuple[Assumption, ...]
             Status.BROKEN if contradictions else Status.of(auditor.fixed),
             f"answers contradict each other on {contradictions} pairs" if contradictions else "",
         ),
-        Assumption(
-            "rounds that nobody reviewed count as violations" if unreviewed else "every round was reviewed",
-            (Claim.FAIRNESS,),
-            Status.KEPT,
-            f"there are {unreviewed} of them" if unreviewed else "",
-        ),
+        _reviewed(t),
+        *_black_box(t),
         Assumption(
             HORIZON,
             (),
@@ -146,7 +158,36 @@ def assumptions_of(t: Transcript, contradictions: int) -> tuple[Assumption, ...]
             "cut-offs and models that were fitted to them have seen them before",
         ),
         *_few(t, once),
+        *_by_lot(t, measured),
     )
+
+
+def _reviewed(t: Transcript) -> Assumption:
+    """What became of rounds that nobody reviewed."""
+    unreviewed = int((~t.reviewed).sum())
+    if t.drawn is not None:
+        name = "rounds that were not drawn are accounted for by the lots of the others"
+        return Assumption(
+            name, (Claim.FAIRNESS,), Status.KEPT, f"{int((~t.drawn & ~t.cleared).sum()):,} were not drawn"
+        )
+    name = "rounds that nobody reviewed count as violations" if unreviewed else "every round was reviewed"
+    return Assumption(name, (Claim.FAIRNESS,), Status.KEPT, f"there are {unreviewed} of them" if unreviewed else "")
+
+
+def _by_lot(t: Transcript, measured: str | None) -> tuple[Assumption, ...]:
+    """What a limit over all rounds rests on, where rounds are drawn for review or detection was measured."""
+    claims, simulated = (Claim.VIOLATIONS,), t.facts.auditor.truthful is not None
+    status = Status.KEPT if simulated else Status.UNCHECKED
+    drawn = (
+        "they follow from the seed" if simulated else "they follow from the seed, and whoever has it can foresee them"
+    )
+    by_lot = (
+        Assumption(LOTS, claims, status, drawn),
+        Assumption(ANSWERS, claims, status, "" if simulated else "drawn rounds without an answer count as reported"),
+    )
+    name = {"gold": EASY, "overlap": APART, None: ""}[measured]
+    weak = (Assumption(name, claims, Status.UNCHECKED, "their detection was measured so"),) if name else ()
+    return (*(() if t.drawn is None else by_lot), *weak)
 
 
 def _labels(t: Transcript) -> tuple[Assumption, ...]:

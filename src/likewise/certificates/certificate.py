@@ -26,6 +26,7 @@ from likewise import theory
 from likewise.certificates.accounts import Accounts, Hidden, hidden
 from likewise.certificates.assumptions import (
     ABOUT_NEW_PEOPLE,
+    BLACK_BOX,
     ONCE,
     UNCLEAR,
     Assumption,
@@ -38,6 +39,9 @@ from likewise.certificates.assumptions import (
 )
 from likewise.certificates.brackets import Bracket, brackets
 from likewise.certificates.held_out_people import counted
+from likewise.certificates.reviews import Reviews, reviews
+from likewise.certificates.reviews import sum_of_betas as sum_of_betas_by_lot
+from likewise.displays import short, text_html
 from likewise.drawing import COLOURS, LINES, canvas
 from likewise.errors import require, require_number
 from likewise.game import Transcript
@@ -45,6 +49,7 @@ from likewise.hindsight import FairProgram, Losses, Pairs
 from likewise.hypotheses import EnumerableClass
 from likewise.learners.kept import regret_limit
 from likewise.protocol import Floats
+from likewise.wording import plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -137,7 +142,7 @@ class Redraw(NamedTuple):
     exact: bool
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Certificate:
     """What a play reached, and what is proved of it. A claim whose assumptions are broken is left out.
 
@@ -191,6 +196,8 @@ class Certificate:
         at once, with confidence 1 − ``delta``. None otherwise.
     hidden
         Where the auditor saw decisions only: rounds with a pair that could have been reported, seen or not.
+    reviews
+        Where rounds were drawn for review by lot, or where detection was measured: how many of all rounds violate.
     """
 
     alpha: float
@@ -222,6 +229,7 @@ class Certificate:
     unknown: int = 0
     regret_likely: float | None = None
     hidden: Hidden | None = None
+    reviews: Reviews | None = None
 
     @property
     def counts_errors(self) -> bool:
@@ -242,6 +250,11 @@ class Certificate:
         return counted(self.people, unclear)
 
     @property
+    def black_box(self) -> bool:
+        """Whether an online classifier decided, and not a mixture of the hypotheses that it is compared with."""
+        return any(assumption.name == BLACK_BOX for assumption in self.assumptions)
+
+    @property
     def contradictions(self) -> tuple[Bracket, ...]:
         """Reported pairs that a clear round contradicts."""
         return tuple(bracket for bracket in self.brackets if bracket.contradicts)
@@ -259,6 +272,14 @@ class Certificate:
     def with_choice(self, choice: Choice) -> Certificate:
         """The same certificate, whose letter says what to deploy and what held-out people prove of it."""
         return replace(self, choice=choice)
+
+    def __repr__(self) -> str:
+        chosen = "" if self.choice is None else f"recommends {self.choice.recommended}"
+        violations = f"{self.violations:,} of them with a violation"
+        return short("Certificate", plural(self.rounds, "round"), violations, chosen, "print it to read the letter")
+
+    def _repr_html_(self) -> str:
+        return text_html(str(self))
 
     def __str__(self) -> str:
         from likewise.certificates.letter import letter
@@ -284,6 +305,7 @@ class Certificate:
             "assumptions": [a._asdict() for a in self.assumptions],
             "choice": None if self.choice is None else self.choice.to_dict(),
             "hidden": None if self.hidden is None else self.hidden._asdict(),
+            "reviews": None if self.reviews is None else self.reviews.to_dict(),
         }
         return dict(json.loads(json.dumps(data), parse_constant=lambda _: None))
 
@@ -317,7 +339,15 @@ class Certificate:
 
 
 def certify(
-    transcript: Transcript, alpha: float | None = None, delta: float = 0.05, *, choice: Choice | None = None
+    transcript: Transcript,
+    alpha: float | None = None,
+    delta: float = 0.05,
+    *,
+    choice: Choice | None = None,
+    gold: theory.Gold | None = None,
+    overlap: theory.Overlap | None = None,
+    review_count: theory.ReviewCount | None = None,
+    waiting: int = 0,
 ) -> Certificate:
     """What is proved of a play, from what was observed, without knowing the distance.
 
@@ -332,6 +362,12 @@ def certify(
     choice
         What to deploy, chosen on people who were held out (``certificates.choose``): the letter then claims what they
         prove.
+    gold, overlap
+        How good the reviewers are, by rounds with a known answer or by rounds that two judged blindly (upheld reports
+        only): the limit of violating rounds is corrected for it. Known rounds come first.
+    review_count, waiting
+        The rounds drawn for review, where they were counted elsewhere, up to the first that still waits for an answer;
+        and how many rounds wait. By default the transcript's own.
 
     Examples
     --------
@@ -351,7 +387,8 @@ def certify(
     # Rounds that nobody reviewed, or with one person, prove nothing: count them as if each held a violation.
     unseen = ~t.reviewed | (t.sizes < 2)
     known = brackets(t)
-    assumptions = assumptions_of(t, sum(bracket.contradicts for bracket in known))
+    measured = "gold" if gold is not None else "overlap" if overlap is not None else None
+    assumptions = assumptions_of(t, sum(bracket.contradicts for bracket in known), measured)
     broken = _broken(assumptions)
     accounts = Accounts(t)
     labelled = accounts.counted
@@ -386,6 +423,7 @@ def certify(
         unknown=accounts.unknown,
         regret_likely=_likely(accounts, regret[0].best, delta),
         hidden=hidden(t, delta),
+        reviews=reviews(t, delta, gold, overlap, review_count, waiting),
     )
 
 
@@ -449,13 +487,19 @@ def _broken(assumptions: tuple[Assumption, ...]) -> set[Claim]:
 
 
 def _fairness(t: Transcript, T: int, delta: float) -> tuple[Generalisation, ...]:
-    """All limits of the first T rounds at once: each at a third of delta, so that picking the best is no cheating."""
+    """All limits of the first T rounds at once: each at a third of delta, so that picking the best is no cheating.
+
+    Where rounds were drawn for review by lot there is one, at delta.
+    """
     third, level, fixed = delta / 3, t.level, fixed_horizon(t, T)
     # Rounds that nobody reviewed, or with one person, prove nothing: count them as if each held a violation.
     counted = int(np.count_nonzero((t.reported | ~t.reviewed | (t.sizes < 2))[:T]))
     noticed = _noticed(t)
     limits = [("at any time", theory.sum_of_betas_anytime(counted, third), True, True)]
-    if fixed is not False:
+    by_lot = sum_of_betas_by_lot(t, T, delta)
+    if by_lot is not None:
+        limits = [("drawn by lot, at any time", by_lot, True, True)]
+    elif fixed is not False:
         limits.append(("T fixed in advance, sharpened", theory.sum_of_betas(counted, T, third), True, False))
         limits.append(("T fixed in advance, the paper's", theory.sum_of_betas_paper(counted, T, third), False, False))
     fairness = []

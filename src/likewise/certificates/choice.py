@@ -20,9 +20,11 @@ from likewise.certificates import advice
 from likewise.certificates import held_out_people as measured
 from likewise.certificates.held_out_people import CONSTANTS, FEWEST, HeldOut
 from likewise.certificates.heldout import FairnessEvaluation, unfair_pairs
+from likewise.displays import short, text_html
 from likewise.errors import require, require_number
 from likewise.protocol import Distance, Floats
 from likewise.reduction import EQUAL_COSTS
+from likewise.wording import plural
 
 
 class Constant(NamedTuple):
@@ -77,7 +79,7 @@ class Candidate:
         return {name: value for name, value in vars(self).items() if name != "policy"}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Choice:
     """What to deploy, and what is proved about it and about every other candidate, all at once.
 
@@ -150,6 +152,12 @@ class Choice:
     def about(self, name: str) -> str:
         """What is claimed about one policy; if it was not shown to beat a constant, the first sentence says so."""
         return advice.about(self, name)
+
+    def __repr__(self) -> str:
+        return short("Choice", self.recommended, f"on {plural(self.people, 'person', 'people')} who were held out")
+
+    def _repr_html_(self) -> str:
+        return text_html(str(self))
 
     def __str__(self) -> str:
         return advice.letter(self)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from likewise.certificates.assumptions import HORIZON, NAMES, Claim, Status
 from likewise.certificates.certificate import Certificate, Generalisation
+from likewise.certificates.reviews import Reviews
 from likewise.wording import at_least, at_most, plural
 
 if TYPE_CHECKING:
@@ -36,18 +37,27 @@ class Sentence(NamedTuple):
 
 
 def letter(c: Certificate) -> str:
-    """The whole letter; where three claims with all that they assume would take too many words, it makes fewer."""
-    texts = [_written(c, most) for most in range(CLAIMS, -1, -1)]
+    """The whole letter; where three claims with all that they assume would take too many words, it makes fewer.
+
+    Before it makes none, it says less of how rounds were drawn for review.
+    """
+    texts = [_written(c, most, brief) for brief in (False, True) for most in range(CLAIMS, 0, -1)]
+    texts.append(_written(c, 0, True))
     return next((text for text in texts if len(text.split()) <= WORDS), texts[-1])
 
 
-def _written(c: Certificate, most: int) -> str:
+def _written(c: Certificate, most: int, brief: bool) -> str:
     """The letter with this many claims at most; those about new people come first."""
     chosen = c.choice is not None and c.choice.claims_made
+    every = _every_round(c, brief)[:most]
     new = _held_out(c.choice) if c.choice is not None and chosen else [*_new_errors(c), *_new_pairs(c)]
-    new = new[:most]
-    play = _about_the_play(c)[: most - len(new)]
-    claims = [_group(_introduced(c, new), new, 1), _group("Proved about this play:", play, 1 + len(new))]
+    new = new[: most - len(every)]
+    play = _about_the_play(c)[: most - len(every) - len(new)]
+    claims = [
+        _group("Proved about all rounds of this play, reviewed or not:", every, 1),
+        _group(_introduced(c, new), new, 1 + len(every)),
+        _group("Proved about this play:", play, 1 + len(every) + len(new)),
+    ]
     end = "The appendix has every limit, what it rests on, and who was reported."
     parts = [_conclusion(c, new), *claims, _left_out(c, new), _made(c), end]
     return "\n\n".join(part if part.count("\n") else textwrap.fill(part, WIDTH) for part in parts if part)
@@ -189,6 +199,42 @@ def _whose(c: Certificate) -> str:
     return f"The average policy of the first {c.rounds_once:,} rounds, when everybody was new,"
 
 
+def _every_round(c: Certificate, brief: bool = False) -> list[Sentence]:
+    """How many of all rounds violate, where rounds were drawn for review or the reviewers were measured."""
+    r = c.reviews
+    if r is None or (r.drawn == r.rounds - r.cleared and r.corrected is None):
+        return []
+    felt = "decided differently " if r.felt else ""
+    text = (
+        f"Of all {r.rounds:,} rounds at most {r.limit:,} held a pair {felt}that the reviewer would have reported, "
+        f"with {1 - c.delta:.0%} confidence{'' if brief else _drawn(c, r)}{_detected(r)}"
+    )
+    return [Sentence(text, _unchecked(c, Claim.VIOLATIONS))]
+
+
+def _drawn(c: Certificate, r: Reviews) -> str:
+    """How the limit came about: cleared, drawn, reported and not answered."""
+    missing = f" and {r.unanswered:,} not answered, which count as reported" if r.unanswered else ""
+    rounds = plural(r.cleared, "round")
+    if r.felt:
+        cleared = f"In {rounds} no two people decided differently were more than {c.level:g} apart; of the others"
+    else:
+        cleared = f"No gap in {rounds} was above {c.level:g}; of the others"
+    return (
+        f"; our best guess is {r.estimate:,.0f}. {cleared if r.cleared else 'Of these'} {r.drawn:,} were drawn by lot "
+        f"and reviewed, and {r.reported:,} reported{missing}"
+    )
+
+
+def _detected(r: Reviews) -> str:
+    """The limit corrected for what reviewers overlook."""
+    if r.detection is None or r.corrected is None:
+        return ""
+    how = f"{r.detection.missed} of {r.detection.known} known ones missed" if r.detection.known else "by double reviews"
+    least = at_least(r.detection.least, 2)
+    return f". As reviewers find at least {least} of all violations ({how}), at most {r.corrected:,} rounds violate"
+
+
 def _about_the_play(c: Certificate) -> list[Sentence]:
     """What is certain: that no fair policy, and no one answer for everybody, would have been much better."""
     return [*_unseen_rounds(c), *_against_fair_policies(c), *_against_a_constant(c)]
@@ -196,7 +242,7 @@ def _about_the_play(c: Certificate) -> list[Sentence]:
 
 def _unseen_rounds(c: Certificate) -> list[Sentence]:
     """How many rounds held a pair that could have been reported, where the lot must bring it to light."""
-    if c.hidden is None or c.hidden.limit >= c.rounds:
+    if c.hidden is None or c.hidden.limit >= c.rounds or _every_round(c):  # for lots, felt rounds are sharper
         return []
     assumes = tuple(a.name for a in c.assumptions if a.name == NAMES and a.status == Status.UNCHECKED)
     text = f"At most {at_most(c.hidden.limit)} rounds held such a pair, seen or not (with {1 - c.delta:.0%} confidence)"
@@ -218,7 +264,8 @@ def _against_fair_policies(c: Certificate) -> list[Sentence]:
     if regret == math.inf:
         return []
     rules = f"{c.hypotheses:,} rules" if c.hypotheses and c.hypotheses < 10**6 else "rules"
-    fair = f"fixed mixture of its {rules} that {_keeps(c)} would have"
+    whose = "the" if c.black_box else "its"
+    fair = f"fixed mixture of {whose} {rules} that {_keeps(c)} would have"
     by = f" by estimates that {ON_AVERAGE}" if c.estimated else ""
     return [Sentence(f"{compared(fair, regret, c.counts_errors)}{by}{_known_false(c)}", _unchecked(c, Claim.REGRET))]
 
@@ -304,7 +351,7 @@ def _provided(names: Iterable[str], also: bool = False) -> str:
 
 def _made(c: Certificate) -> str:
     """What was observed, and what the words mean."""
-    unseen = f" {plural(c.unseen, 'round')} showed nothing." if c.unseen else ""
+    unseen = f" {plural(c.unseen, 'round')} showed nothing." if c.unseen and not _every_round(c) else ""
     late = f"; {plural(c.late_violations, 'violation was', 'violations were')} in the last quarter"
     reported = f"did so in {plural(c.reports, 'round')}{late}" if c.reports else "never did"
     return f"In {plural(c.rounds, 'round')} {_reviewed(c)}. They {reported}.{unseen} {erred(c)}"

@@ -7,14 +7,7 @@ from likewise.classes.scores import Additive, Average, Column, Score, Smoother
 from likewise.classes.suggest import models_to_fit, stacked, suggest, suggest_for, suggest_scores
 from likewise.classes.suggestion import Part, Suggestion
 
-TYPES = frozenset(
-    f"{kind.__module__}.{kind.__qualname__}"
-    for kind in (Additive, Anchors, Average, Column, Lipschitz, Reads, Smoother, Term)
-)
-"""The types of which scores are made: what a file of models may hold beside those of scikit-learn."""
-
 __all__ = [
-    "TYPES",
     "Additive",
     "Anchors",
     "Average",

@@ -10,6 +10,7 @@ import numpy as np
 from likewise.classes.anchors import Lipschitz
 from likewise.classes.scores import Score
 from likewise.datasets import Encoder
+from likewise.displays import short
 from likewise.errors import require
 from likewise.hypotheses import Thresholds
 from likewise.hypotheses.base import quantile_cuts
@@ -38,7 +39,7 @@ class Part(NamedTuple):
     scores: tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Suggestion:
     """A class of hypotheses for some people, with what there is to know about it.
 
@@ -88,6 +89,10 @@ class Suggestion:
         lines += [f"  {part.name} ({plural(len(part.scores), 'score')}): {part.described}" for part in self.parts]
         lines += [*self.notes, "What its files hold of these people:", *(f"  - {held}" for held in self.holds)]
         return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        parts = plural(len(self.parts), "part")
+        return short("Suggestion", repr(self.hypotheses), parts, f"fitted on {plural(self.people, 'person', 'people')}")
 
     def __str__(self) -> str:
         return self.datasheet

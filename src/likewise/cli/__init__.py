@@ -11,12 +11,16 @@ from typing import Annotated, Any
 
 import typer
 
+from likewise.cli.audit import audit
 from likewise.cli.backup import backup, restore
+from likewise.cli.card import card
 from likewise.cli.certify import certify
 from likewise.cli.compare import compare
 from likewise.cli.data import data
 from likewise.cli.demo import demo
 from likewise.cli.frontier import frontier
+from likewise.cli.key import key
+from likewise.cli.notice import notice
 from likewise.cli.output import console, in_words_of, problems
 from likewise.cli.play import play
 from likewise.cli.reproduce import reproduce
@@ -53,9 +57,26 @@ def likewise(
     """Online decisions that learn individual fairness from a person who only points at unfair pairs."""
 
 
-for command in (backup, certify, compare, data, demo, frontier, play, reproduce, restore, score, serve, verify):
+for command in (
+    audit,
+    backup,
+    card,
+    certify,
+    compare,
+    data,
+    demo,
+    frontier,
+    notice,
+    play,
+    reproduce,
+    restore,
+    score,
+    serve,
+    verify,
+):
     app.command(epilog=getattr(sys.modules[command.__module__], "EXAMPLES", None))(command)
 app.add_typer(user, name="user")
+app.add_typer(key, name="key")
 
 
 def _options(typed: list[str]) -> list[str]:

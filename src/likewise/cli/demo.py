@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich import box
@@ -62,16 +62,19 @@ def demo(
     plays = demonstration.run(setting, seed, progress=not as_json)
     lines = demonstration.table(plays)
     with console.status("Looking at the people who were held out…"):
-        choice, board = demonstration.judged(setting, plays)
+        choice, board, groups = demonstration.judged(setting, plays)
     drawn = figures.learning_curves(plays, title=f"{data.name}: three learners, the same people, the same reviewer")
     picture = figures.save(drawn, out / "learning.png")
     if as_json:
         learners = [dataclasses.asdict(line) for line in lines]
-        held_out = {"choice": choice.to_dict(), "scoreboard": plain(board)}
+        held_out: dict[str, Any] = {"choice": choice.to_dict(), "scoreboard": plain(board)}
+        held_out |= {"groups": None if groups is None else groups.to_dict()}
         print_json({"data": data.name, "picture": str(picture), "learners": learners} | held_out)
         return
     console.print(f"{choice.headline}\n", highlight=False)
     console.print(scoreboard_table(plain(board), console.width))
+    for sentence in () if groups is None else [table.sentence for table in groups.tables]:
+        console.print(sentence, highlight=False, markup=False)
     console.print("\nHow the three learned, on the people who played:", highlight=False)
     console.print(_demo_table(lines))
     console.print(

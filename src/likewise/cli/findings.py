@@ -52,9 +52,6 @@ def options_of(findings: Sequence[Finding]) -> str:
             # One column says who people are; everything else is a list, and a column is named once.
             single = finding.option in ("--id", "--labels")
             taken += [] if single and taken else [value for value in finding.values if value not in taken]
-    dropped = values.get("--drop", [])
-    if "--sensitive" in values:
-        values["--sensitive"] = [name for name in values["--sensitive"] if name not in dropped]
     return " ".join(f"{option} {shlex.quote(as_list(names))}" for option, names in values.items() if names)
 
 

@@ -41,7 +41,8 @@ Sensitive = Annotated[
     str,
     typer.Option(
         rich_help_panel=PEOPLE,
-        help="Columns that must not justify one. The class may still use them; name them in --drop to forbid that.",
+        help="Columns that must not justify one. The class may still use them; name them in --drop as well to forbid "
+        "that. How groups fare is shown for each.",
     ),
 ]
 Drop = Annotated[str, typer.Option(rich_help_panel=PEOPLE, help="Columns that nobody may use.")]

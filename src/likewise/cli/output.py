@@ -47,29 +47,49 @@ def print_json(result: dict[str, Any]) -> None:
 
 def scoreboard_table(board: dict[str, Any], width: int) -> Group:
     """The scoreboard, from its plain values: the table, and the sentences below it."""
-    # An interval goes below its number: the table must fit into 80 columns.
-    rows = [[first, *(cell.replace(" (", "\n(") for cell in others)] for first, *others in _cells(board)]
-    headings = [heading.replace(" ", "\n", 1) for heading in board["header"]]
-    shown = _that_fit([headings, *rows], width)
+    places = range(len(board["header"]))
+    least_first = (*places[:-3:-1], *places[2:-2])  # what it was told, what a lot decides, and the rest
+    table = _narrow(board["header"], _cells(board), [row["bold"] for row in board["table"]], width, least_first)
+    return Group(table, Text(f"{board['gain']}\n"), *map(Text, board["notes"]))
+
+
+def groups_table(groups: dict[str, Any], width: int) -> Group:
+    """How groups fare, from plain values: a table for each column, its sentence, and the notes below."""
+    parts: list[Table | Text] = [Text("\nGroups, beside individual fairness and never instead of it:", style="bold")]
+    for table in groups["tables"]:
+        if table["cells"]:
+            least_first = range(len(table["header"]) - 1, 0, -1)
+            parts.append(_narrow(table["header"], table["cells"], [False] * len(table["cells"]), width, least_first))
+        parts.append(Text(table["sentence"]))
+    return Group(*parts, Text(""), *map(Text, groups["notes"]))
+
+
+def _narrow(
+    header: list[str], cells: list[list[str]], bold: list[bool], width: int, least_first: Iterable[int]
+) -> Table:
+    """A table that fits into 80 columns: an interval goes below its number."""
+    rows = [[first, *(cell.replace(" (", "\n(") for cell in others)] for first, *others in cells]
+    headings = [heading.replace(" ", "\n", 1) if place else heading for place, heading in enumerate(header)]
+    shown = _that_fit([headings, *rows], width, least_first)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for place in shown:
         table.add_column(Text(headings[place]), justify="right" if place else "left", no_wrap=place > 0)
-    for row, cells in zip(board["table"], rows, strict=True):
-        table.add_row(*(Text(cells[place]) for place in shown), style="bold" if row["bold"] else None)
-    return Group(table, Text(f"{board['gain']}\n"), *map(Text, board["notes"]))
+    for row, strong in zip(rows, bold, strict=True):
+        table.add_row(*(Text(row[place]) for place in shown), style="bold" if strong else None)
+    return table
 
 
 def _cells(board: dict[str, Any]) -> list[list[str]]:
     return [row["cells"] for row in board["table"]]
 
 
-def _that_fit(table: list[list[str]], width: int) -> list[int]:
+def _that_fit(table: list[list[str]], width: int, least_first: Iterable[int]) -> list[int]:
     """Which columns a window has room for: a number that is cut off would be another one."""
     widest = [max(len(part) for cell in column for part in cell.split("\n")) for column in zip(*table, strict=True)]
     # Names may be broken between words.
     widest[0] = max(len(word) for cell, *_ in table for word in cell.split() or [""])
     shown = list(range(len(widest)))
-    for least in (*shown[:-3:-1], *shown[2:-2]):  # what it was told, what a lot decides, and the rest
+    for least in least_first:
         if sum(widest[place] + 2 for place in shown) > width:
             shown.remove(least)
     return shown

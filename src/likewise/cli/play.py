@@ -20,7 +20,7 @@ from rich.table import Table
 
 from likewise.cli import options
 from likewise.cli.findings import mending, print_findings
-from likewise.cli.output import AsJson, in_words_of, print_json, scoreboard_table, words
+from likewise.cli.output import AsJson, groups_table, in_words_of, print_json, scoreboard_table, words
 from likewise.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ Examples:
     likewise play adult --rounds 5000 --class models --learner weights
 
     likewise play people.csv --label repaid --compare-by income,debt --labels accepted
+
+    likewise play adult --review-share 0.1
 
     likewise play --resume people-run
 
@@ -118,6 +120,15 @@ def play(
     false_reports: Annotated[
         float, typer.Option(min=0.0, max=1.0, rich_help_panel=REVIEWER, help="The probability that a pair is made up.")
     ] = 0.0,
+    review_share: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            rich_help_panel=REVIEWER,
+            help="Review this part of the rounds, drawn by lot; the certificate then speaks of all rounds.",
+        ),
+    ] = 1.0,
     delta: Annotated[
         float, typer.Option(rich_help_panel=options.PLAY, help="One minus the confidence of the certificate.")
     ] = 0.05,
@@ -299,6 +310,8 @@ class Command:
 
     def _introduce(self, run: Run) -> None:
         """Whose decisions these are, what makes them, and who looks on."""
+        from likewise.experiments.runs import sensitive_columns
+
         data, s, F = run.setup.data, run.setup.settings, run.setup.hypotheses
         self.console.print(f"[bold]{escape(data.name)}.[/] {escape(data.described)}")
         for note in _notes(data) if s.sha256 else ():
@@ -311,6 +324,8 @@ class Command:
             f"{s.T:,} rounds of {s.k} people; policies are mixtures of {size} hypotheses ({s.hypotheses}), learner "
             f"{s.learner}, α = {s.alpha:g}, seed {s.seed}."
         )
+        if sensitive := sensitive_columns(run.setup):
+            self.console.print(sensitive, markup=False, highlight=False)
         if s.labels == "accepted":
             self.console.print(
                 "Decisions are drawn, with one lot a round, and the learner never sees the label of a refused person."
@@ -346,6 +361,8 @@ class Command:
         self.console.print(f"{result['headline']}\n", markup=False, highlight=False)
         if result["scoreboard"] is not None:
             self.console.print(scoreboard_table(result["scoreboard"], self.console.width))
+        if result.get("groups") is not None:
+            self.console.print(groups_table(result["groups"], self.console.width))
         self.console.print(_table(result))
         for note in result["notes"]:
             self.console.print(f"[yellow]{escape(note)}[/]")
@@ -387,8 +404,17 @@ def _table(result: dict[str, Any]) -> Table:
     table = Table(box=box.SIMPLE, show_header=False, pad_edge=False)
     table.add_column()
     table.add_column(justify="right")
-    table.add_row("rounds with a violation", f"{result['violations']:,} of {result['rounds']:,}")
+    reviews = result.get("reviews")
+    if reviews is None:
+        table.add_row("rounds with a violation", f"{result['violations']:,} of {result['rounds']:,}")
+    else:
+        table.add_row("rounds drawn for review", f"{reviews['drawn']:,} of {reviews['rounds']:,}")
+        table.add_row("rounds cleared by arithmetic", f"{reviews['cleared']:,}")
+        table.add_row("reviewed rounds with a violation", f"{result['violations']:,}")
     table.add_row("… in the last quarter", f"{result['violations_in_the_last_quarter']:,}")
+    if reviews is not None:
+        table.add_row("all rounds with one, by estimate", f"{reviews['estimate']:,.0f}")
+        table.add_row(f"… at most, with {1 - result['delta']:.0%} confidence", f"{reviews['limit']:,}")
     return table
 
 

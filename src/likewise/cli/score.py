@@ -14,7 +14,7 @@ from likewise.errors import InvalidParameter
 EXAMPLES = """
 Examples:
 
-    likewise score people-run/policy.json people.parquet
+    likewise score people-run people.parquet
 
     likewise score policy.json people.csv --ids person --out scores.csv
 
@@ -25,7 +25,7 @@ Examples:
 
 
 def score(
-    policy: Annotated[Path, typer.Argument(help="A policy: policy.json of a run's folder.")],
+    policy: Annotated[Path, typer.Argument(help="The folder of a run, or a policy: its policy.json.")],
     people: Annotated[Path, typer.Argument(help="A CSV, Excel, parquet or JSON-lines file, one person a row.")],
     out: Annotated[Path | None, typer.Option(help="Where the scores go; people-scores.parquet by default.")] = None,
     ids: Annotated[str, typer.Option(help="Columns that name a person, copied beside the probability.")] = "",
@@ -38,18 +38,18 @@ def score(
     ] = 0,
     models: Annotated[
         Path | None,
-        typer.Option(help="The skops file of a policy on models' scores; models.skops beside the policy by default."),
+        typer.Option(help="The file of models of a policy on their scores; models.zip beside the policy by default."),
     ] = None,
     encoding: Encoding = "",
     as_json: AsJson = False,
 ) -> None:
     """Give everybody in a file their probability, in the order of the file and in bounded memory."""
-    from likewise.scoring import FinishedPolicy, score_file
+    from likewise.scoring import FinishedPolicy, models_beside, score_file
 
-    beside = policy.with_name("models.skops")
-    finished = FinishedPolicy.load(policy, models or (beside if beside.exists() else None))
+    file = policy / "policy.json" if policy.is_dir() else policy
+    finished = FinishedPolicy.load(file, models or models_beside(file))
     destination = out or people.with_name(f"{people.name.split('.')[0]}-scores.parquet")
-    secret = None if secret_file is None else _secret(secret_file)
+    secret = None if secret_file is None else read_secret(secret_file)
     console = words(as_json)
     with bar("Scoring", console, hidden=as_json) as progress:
         scored = score_file(
@@ -72,7 +72,8 @@ def score(
     console.print(f"Scores: {scored.path}", markup=False, soft_wrap=True)
 
 
-def _secret(path: Path) -> bytes:
+def read_secret(path: Path) -> bytes:
+    """The bytes of a secret's file."""
     try:
         return path.read_bytes().strip()
     except OSError as error:

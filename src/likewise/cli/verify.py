@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -23,18 +24,35 @@ def verify(
     checkpoints: Annotated[
         Path | None, typer.Option(help="Signed checkpoints or receipts that were kept apart from the export.")
     ] = None,
+    witness: Annotated[
+        list[str] | None, typer.Option(help="A witness's key, name+id+key: how far did it cosign? May be repeated.")
+    ] = None,
+    evidence: Annotated[
+        Path | None, typer.Option(help="Where to write a proof of cheating, if the service signed two pasts.")
+    ] = None,
+    cheating: Annotated[Path | None, typer.Option(help="A proof of cheating to check, instead of an export.")] = None,
     replay: Annotated[bool, typer.Option(help="Run the learner again and compare.")] = True,
     script: Annotated[
         bool, typer.Option("--script", help="Print the stand-alone checker instead: one file, standard library only.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check the chain, checkpoints and commitments of a stream's export, and run its learner again."""
-    if script:
-        from importlib.resources import files
+    """Check the chain, checkpoints and commitments of a stream's export, and run its learner again.
 
-        typer.echo(files("likewise.service.proof").joinpath("standalone.py").read_text(encoding="utf-8"), nl=False)
+    Exits with 0 if nothing is wrong, with 1 if something is, and with 3 if nothing is wrong but rounds of erased people
+    could not be learned again.
+    """
+    if script:
+        from likewise.service.proof.script import script as text
+
+        typer.echo(text(), nl=False)
         return
+    if cheating is not None:
+        from likewise.service.proof.standalone import say_cheating
+
+        if not cheating.is_file():
+            raise InvalidParameter(f"There is no file {cheating} here.")
+        raise typer.Exit(say_cheating(str(cheating), key))
     if export is None:
         raise InvalidParameter("Give the export to check: likewise verify export.jsonl.")
     _refuse_other_files(export)
@@ -45,15 +63,18 @@ def verify(
             export,
             key=key,
             checkpoints=checkpoints,
+            witnesses=witness or (),
             replay=replay,
             progress=lambda fraction: advance(int(100 * fraction), 100),
         )
+    if evidence is not None and report.findings.evidence is not None:
+        evidence.write_text(json.dumps(report.findings.evidence, indent=2) + "\n", encoding="utf-8")
     if as_json:
         print_json(report.to_dict())
     else:
         for sentence in checking.sentences(report):
             console.print(sentence, markup=False, highlight=False, soft_wrap=True)
-    raise typer.Exit(1 if report.first else 0)
+    raise typer.Exit(report.exit_code)
 
 
 def _refuse_other_files(path: Path) -> None:

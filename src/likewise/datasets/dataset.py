@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from likewise.datasets.comparison import Codes, Comparison
 from likewise.datasets.encoder import Encoder
 from likewise.datasets.splits import SHARES, Split, split_people
+from likewise.displays import facts_html, short
 from likewise.errors import require
 from likewise.protocol import Floats
+from likewise.wording import joined, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,7 +72,7 @@ def _paragraph(start: str, text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, initial_indent=start, subsequent_indent=" " * len(start))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Dataset:
     """People with labels, and what may and may not be compared.
 
@@ -153,6 +155,19 @@ class Dataset:
 
     def __len__(self) -> int:
         return len(self.y)
+
+    def __repr__(self) -> str:
+        by = f"compared by {joined(self.compare_by)}"
+        return short("Dataset", self.name, plural(len(self), "row"), f"{len(self.people.columns)} columns", by)
+
+    def _repr_html_(self) -> str:
+        facts = [
+            ("people", self.described),
+            ("compared by", joined(self.compare_by)),
+            ("distance", self.distance_described),
+        ]
+        sensitive = [("sensitive", joined(self.sensitive))] if self.sensitive else []
+        return facts_html(self.name, [*facts, *sensitive])
 
     @property
     def row_numbers(self) -> NDArray[np.intp]:

@@ -53,7 +53,8 @@ def from_frame(
     compare_by
         The columns that may justify a difference.
     sensitive
-        The columns that must not; none of them may be compared by.
+        The columns that must not; none of them may be compared by. One that is dropped as well stays in ``people``, so
+        that groups can be compared, and is not encoded.
     positive
         The value of the label that counts as 1, where 0 and 1 or true and false don't say it; all others count as 0.
     distance
@@ -96,10 +97,14 @@ def from_frame(
     if same:
         log.warning("%s", same)
     by = {compare_by} if isinstance(compare_by, str) else {*compare_by}
-    aside = {label, *drop, ids, today} - by
+    aside = {label, *drop, ids, today} - by - set(sensitive)
     unused = [column for column in table.columns if column in aside]
     people: pd.DataFrame = rows.drop(unused).to_pandas().reset_index(drop=True)
-    encoder = Encoder.fit(people, categories=[column for column in categories if column != label])
+    encoder = Encoder.fit(
+        people,
+        categories=[column for column in categories if column not in (label, *drop)],
+        drop=[column for column in drop if column in sensitive],
+    )
     compared = [column for column in categories if column in compare_by]
     viewer: Comparison | Codes
     if distance is None:
@@ -173,8 +178,6 @@ def _check_roles(
         both = sorted(by & set(named))
         require(not both, role, "not hold columns to compare by", both)
     require(label not in by, "compare_by", "not hold the label", label)
-    both = sorted(set(sensitive) & set(drop))
-    require(not both, "drop", "not hold sensitive columns", both)
 
 
 def _check_asides(

@@ -23,7 +23,7 @@ from likewise.game import Transcript, play
 from likewise.hypotheses import EnumerableClass
 from likewise.learners import AdaHedge, ExponentialWeights, Unconstrained
 from likewise.protocol import Floats
-from likewise.scoreboard import Entry, Scoreboard
+from likewise.scoreboard import Entry, Groups, Scoreboard
 
 LABELS, PAPER, DEFAULT = "Unconstrained", "Paper's weights", "AdaHedge (default)"
 """The three learners, by their names in the table."""
@@ -108,8 +108,8 @@ def table(plays: dict[str, Transcript]) -> list[Line]:
     return lines
 
 
-def judged(setting: Setting, plays: dict[str, Transcript]) -> tuple[Choice, Scoreboard]:
-    """What to deploy of what AdaHedge learned, chosen on the held-out people, and the scoreboard of all three."""
+def judged(setting: Setting, plays: dict[str, Transcript]) -> tuple[Choice, Scoreboard, Groups | None]:
+    """What to deploy of what AdaHedge learned, chosen on the held-out people; the scoreboard of all; groups."""
     judge = Judged(setting.held_out, setting.data.metric, setting.alpha)
     choice = judge.choice(candidates(setting.learners()[DEFAULT], plays[DEFAULT]))
     name, learned = this_entry(choice)
@@ -119,4 +119,4 @@ def judged(setting: Setting, plays: dict[str, Transcript]) -> tuple[Choice, Scor
         "the paper's learner": Entry(plays[PAPER].average_policy, "pairs"),
         name: learned,
     }
-    return choice, judge.board(entries, setting.hypotheses, name)
+    return choice, judge.board(entries, setting.hypotheses, name), judge.groups(entries, name)

@@ -132,7 +132,10 @@ def _seed(seed: Any) -> int:
 
 
 def _remember(world: World, earlier: Transcript | None, played: int) -> None:
-    """Fill the record of a play that continues with the people of the earlier rounds."""
+    """Fill the record of a play that continues with the people of the earlier rounds, and the memory of its lots."""
+    if hasattr(world.auditor, "recall") and earlier is not None and earlier.largest_gaps is not None:
+        uncleared = np.flatnonzero(~earlier.cleared & np.isfinite(earlier.largest_gaps))
+        world.auditor.recall(zip((earlier.first + uncleared).tolist(), earlier.largest_gaps[uncleared], strict=True))
     if world.record is None or played == 0:
         return
     known = earlier is not None and earlier.first == 1 and earlier.person is not None and earlier.decisions is not None

@@ -14,7 +14,7 @@ from likewise.facts import AuditorFacts, EnvironmentFacts, LearnerFacts, PlayFac
 from likewise.game.rounds import World
 from likewise.game.transcript import Transcript, stacked
 from likewise.policies import AveragePolicy
-from likewise.protocol import Batch, Environment, Estimate, Floats, Learner, Report, Round, Rows
+from likewise.protocol import Batch, Environment, Estimate, Floats, Learner, Report, ReviewLot, Round, Rows
 
 
 def learner_facts(learner: Learner) -> LearnerFacts:
@@ -32,7 +32,7 @@ def play_facts(learner: Learner, environment: Environment, world: World, first: 
     people, reviewer = environment.facts(), auditor.facts()
     require(isinstance(people, EnvironmentFacts), "environment", "give EnvironmentFacts as its facts", people)
     require(isinstance(reviewer, AuditorFacts), "auditor", "give AuditorFacts as its facts", reviewer)
-    if getattr(auditor, "marks_false", False):
+    if getattr(world.asked, "marks_false", False):
         reviewer = replace(reviewer, marks_false=True)
     alpha, margin = float(auditor.alpha), float(auditor.margin)
     lot, returning = None if world.lots is None else world.lots.kind, "new" if world.record is None else "record"
@@ -59,6 +59,27 @@ class Drawn(NamedTuple):
     violating: Floats
 
 
+class Part(NamedTuple):
+    """Some rounds in a row as arrays, so that they can be kept and joined again; people one after another.
+
+    ``reports`` has a row per report, whose first entry is the number of the round within the part.
+    """
+
+    rows: Rows
+    y: Floats
+    view: Any
+    shown: Floats
+    person: NDArray[Any] | None
+    weight: Floats | None
+    compared: NDArray[np.bool_] | None
+    drawn: Drawn | None
+    sizes: NDArray[np.intp]
+    reviewed: NDArray[np.bool_]
+    penalties: Floats
+    reports: NDArray[np.intp]
+    stated: Floats
+
+
 class Recorder:
     """Collects the rounds of a play, and makes the transcript at its end.
 
@@ -81,6 +102,7 @@ class Recorder:
         self._weights: list[tuple[int, Floats | None]] = []
         self._compared: list[tuple[int, NDArray[np.bool_] | None]] = []
         self._drawn: list[Drawn] = []
+        self._lots_of_review: list[tuple[int, ReviewLot | None]] = []
         self._blocks: list[_Block] = []
         self._before = 0
         """Rounds in the blocks; those added one by one since then are in the lists below."""
@@ -115,6 +137,7 @@ class Recorder:
         self._person.append(people.person)
         self._weights.append((len(probabilities), people.weight))
         self._compared.append((len(probabilities), round_.compared))
+        self._lots_of_review.append((1, round_.lot))
         if round_.decisions is not None:
             self._drawn.append(_drawn(round_, turned_down, violating))
         for report in reports:
@@ -139,6 +162,7 @@ class Recorder:
         """
         self._weights.append((len(people.y), people.weight))
         self._compared.append((len(people.y), None))
+        self._lots_of_review.append((len(shown), None))
         if drawn is not None:
             self._drawn.append(drawn)
         self._close_block()
@@ -151,6 +175,35 @@ class Recorder:
         table[:, 0], table[:, 1:3], table[:, 3] = self._before + reported, pairs[reported], violates[reported]
         self._blocks.append(_Block(np.full(rounds, k), np.ones(rounds, dtype=bool), penalties, table))
         self._before += rounds
+
+    def part(self) -> Part:
+        """Everything recorded so far as one part."""
+        self._close_block()
+        sizes, reviewed, penalties, reports = (np.concatenate(parts) for parts in zip(*self._blocks, strict=True))
+        rows, y, views, shown = (self._whole(parts) for parts in self._people)
+        drawn = Drawn(*(np.concatenate(column) for column in zip(*self._drawn, strict=True))) if self._drawn else None
+        person = None if any(one is None for one in self._person) else self._whole(self._person)
+        weight, compared = _filled(self._weights, 1.0), _filled(self._compared, True)
+        stated = np.array(self._stated, dtype=float)
+        return Part(
+            rows, y, views, shown, person, weight, compared, drawn, sizes, reviewed, penalties, reports, stated
+        )  # fmt: skip
+
+    def join(self, part: Part) -> None:
+        """The rounds of a part after those recorded so far."""
+        self._close_block()
+        for parts, one in zip(self._people, part[:4], strict=True):
+            parts.append(one)
+        self._person.append(part.person)
+        self._weights.append((len(part.y), part.weight))
+        self._compared.append((len(part.y), part.compared))
+        if part.drawn is not None:
+            self._drawn.append(part.drawn)
+        reports = part.reports.copy()
+        reports[:, 0] += self._before
+        self._stated += part.stated.tolist()
+        self._blocks.append(_Block(part.sizes, part.reviewed, part.penalties, reports))
+        self._before += len(part.sizes)
 
     def _close_block(self) -> None:
         """Turn the rounds that were added one by one into a block."""
@@ -199,6 +252,7 @@ class Recorder:
             compared=_filled(self._compared, True),
             stated=None if np.isnan(self._stated).all() else np.array(self._stated),
             **self._lots(len(shown)),
+            **_reviews(self._lots_of_review),
         )
 
     def _lots(self, parts: int) -> dict[str, Any]:
@@ -238,6 +292,22 @@ def _drawn(round_: Round, turned_down: int, violating: float | None) -> Drawn:
     estimate = np.array([UNKNOWN if round_.estimate is None else round_.estimate])
     gap = np.nan if violating is None else violating
     return Drawn(decisions, unseen, estimate, np.array([turned_down]), np.array([gap]))
+
+
+ALWAYS = ReviewLot(1.0, True, np.nan)
+"""The lot of a round that was to be reviewed anyway."""
+
+
+def _reviews(parts: Sequence[tuple[int, ReviewLot | None]]) -> dict[str, Any]:
+    """How rounds were drawn for review; a transcript in which all were to be reviewed has none of it."""
+    if all(lot is None for _, lot in parts):
+        return {}
+    lots = [ALWAYS if lot is None else lot for rounds, lot in parts for _ in range(rounds)]
+    return {
+        "review_probabilities": np.array([lot.probability for lot in lots]),
+        "drawn": np.array([lot.drawn for lot in lots]),
+        "largest_gaps": np.array([lot.gap for lot in lots]),
+    }
 
 
 def _filled(parts: Sequence[tuple[int, NDArray[Any] | None]], usual: Any) -> NDArray[Any] | None:

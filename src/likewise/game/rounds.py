@@ -7,6 +7,7 @@ could be accepted, as otherwise a pair of small gap can hide one of large gap fo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,11 +17,23 @@ from numpy.typing import NDArray
 from likewise.errors import ReportRefused, require
 from likewise.game.lots import Lots, Record
 from likewise.game.transcript import of
-from likewise.protocol import SKIPPED, Answer, Batch, Estimate, Floats, Key, Report, Role, Round, reports_of
+from likewise.protocol import (
+    SKIPPED,
+    Answer,
+    Batch,
+    Estimate,
+    Floats,
+    Key,
+    Report,
+    ReviewLot,
+    Role,
+    Round,
+    reports_of,
+)
 
 LABELS = ("all", "accepted")
 RETURNING = ("new", "record")
-AUDITOR = Role.AUDITOR  # Python 3.11 is slow to look a member up
+AUDITOR, REVIEW = Role.AUDITOR, Role.REVIEW  # Python 3.11 is slow to look a member up
 
 
 class Played(NamedTuple):
@@ -57,6 +70,16 @@ class World:
     record: Record | None = None
 
     @property
+    def asked(self) -> Any:
+        """Who looks at the rounds: the auditor, or the one inside where reviews are drawn by lot."""
+        return self.auditor.auditor if hasattr(self.auditor, "lot") else self.auditor
+
+    def _lot(self, t: int, gaps: Callable[[], Any]) -> ReviewLot | None:
+        """How round t is drawn for review, by its largest gap; None where every round is reviewed."""
+        draw = getattr(self.auditor, "lot", None)
+        return None if draw is None else draw(Key(self.seed, REVIEW, t), float(gaps()))
+
+    @property
     def plain(self) -> bool:
         """Whether nothing is drawn: the auditor sees probabilities, and every label is seen."""
         return self.lots is None
@@ -70,8 +93,11 @@ class World:
         """What becomes of the people of round t."""
         key = Key(self.seed, AUDITOR, t)
         if self.lots is None:
-            answer = self.auditor.audit(batch, probabilities, key)
-            return Played(_round(batch, probabilities, answer, self), batch.y)
+            lot = self._lot(t, lambda: np.ptp(probabilities))
+            if lot is not None and not lot.drawn:
+                return Played(_not_asked(Round(batch, probabilities), lot), batch.y)
+            answer = self.asked.audit(batch, probabilities, key)
+            return Played(_round(batch, probabilities, answer, self, lot), batch.y)
         decisions = self.lots.of(t, len(probabilities)) < probabilities
         fresh = np.ones(len(decisions), dtype=bool)
         if self.record is not None:
@@ -86,29 +112,34 @@ class World:
 
     def _by_probabilities(self, drawn: Round, fresh: NDArray[np.bool_], key: Key) -> Round:
         """The round with the answer of an auditor who is shown the probabilities of the people that are new."""
-        if fresh.all():
-            answer = self.auditor.audit(drawn.batch, drawn.probabilities, key)
-            return _answered(drawn, answer, self)
-        places, drawn = np.flatnonzero(fresh), drawn._replace(compared=fresh)
-        if len(places) < 2:  # there is no pair to look at
+        places = np.flatnonzero(fresh)
+        lot = self._lot(key.t, lambda: np.ptp(drawn.probabilities[places]) if len(places) else 0.0)
+        drawn = drawn._replace(lot=lot, compared=None if fresh.all() else fresh)
+        if not fresh.all() and len(places) < 2:  # there is no pair to look at
             return drawn._replace(reviewed=False)
-        answer = self.auditor.audit(_some(drawn.batch, places), drawn.probabilities[places], key)
+        if lot is not None and not lot.drawn:
+            return _not_asked(drawn, lot)
+        if fresh.all():
+            return _answered(drawn, self.asked.audit(drawn.batch, drawn.probabilities, key), self)
+        answer = self.asked.audit(_some(drawn.batch, places), drawn.probabilities[places], key)
         if answer is SKIPPED or answer is None:
             return _answered(drawn, answer, self)
         return _answered(drawn, tuple(_placed(report, places) for report in reports_of(answer)), self)
 
     def _by_decisions(self, drawn: Round, y: Floats, fresh: NDArray[np.bool_], key: Key) -> Played:
         """The round with the first acceptable report of an auditor who is shown decisions."""
-        auditor: Any = self.auditor
-        drawn = drawn._replace(compared=np.zeros_like(fresh))
-        if not fresh.all() and fresh.sum() < 2:  # there is no pair to look at
-            return Played(drawn._replace(reviewed=False), y, 0, self._violating(drawn, fresh))
         p, yes = drawn.probabilities, np.asarray(drawn.decisions)
         different = (yes & fresh)[:, None] & (~yes & fresh)
-        screened = getattr(auditor, "screened", True)
-        pairs = np.argwhere(different & (p[:, None] - p > self.level) if screened else different)
-        answer = auditor.audit(drawn.batch, yes.astype(float), key, pairs)
+        lot = self._lot(key.t, lambda: np.where(different, p[:, None] - p, 0.0).max(initial=0.0))
+        drawn = drawn._replace(compared=np.zeros_like(fresh), lot=lot)
         violating = self._violating(drawn, fresh)
+        if not fresh.all() and fresh.sum() < 2:  # there is no pair to look at
+            return Played(drawn._replace(reviewed=False), y, 0, violating)
+        if lot is not None and not lot.drawn:
+            return Played(_not_asked(drawn, lot), y, 0, violating)
+        screened = getattr(self.asked, "screened", True)
+        pairs = np.argwhere(different & (p[:, None] - p > self.level) if screened else different)
+        answer = self.asked.audit(drawn.batch, yes.astype(float), key, pairs)
         if answer is SKIPPED:
             return Played(drawn._replace(reviewed=False), y, 0, violating)
         named = () if answer is None else (answer,) if isinstance(answer, Report) else _distinct(answer)
@@ -126,7 +157,7 @@ class World:
 
     def _violating(self, drawn: Round, fresh: NDArray[np.bool_]) -> float | None:
         """What a simulated auditor knows of the pairs that the lot did not bring to light."""
-        knows = getattr(self.auditor, "violating", None)
+        knows = getattr(self.asked, "violating", None)
         if knows is None:
             return None
         people = np.flatnonzero(fresh)
@@ -159,11 +190,16 @@ def _placed(report: Report, places: NDArray[np.intp]) -> Report:
     return report._replace(favoured=int(places[report.favoured]), disfavoured=int(places[report.disfavoured]))
 
 
-def _round(batch: Batch, probabilities: Floats, answer: Answer, world: World) -> Round:
-    """The round as it was seen, where nothing was drawn."""
-    if answer is None:
+def _round(batch: Batch, probabilities: Floats, answer: Answer, world: World, lot: ReviewLot | None) -> Round:
+    """The round as it was seen, where no decision was drawn."""
+    if answer is None and lot is None:
         return Round(batch, probabilities)
-    return _answered(Round(batch, probabilities), answer, world)
+    return _answered(Round(batch, probabilities, lot=lot), answer, world)
+
+
+def _not_asked(round_: Round, lot: ReviewLot) -> Round:
+    """A round that was not drawn for review: proved clean if it was cleared, and otherwise not looked at."""
+    return round_._replace(reviewed=lot.cleared, lot=lot)
 
 
 def _answered(round_: Round, answer: Answer, world: World) -> Round:
@@ -205,7 +241,7 @@ def _require_different(report: Report, different: NDArray[np.bool_]) -> None:
 def _require_possible(report: Report, probabilities: Floats, world: World) -> None:
     _require_people(report, len(probabilities))
     gap = probabilities[report.favoured] - probabilities[report.disfavoured]
-    if gap <= world.level and not (report.false and getattr(world.auditor, "marks_false", False)):
+    if gap <= world.level and not (report.false and getattr(world.asked, "marks_false", False)):
         raise ReportRefused(
             f"A reported gap must exceed α − margin = {world.level:g} to be a violation, got {gap:g} "
             f"for people {report.favoured} and {report.disfavoured} (favoured first)."

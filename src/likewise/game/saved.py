@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from likewise import hypotheses as classes
 from likewise.errors import InvalidParameter
 from likewise.facts import PlayFacts
-from likewise.game.transcript import LOTS, Transcript
+from likewise.game.transcript import LOTS, REVIEWS, Transcript
 from likewise.policies import AveragePolicy
 
 FORMAT = 2
 ARRAYS = (
     "rows", "y", "shown", "starts", "report_rounds", "pairs", "violates", "false", "reviewed", "penalties",
 )  # fmt: skip
-SOMETIMES = ("person", "weight", "compared", "stated", *LOTS)
+SOMETIMES = ("person", "weight", "compared", "stated", *LOTS, *REVIEWS)
 """Arrays that not every transcript has."""
 PARTIAL = ("first_pass", "late")
 """Averages over some of the rounds, where a transcript has them."""

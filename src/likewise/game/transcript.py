@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 
 from likewise import hypotheses as classes
 from likewise import theory
+from likewise.displays import facts_html, short
 from likewise.errors import NotSupported, require
 from likewise.facts import PlayFacts
 from likewise.policies import AveragePolicy
-from likewise.protocol import Batch, Estimate, Floats, Report, Round, Rows, numbered
+from likewise.protocol import Batch, Estimate, Floats, Report, ReviewLot, Round, Rows, numbered
 from likewise.reduction import label_weights
+from likewise.wording import plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,9 +31,12 @@ if TYPE_CHECKING:
 
 LOTS = ("decisions", "unseen", "estimates", "turned_down", "violating")
 """What a transcript holds only where decisions were drawn."""
+REVIEWS = {"review_probabilities": 1.0, "drawn": True, "largest_gaps": np.nan}
+"""What a transcript holds only where rounds were drawn for review; and what stands for a round that was to be reviewed
+anyway."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Transcript:
     """What was seen in T rounds.
 
@@ -85,6 +90,12 @@ class Transcript:
     0 if there is none. Known only in simulations of an auditor who sees decisions."""
     compared: NDArray[np.bool_] | None = None
     """Whose probabilities the auditor compared; None if everybody's."""
+    review_probabilities: Floats | None = None
+    """With which probability each round was drawn for review, 0 if it was cleared; None if all were to be reviewed."""
+    drawn: NDArray[np.bool_] | None = None
+    """Which rounds were drawn for review. One that was drawn and not reviewed had no answer."""
+    largest_gaps: Floats | None = None
+    """The largest gap of a pair that could be reported in each round: not above the level, it clears the round."""
 
     @property
     def rounds(self) -> int:
@@ -207,6 +218,28 @@ class Transcript:
         sums = np.bincount(self.report_rounds, weights=self.pair_gaps, minlength=self.rounds)
         return np.asarray(sums / np.maximum(1, self.report_counts))
 
+    # Reviews by lot -----------------------------------------------------------------------------------------------
+
+    @property
+    def cleared(self) -> NDArray[np.bool_]:
+        """Rounds that nobody had to look at, where reviews are drawn by lot: no gap in them is above the level."""
+        gaps = np.full(self.rounds, np.nan) if self.largest_gaps is None else self.largest_gaps
+        return np.asarray(gaps <= self.level)
+
+    @property
+    def outcomes(self) -> list[str]:
+        """What became of each round: "cleared", "undrawn", "clean", "reported" or "unanswered"."""
+        drawn = np.ones(self.rounds, dtype=bool) if self.drawn is None else self.drawn
+        names = np.where(self.reported, "reported", np.where(self.reviewed, "clean", "unanswered"))
+        return list(np.where(self.cleared, "cleared", np.where(drawn, names, "undrawn")).tolist())
+
+    @property
+    def review_count(self) -> theory.ReviewCount:
+        """The rounds as Theorem L counts them: ``theory.review_limit`` says how many of all of them violate."""
+        q = np.ones(self.rounds) if self.review_probabilities is None else self.review_probabilities
+        floor = self.facts.auditor.review_floor
+        return theory.count_rounds(1.0 if floor is None else floor, zip(q.tolist(), self.outcomes, strict=True))
+
     # Losses -----------------------------------------------------------------------------------------------------
 
     @property
@@ -267,6 +300,36 @@ class Transcript:
     def __len__(self) -> int:
         return self.rounds
 
+    def __repr__(self) -> str:
+        facts = dict(self._facts_shown())
+        return short("Transcript", facts["play"], f"error {facts['error']}", f"violations {facts['violations']}")
+
+    def _repr_html_(self) -> str:
+        return facts_html("Transcript of a play", self._facts_shown())
+
+    def _facts_shown(self) -> list[tuple[str, str]]:
+        """What happened, in a few lines."""
+        size = int(self.sizes.max(initial=0))
+        started = "" if self.first == 1 else f" from round {self.first:,} on"
+        violations, late = self.violations, self.violations[3 * self.rounds // 4 :]
+        unreviewed = int((~self.reviewed).sum())
+        skipped = f", {plural(unreviewed, 'round')} not reviewed" if unreviewed else ""
+        known = " by all labels, also those that the learner did not see" if self.unseen is not None else ""
+        return [
+            ("play", f"{plural(self.rounds, 'round')} of up to {plural(size, 'person', 'people')}{started}"),
+            ("error", f"{self.error_per_person:.3f} per person{known}"),
+            (
+                "violations",
+                f"in {plural(int(violations.sum()), 'round')}, {int(late.sum()):,} of them in the last "
+                f"quarter{skipped}",
+            ),
+            ("learner", self.facts.learner.name),
+            ("auditor", f"{self.facts.auditor.name}, α = {self.alpha:g}"),
+            ("environment", self.facts.environment.name),
+            ("class", repr(self.hypotheses)),
+            ("seed", str(self.seed)),
+        ]
+
     def __iter__(self) -> Iterator[Round]:
         return (self.round(i) for i in range(self.rounds))
 
@@ -279,8 +342,18 @@ class Transcript:
         batch = Batch(self.rows[people], y, seen, of(self.person, people), of(self.weight, people))
         estimate = None if self.estimates is None else Estimate(*self.estimates[i].tolist())
         reviewed = bool(self.reviewed[i])
-        compared = of(self.compared, people)
-        return Round(batch, self.shown[people], self.reports_in(i), reviewed, decisions, unseen, estimate, compared)
+        compared, lot = of(self.compared, people), self._lot(i)
+        return Round(
+            batch, self.shown[people], self.reports_in(i), reviewed, decisions, unseen, estimate, compared, lot
+        )
+
+    def _lot(self, i: int) -> ReviewLot | None:
+        if self.review_probabilities is None or self.drawn is None or self.largest_gaps is None:
+            return None
+        gap = float(self.largest_gaps[i])
+        if np.isnan(gap):
+            return None
+        return ReviewLot(float(self.review_probabilities[i]), bool(self.drawn[i]), gap, bool(gap <= self.level))
 
     def view_of(self, i: int) -> Any:
         """What the auditor saw of the people of round i."""
@@ -294,6 +367,7 @@ class Transcript:
         names = ("rows", "y", "shown", "pairs", "violates", "false", "reviewed", "penalties")
         arrays: Any = {name: np.concatenate([getattr(self, name), getattr(later, name)]) for name in names}
         arrays |= {name: _both(getattr(self, name), getattr(later, name)) for name in LOTS}
+        arrays |= {name: self._filled(later, name, "penalties", usual) for name, usual in REVIEWS.items()}
         return Transcript(
             **arrays,
             view=stacked([self.view, later.view]),
@@ -376,7 +450,7 @@ class Transcript:
         """One row per round, as a pandas dataframe.
 
         Where decisions were drawn also how many people were accepted, how many reports were turned down, and the
-        largest gap that violates, where a simulation knows it.
+        largest gap that violates, where a simulation knows it. Where reviews were drawn, how.
         """
         import pandas as pd
 
@@ -384,6 +458,9 @@ class Transcript:
             "accepted": None if self.decisions is None else self._round_sums(self.decisions.astype(np.intp)),
             "turned_down": self.turned_down,
             "violating": self.violating,
+            "review_probability": self.review_probabilities,
+            "drawn": self.drawn,
+            "cleared": None if self.drawn is None else self.cleared,
         }
         return pd.DataFrame(
             {

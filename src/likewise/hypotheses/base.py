@@ -27,10 +27,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import kernels
+from likewise.displays import facts_html, short, some
 from likewise.errors import InvalidParameter, require
 from likewise.hypotheses.geometry import Cube, Geometry
 from likewise.protocol import Floats, Key, Rows
 from likewise.theory import ROUNDING
+from likewise.wording import plural
 
 BLOCK_ENTRIES = 4_000_000
 """Perturbed losses are minimised in blocks of about this many numbers (32 MB)."""
@@ -54,6 +56,26 @@ class EnumerableClass(ABC):
     def size(self) -> int:
         """|F|, exactly."""
         return 2**self.geometry.dim if isinstance(self.geometry, Cube) else self.geometry.dim
+
+    @property
+    def size_described(self) -> str:
+        """|F| in words, a power of two where it is too long to read."""
+        large = isinstance(self.geometry, Cube) and self.geometry.dim > 20
+        return f"2^{self.geometry.dim} hypotheses" if large else plural(self.size, "hypothesis", "hypotheses")
+
+    def __repr__(self) -> str:
+        return short(type(self).__name__, self.size_described, self._columns_described)
+
+    @property
+    def _columns_described(self) -> str:
+        """What the hypotheses look at, in a few words."""
+        names = getattr(self, "names", ())
+        return f"on {plural(len(names), 'column')}: {some(names)}" if len(names) else ""
+
+    def _repr_html_(self) -> str:
+        return facts_html(
+            type(self).__name__, [("hypotheses", self.size_described), ("people", self._columns_described)]
+        )
 
     @property
     def log_size(self) -> float:

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.displays import short
 from likewise.errors import require
 from likewise.hypotheses.base import columns_of
 from likewise.hypotheses.fingerprint import check_models, fingerprint
 from likewise.protocol import Floats
+from likewise.wording import plural
 
 
 class EstimatorClass:
@@ -49,6 +51,17 @@ class EstimatorClass:
         self.estimator = estimator
         self.pool, self.names = columns_of(pool)
         require(len(self.pool) > 0, "pool", "hold at least one person", self.pool.shape)
+
+    def __repr__(self) -> str:
+        kind = type(self.estimator).__name__
+        return short(
+            "EstimatorClass", f"what {kind} can express", f"{plural(len(self.pool), 'person', 'people')} in the pool"
+        )
+
+    @property
+    def models(self) -> tuple[Any, ...]:
+        """What loading the class needs again: its estimator and its pool."""
+        return self.estimator, self.pool
 
     def encode(self, X: Any) -> Floats:
         """People as rows of numbers."""

@@ -1,8 +1,9 @@
 """Recognising a fitted model again without storing it: a digest of its type, parameters and fitted numbers.
 
 Saved classes hold no pickle. A model is named by its fingerprint, and loading takes the model again and checks it.
-The digest walks the object's own state, so it survives a trip through pickle, joblib or skops unchanged; it
-identifies *this fitted model*, not the recipe that made it.
+The digest walks the object's own state, so it survives a trip through pickle, joblib or skops unchanged; of models of
+XGBoost, LightGBM, CatBoost and ONNX it is taken of their library's own format. It identifies *this fitted model*, not
+the recipe that made it.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from __future__ import annotations
 import hashlib
 import types
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from likewise.errors import ModelMismatch
+from likewise.errors import ModelMismatch, NotSupported
+from likewise.hypotheses.model_formats import format_of
 
 
 def fingerprint(model: Any) -> str:
@@ -36,6 +37,10 @@ def fingerprint(model: Any) -> str:
 
 def _feed(digest: Any, value: Any, above: set[int]) -> None:
     """Feed a canonical form of ``value``, with the type before every part so that parts can't be confused."""
+    if (form := format_of(value)) is not None:
+        digest.update(f"<{form[0].package} {form[1]}>".encode())
+        digest.update(form[0].identity(value))
+        return
     digest.update(f"<{type(value).__module__}.{type(value).__qualname__}>".encode())
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes, np.generic)):
         digest.update(repr(value).encode())
@@ -99,27 +104,14 @@ def _feed_object(digest: Any, value: Any, above: set[int]) -> None:
         _feed(digest, state, above)
     else:
         # Compiled objects (the nodes of a tree) show their numbers only through the pickle protocol.
-        _feed_all(digest, [piece for piece in value.__reduce_ex__(4)[1:3] if piece is not None], above)
-
-
-def open_models(models: Sequence[Any] | str | Path | None) -> list[Any]:
-    """The models given on loading: a sequence of them, or a skops file that holds a list."""
-    if models is None:
-        return []
-    if not isinstance(models, (str, Path)):
-        return list(models)
-    try:
-        from skops import io
-    except ImportError:
-        raise ModelMismatch('Reading a skops file needs skops: pip install "likewise[models]".') from None
-    try:
-        loaded = io.load(models)
-    except Exception as error:  # skops raises errors of its own, which we don't want to depend on
-        raise ModelMismatch(
-            f"`models` must be a skops file of trusted types, got {str(models)!r}: {error} "
-            "Load it yourself with skops.io.load(file, trusted=[...]) and pass the models."
-        ) from None
-    return list(loaded) if isinstance(loaded, (list, tuple)) else [loaded]
+        try:
+            pieces = value.__reduce_ex__(4)[1:3]
+        except (TypeError, ValueError) as error:
+            raise NotSupported(
+                f"A {type(value).__module__}.{type(value).__qualname__} can't be recognised again, as it does not show "
+                f"its state ({error}): wrap it in a function or class that does."
+            ) from None
+        _feed_all(digest, [piece for piece in pieces if piece is not None], above)
 
 
 def check_models(models: Sequence[Any], saved: Sequence[str]) -> None:

@@ -52,6 +52,11 @@ class FiniteClass(EnumerableClass):
             rows = self.encode(pool)
             self.separator = rows[greedy_cover(rows)]
 
+    @property
+    def models(self) -> tuple[Any, ...]:
+        """What loading the class needs again: its hypotheses."""
+        return self.hypotheses
+
     def encode(self, X: Any) -> NDArray[np.uint8]:
         """(people, N): what every hypothesis says of every person."""
         X = X if hasattr(X, "columns") else np.asarray(X)

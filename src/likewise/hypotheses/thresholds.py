@@ -19,11 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import kernels
+from likewise.displays import some
 from likewise.errors import InvalidParameter, require, require_whole
 from likewise.hypotheses.base import UNIFORM, EnumerableClass, binned_sums, columns_of, quantile_cuts
 from likewise.hypotheses.fingerprint import check_models, fingerprint
 from likewise.hypotheses.geometry import Simplex
+from likewise.hypotheses.model_files import named
 from likewise.protocol import Floats, Key, Rows
+from likewise.wording import plural
 
 BUSY = 400_000
 """From this many random numbers a round on, threads pay off."""
@@ -93,7 +96,7 @@ class Thresholds(EnumerableClass):
         require(listed, "models", "be a list of at least one fitted model", type(models).__name__)
         require_whole(cuts, "cuts")
         columns = [quantile_cuts(score(model, X), cuts) for model in models]
-        return cls(columns, names=[type(model).__name__ for model in models], models=models)
+        return cls(columns, names=[named(model) for model in models], models=models)
 
     def encode(self, X: Any) -> NDArray[np.int32]:
         """(people, columns): how many cuts each person has passed."""
@@ -115,6 +118,11 @@ class Thresholds(EnumerableClass):
                 family.scores([models[j] for j in members], X) if together else score(family, X)[:, None]
             )
         return columns
+
+    @property
+    def _columns_described(self) -> str:
+        what = "column" if self.models is None else "model's score" if len(self.models) == 1 else "models' score"
+        return f"cut-offs on {plural(len(self.cuts), what)}: {some(self.names)}"
 
     def compiled(self) -> NDArray[np.intp]:
         """The layout of the cuts, as the kernels know it."""
@@ -298,6 +306,8 @@ def score(model: Any, X: Any) -> Floats:
         values = table[:, 1]
     elif hasattr(model, "decision_function"):
         values = np.asarray(model.decision_function(X))
+    elif hasattr(model, "inplace_predict"):  # XGBoost's booster, whose `predict` takes no plain people
+        values = np.asarray(model.inplace_predict(X))
     else:
         values = np.asarray(model.predict(X) if hasattr(model, "predict") else model(X))
     values = values.astype(float)

@@ -4,6 +4,7 @@ from likewise.learners.adahedge import AdaHedge, Unconstrained
 from likewise.learners.ftpl import ContextFTPL
 from likewise.learners.leader import FollowTheLeader
 from likewise.learners.one_sided import OneSided
+from likewise.learners.online_classifier import OnlineClassifier
 from likewise.learners.penalties import Cuts, Scheduled, Tilted
 from likewise.learners.smoothed import SmoothedFTPL
 from likewise.learners.weights import AnytimeHedge, ExponentialWeights, Hedge
@@ -17,6 +18,7 @@ __all__ = [
     "FollowTheLeader",
     "Hedge",
     "OneSided",
+    "OnlineClassifier",
     "Scheduled",
     "SmoothedFTPL",
     "Tilted",

@@ -67,8 +67,8 @@ class AdaHedge(BaseLearner):
         The level at which the auditor reports (α less the margin); the default needs it. Reports of a gap of at most
         ``alpha`` teach a learner that keeps reports nothing.
     penalty
-        ``Cuts`` keeps reports, with prices that may be revised (Theorem C1): by default with ε = 0.6 α and penalties
-        that grow as ``Scheduled((k/3)√(T/ρ), …)`` when T is given and ``Tilted(0.3 α, floor=0.7)`` when it isn't.
+        ``Cuts`` keeps reports, with prices that may be revised (Theorem C1): by default with ε = α/2 and penalties
+        that grow as ``Scheduled((k/3)√(T/ρ), …)`` when T is given and ``Tilted(α/4, floor=0.7)`` when it isn't.
         "growing" is release 1's default: ``Scheduled((k/3)√(T/ln N), α²/(8Λ))`` with T, ``Tilted(α/2, floor=1/2)``
         without, a uniform prior and no forgetting. Or a rule of one's own: a number (fixed C, Theorem A), ``Scheduled``
         (Theorem 1), ``Tilted`` (Theorem 2) or ``Cuts``.
@@ -167,8 +167,8 @@ class AdaHedge(BaseLearner):
         return Scheduled(theory.scheduled_first(self.T, self.weight, N), theory.scheduled_growth(alpha / 2, N))
 
     def _cuts(self, alpha: float) -> Cuts:
-        """ε = 0.6 α and c = ε/2, with what the theorem lets c absorb; measured in docs/choosing.md."""
-        epsilon = 0.6 * alpha
+        """ε = α/2 and c = ε/2, with what the theorem lets c absorb; measured in docs/choosing.md."""
+        epsilon = alpha / 2
         if self.T is None:
             return Cuts(epsilon, Tilted(epsilon / 2, floor=0.7))
         rho = self._prior_of_default(alpha).rho

@@ -148,10 +148,13 @@ class KeptState(NamedTuple):
         """The rows."""
         return KeptReports(*self[8:])
 
-    def frozen_rows(self) -> KeptState:
-        """The same policy and the same limits with every row frozen: nothing tells any more whom reports were about."""
-        kept, frozen = self.kept.shortened(0, 0)
-        return self._replace(frozen=self.frozen + frozen, **kept._asdict())
+    def frozen_rows(self, which: NDArray[np.bool_]) -> KeptState:
+        """The same policy and the same limits with some rows frozen: nothing tells any more whom they were about."""
+        kept, frozen = self.kept, np.zeros(2)
+        for j in np.flatnonzero(which).tolist():
+            frozen += kept.prices[j] * np.array([1.0, kept.gaps[j]])
+        rest: dict[str, Any] = {name: part[~which] for name, part in kept._asdict().items()}
+        return self._replace(frozen=self.frozen + frozen, **rest)
 
 
 def in_order(F: EnumerableClass, round_: Round, reports: Sequence[Report]) -> list[tuple[NDArray[np.integer], Report]]:

@@ -89,13 +89,13 @@ class Cuts:
 
     Examples
     --------
-    >>> Cuts(0.06, Tilted(0.03, floor=0.7)).cap
-    6.0
+    >>> Cuts(0.05, Tilted(0.025, floor=0.7)).cap
+    3.0
     """
 
     epsilon: float
     penalty: Scheduled | Tilted | None = None
-    cap: float = 6.0
+    cap: float = 3.0
     rows: int = 200
 
     def __post_init__(self) -> None:

@@ -11,6 +11,7 @@ shapley     a function of many columns, split among them
 scores      the split of models' scores
 reasons     ``policy.reasons(X)``
 what_if     ``policy.what_if(person)``
+used        the columns that a class may read at all
 """
 
 from likewise.reading.columns import Encoder
@@ -19,6 +20,7 @@ from likewise.reading.reasons import Reasons, reasons_of
 from likewise.reading.rules import Rule, rules_of
 from likewise.reading.scores import ModelPart
 from likewise.reading.steps import Scorecard, Steps, scorecard_of
+from likewise.reading.used import columns_used
 from likewise.reading.what_if import Change, changes_of
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     "Scorecard",
     "Steps",
     "changes_of",
+    "columns_used",
     "reading_of",
     "reasons_of",
     "rules_of",

@@ -4,6 +4,7 @@ v(S) is the mean, over the people compared with, of the function at somebody who
 columns S and the other's values elsewhere. φ_j averages v(S ∪ j) − v(S) over all orders in which columns can be
 exchanged, so Σ_j φ_j = v(all) − v(none): the person's own value less the mean of the others', whatever the function.
 
+    exact           all 2^d subsets: exact, for any function of two people
     over_subsets    all 2^d subsets: exact, for sums over columns
     over_orders     some orders, each with its reverse, everybody compared with equally often: estimated
 """
@@ -45,6 +46,19 @@ def _weights(d: int) -> Floats:
     outside = np.array([math.factorial(s) * math.factorial(max(d - s - 1, 0)) for s in range(d + 1)], dtype=float)
     signed = np.where(members == 1.0, inside[sizes][:, None], -outside[sizes][:, None])
     return np.asarray(signed / math.factorial(d))
+
+
+def exact(part: Callable[[Floats], Floats], d: int) -> Floats:
+    """Exact Shapley values of any function between two people who differ in d columns: (d,).
+
+    ``part`` gets (2^d, d) zeros and ones, which say whose value each column has: the other's, or the person's own.
+
+    Examples
+    --------
+    >>> exact(lambda own: own.prod(axis=1), 2).tolist()
+    [0.5, 0.5]
+    """
+    return np.asarray(part(_subsets(d)) @ _weights(d))
 
 
 def over_subsets(

@@ -30,8 +30,8 @@ from likewise.protocol import Distance, Learner
 from likewise.report import made_of, proved, reported_people, words
 from likewise.report.html import document, picture, table, wrapped
 from likewise.report.made_of import ReadPolicy
-from likewise.report.scores import scores
-from likewise.scoreboard import Scoreboard
+from likewise.report.scores import by_group, scores
+from likewise.scoreboard import Groups, Scoreboard
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,6 +55,8 @@ class Told:
     people: ShownPeople
     unfair: MostUnfair | None
     scoreboard: Scoreboard | None
+    groups: Groups | None
+    sensitive: str
     split: str
     fitted_on: int | None
     helped: Helped | None
@@ -79,6 +81,8 @@ def write_report(
     people: ShownPeople | None = None,
     unfair: MostUnfair | None = None,
     scoreboard: Scoreboard | None = None,
+    groups: Groups | None = None,
+    sensitive: str = "",
     split: str = "",
     fitted_on: int | None = None,
     read: ReadPolicy | None = None,
@@ -120,6 +124,10 @@ def write_report(
         The held-out pairs and people whom the policy treats most unfairly, by their places in ``people``.
     scoreboard
         The policy beside one answer for everybody and beside the best that is possible.
+    groups
+        How groups fare under the policy.
+    sensitive
+        Whether rules may use the sensitive columns, in a sentence.
     split
         How many people were fitted on, played with and held out, in words.
     fitted_on
@@ -140,7 +148,8 @@ def write_report(
     told = Told(
         transcript, learner, certify(transcript) if certificate is None else certificate, title, data, decision,
         tuple(compare_by), dict(parameters or {}), frontier, distance, again,
-        ShownPeople.seen(transcript, compare_by) if people is None else people, unfair, scoreboard, split, fitted_on,
+        ShownPeople.seen(transcript, compare_by) if people is None else people, unfair, scoreboard, groups, sensitive,
+        split, fitted_on,
         None if learner is None or transcript.first != 1 else reports_helped(transcript, learner, distance),
         read, tuple(because),
     )  # fmt: skip
@@ -170,8 +179,8 @@ def _levels(alpha: float) -> list[float]:
 def page(told: Told) -> str:
     """The whole page."""
     sections = (
-        _opening, _scores, _proved, _made_of, _happened, _helped, _reported, _unfair, _round, _cost, _made, _appendix,
-        _assumptions, _silent, _words, _parameters,
+        _opening, _scores, _groups, _proved, _made_of, _happened, _helped, _reported, _unfair, _round, _cost, _made,
+        _appendix, _assumptions, _silent, _words, _parameters,
     )  # fmt: skip
     return document(told.title, *(section(told) for section in sections))
 
@@ -197,6 +206,16 @@ def _scores(told: Told) -> str:
         return ""
     text = "One table: the policy beside giving everybody the same answer, and beside the best that is possible."
     return _section("How good is it?", text) + scores(told.scoreboard)
+
+
+def _groups(told: Told) -> str:
+    if told.groups is None:
+        return ""
+    text = (
+        f"{words.which_policy(told.certificate.choice)}Beside individual fairness, and never instead of it: the same "
+        f"policy, group by group. {told.sensitive}"
+    )
+    return _section("How do groups fare?", text) + by_group(told.groups)
 
 
 def _proved(told: Told) -> str:

@@ -27,8 +27,8 @@ def reported(t: Transcript, people: ShownPeople, helped: Helped | None) -> str:
         title = f"Round {t.first + int(t.report_rounds[j]):,}, people {first} and {second}"
         given = [f"{value:.2f}" for value in t.shown[t.pair_people[j]]]
         note = f"Their probabilities were {t.pair_gaps[j]:.2f} apart.{_since(j, helped)}"
-        cards.append(_card(title, note, people.columns, pair, given))
-    return _deck(cards)
+        cards.append(card(title, note, people.columns, pair, given))
+    return deck(cards)
 
 
 def _since(j: int, helped: Helped | None) -> str:
@@ -44,7 +44,7 @@ def _since(j: int, helped: Helped | None) -> str:
 def unfair_pairs(unfair: MostUnfair, people: ShownPeople, because: Sequence[str] = ()) -> str:
     """The held-out pairs that are furthest beyond their distance, and what sets each of them apart."""
     pairs = zip_longest(unfair.pairs, because, fillvalue="")
-    return _deck([_unfair_card(pair, people, why) for pair, why in pairs if isinstance(pair, UnfairPair)])
+    return deck([_unfair_card(pair, people, why) for pair, why in pairs if isinstance(pair, UnfairPair)])
 
 
 def _unfair_card(pair: UnfairPair, people: ShownPeople, why: str) -> str:
@@ -52,7 +52,7 @@ def _unfair_card(pair: UnfairPair, people: ShownPeople, why: str) -> str:
     high, low = pair.probabilities
     note = f"Their probabilities are {high - low:.2f} apart. Their distance is {pair.distance:.2f}. {why}".rstrip()
     title = f"{pair.excess:.2f} beyond their distance"
-    return _card(title, note, people.columns, both, [f"{high:.2f}", f"{low:.2f}"])
+    return card(title, note, people.columns, both, [f"{high:.2f}", f"{low:.2f}"])
 
 
 def unfair_people(unfair: MostUnfair, people: ShownPeople) -> str:
@@ -83,11 +83,12 @@ def _name(person: ShownPerson, i: int) -> str:
     return f"row {person.row:,}" if person.row is not None else ("the favoured", "the other")[i]
 
 
-def _deck(cards: Sequence[str]) -> str:
+def deck(cards: Sequence[str]) -> str:
+    """Cards beside each other."""
     return f'<div class="deck">{"".join(cards)}</div>'
 
 
-def _card(
+def card(
     title: str, note: str, columns: Sequence[str], people: Sequence[ShownPerson], probabilities: Sequence[str]
 ) -> str:
     """Two people, column by column; what differs is marked."""

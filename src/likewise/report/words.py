@@ -41,7 +41,7 @@ MODELS = {
 """Models whose class does not say what they are."""
 LIMITS = (
     "It speaks of likeness as this reviewer sees it. Another reviewer may see other pairs.",
-    "It doesn't compare groups of people, and treating similar people alike doesn't make groups equal.",
+    "What is proved is about pairs of people. Treating similar people alike doesn't make groups equal.",
     "An error is a difference from the label on record. If labels carry past unfairness, so does this count.",
     "A certificate is a statement about numbers under assumptions. It is no verdict that a decision is fair or lawful.",
 )
@@ -134,7 +134,7 @@ def _against_a_constant(c: Certificate) -> str:
 def rules(hypotheses: Any, fitted_on: int | None = None) -> str:
     """What a policy is made of, and on how many people it was fitted."""
     fitted = "" if fitted_on is None else f", fitted on {fitted_on:,} people who took no further part"
-    if getattr(hypotheses, "models", None):
+    if isinstance(hypotheses, Thresholds) and hypotheses.models:
         names = [model_name(model) for model in hypotheses.models]
         return f"{plural(hypotheses.size, 'yes-or-no rule')}: cut-offs on the scores of {listed(names)}{fitted}"
     if isinstance(hypotheses, EstimatorClass):
@@ -243,6 +243,9 @@ def summary(t: Transcript, decision: str = "") -> str:
         when = f": {parts[0].violations:,} in the first quarter, {parts[-1].violations:,} in the last"
     errors = f"The policies made {t.error_per_person:.3f} {unit(t)}." if labelled else "No label is known."
     blind = f" Nobody reviewed {plural(unseen, 'round')}." if unseen else ""
+    if t.drawn is not None:
+        cleared = f"; in {plural(int(t.cleared.sum()), 'round')} no pair could violate" if t.cleared.any() else ""
+        blind = f" {plural(int(t.drawn.sum()), 'round was', 'rounds were')} drawn for review by lot{cleared}."
     return (
         f"In {plural(t.rounds, 'round')} a policy gave each person a probability of {decision or 'a yes'}, "
         f"{_count(t)} in all. A reviewer, who looked at the people of a round side by side, pointed at two "

@@ -5,9 +5,12 @@ One table, the same everywhere. ``scoreboard`` fills it in; whoever draws it nee
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
 from typing import Any
+
+from likewise.displays import short, table_html
+from likewise.wording import plural
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class Row:
     exact: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scoreboard:
     """The table, and what is said below it.
 
@@ -134,9 +137,22 @@ class Scoreboard:
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in table]
         return "\n".join([*(line.rstrip() for line in lines), self.gain, *self.notes])
 
+    def __repr__(self) -> str:
+        return short("Scoreboard", f"{len(self.rows)} policies on {plural(self.people, 'person', 'people')}")
+
+    def _repr_html_(self) -> str:
+        rows = [(cells, row.bold) for cells, row in zip(self.cells(), self.rows, strict=True)]
+        return table_html(self.header(), rows, [self.gain, *self.notes])
+
     def to_dict(self) -> dict[str, Any]:
         """The numbers and the sentences, as plain JSON values."""
         return {**asdict(self), "rows": [asdict(row) for row in self.rows], "notes": list(self.notes)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Scoreboard:
+        """The table of ``to_dict``."""
+        known = {each.name: data[each.name] for each in fields(cls)}
+        return cls(**known | {"rows": tuple(Row(**row) for row in data["rows"]), "notes": tuple(data["notes"])})
 
 
 def _number(value: float | None) -> str:

@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from likewise.scoring.files import Scored, score_file
-from likewise.scoring.finished import FinishedPolicy
+from likewise.scoring.finished import FinishedPolicy, models_beside
 
 if TYPE_CHECKING:
     from likewise.scoring.classifier import PolicyClassifier
 
-__all__ = ["FinishedPolicy", "PolicyClassifier", "Scored", "score_file"]
+__all__ = ["FinishedPolicy", "PolicyClassifier", "Scored", "models_beside", "score_file"]
 
 
 def __getattr__(name: str) -> Any:

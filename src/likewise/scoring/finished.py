@@ -13,13 +13,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 
-from likewise import classes
 from likewise.datasets import Encoder
-from likewise.errors import InvalidParameter, ModelMismatch, require
+from likewise.displays import some
+from likewise.errors import InvalidParameter, require
 from likewise.game import Transcript
 from likewise.policies import DeployablePolicy, Mixture
 from likewise.protocol import Floats
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
     from likewise.scoring.classifier import PolicyClassifier
 
 FORMAT = 1
+MODELS = "models.zip"
+"""The file of the fitted models that a policy needs, beside it in the folder of a run."""
 
 
 class FinishedPolicy(DeployablePolicy):
@@ -70,6 +71,10 @@ class FinishedPolicy(DeployablePolicy):
         }
         facts = {"rounds": transcript.rounds, "draws": len(transcript.y)} | settings
         return cls(transcript.average_policy.mixture(), encoder, facts)
+
+    def _described(self) -> list[str]:
+        reads = "" if self.columns is None else f"reads {some(self.columns)}"
+        return [repr(self.policy), reads]
 
     @property
     def columns(self) -> list[str] | None:
@@ -122,15 +127,14 @@ class FinishedPolicy(DeployablePolicy):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], models: Sequence[Any] | str | Path | None = None) -> FinishedPolicy:
-        """Rebuild the policy. One on models' scores needs them (or a skops file of them) and checks them."""
+        """Rebuild the policy. One on models' scores needs them (or a file of them) and checks them."""
         require(isinstance(data, dict) and "policy" in data, "policy", "be a saved policy", _kind(data))
         require(data.get("format") == FORMAT, "policy", f"be a saved policy of format {FORMAT}", data.get("format"))
         content = {name: value for name, value in data.items() if name != "fingerprint"}
         if _fingerprint(content) != data.get("fingerprint"):
             raise InvalidParameter("`policy` must be as it was saved, got content that does not match its fingerprint.")
         encoder = None if data["encoder"] is None else Encoder.from_dict(data["encoder"])
-        fitted = read_models(models) if isinstance(models, (str, Path)) else models
-        return cls(Mixture.from_dict(data["policy"], fitted), encoder, data["facts"])
+        return cls(Mixture.from_dict(data["policy"], models), encoder, data["facts"])
 
     def save(self, path: str | Path) -> Path:
         """Write ``policy.json``, whole or not at all."""
@@ -147,25 +151,9 @@ class FinishedPolicy(DeployablePolicy):
         return cls.from_dict(data, models)
 
 
-def read_models(path: str | Path) -> list[Any]:
-    """The models of a skops file: scikit-learn's own types and the scores of suggested classes, and no others.
-
-    skops warns of trees with forged nodes, which can crash ``predict``. No model is asked to predict before its
-    fingerprint has been found in the policy, so a file is as safe as the policy that it comes with.
-    """
-    try:
-        from skops import io
-    except ImportError:
-        raise ModelMismatch('Reading a skops file needs skops: pip install "likewise[models]".') from None
-    try:
-        named = io.get_untrusted_types(file=path)
-        strange = [name for name in named if not name.startswith("sklearn.") and name not in classes.TYPES]
-        require(not strange, "models", "hold models of scikit-learn; load others yourself and pass them", strange)
-        return list(io.load(path, trusted=named))
-    except (OSError, ValueError, KeyError, TypeError, BadZipFile) as error:
-        if isinstance(error, InvalidParameter):
-            raise
-        raise ModelMismatch(f"`models` must be a skops file of a list of models, got {str(path)!r}: {error}.") from None
+def models_beside(policy: Path) -> Path | None:
+    """The file of models in the folder of a policy; older runs have a ``models.skops``. None if there is none."""
+    return next((file for name in (MODELS, "models.skops") if (file := policy.with_name(name)).exists()), None)
 
 
 def _fingerprint(content: dict[str, Any]) -> str:

@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import rfc8785
 
 from likewise.errors import InvalidParameter
+from likewise.transparency.merkle import leaf_hash, root_of
 
-EXPORT_FORMAT = 2
-"""Of exports. Format 1 spelt numbers as Python does."""
+EXPORT_FORMAT = 3
+"""Of exports. Format 1 spelt numbers as Python does; format 2 had no Merkle tree."""
 GENESIS = "0" * 64
 """What the first event of a stream carries for the hash of the one before."""
-PURPOSE = b"likewise checkpoint 1\n"
-"""Signed together with every checkpoint, so that a signature can't be passed off as one of something else."""
 MOST = 2**53 - 1
 """The largest whole number for which every JSON reader has an exact double."""
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -121,16 +120,23 @@ def digest(value: Any) -> str:
     return hashlib.sha256(canonical(value)).hexdigest()
 
 
+def people_root(people: Sequence[str]) -> dict[str, Any]:
+    """What stands for the people of a round, each spelt, when its event is hashed: the root of a tree, and how many.
+
+    So one of them can be shown without the others.
+    """
+    return {"root": root_of(leaf_hash(person.encode()) for person in people).hex(), "size": len(people)}
+
+
 def event_hash(event: Mapping[str, Any]) -> str:
     """SHA-256 of an event as exported, with the hash of the one before it and without its own."""
-    return hashlib.sha256(canonical({name: value for name, value in event.items() if name != "hash"})).hexdigest()
+    line = {name: value for name, value in event.items() if name != "hash"}
+    data = line["data"]
+    if isinstance(data, dict) and isinstance(data.get("people"), list):
+        line["data"] = {**data, "people": people_root(list(map(dumps, data["people"])))}
+    return hashlib.sha256(canonical(line)).hexdigest()
 
 
 def commitment(salt: str, content: str) -> str:
     """SHA-256 of a secret salt and canonical JSON: binds to the content, and says nothing once the salt is gone."""
     return hashlib.sha256(bytes.fromhex(salt) + content.encode()).hexdigest()
-
-
-def signed_bytes(checkpoint: Mapping[str, Any]) -> bytes:
-    """What the signature of a checkpoint is a signature of."""
-    return PURPOSE + canonical({name: checkpoint[name] for name in ("stream", "seq", "hash", "at")})

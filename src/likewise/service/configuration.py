@@ -45,6 +45,12 @@ class Configuration(BaseSettings):
     key_command: str | None = Field(
         default=None, description="A command that prints the key in PEM, instead of a file: for a key store."
     )
+    origin: str = Field(
+        default="likewise",
+        pattern=r"^[^\s+]+$",
+        description="What the names of the logs begin with, for witnesses and other outsiders: for example the host. "
+        "It can't be changed later.",
+    )
     checkpoints: Path | None = Field(
         default=None, description="The file that checkpoints are written to. By default it is beside the database."
     )
@@ -64,6 +70,9 @@ class Configuration(BaseSettings):
     )
     hosts: str = Field(
         default="", description="The host names that requests may ask for, separated by commas. By default any."
+    )
+    contact: str = Field(
+        default="", max_length=500, description="Whom people may ask about a decision: it stands in their notices."
     )
     max_body: int = Field(default=2_000_000, ge=1024, description="The most bytes in a request.")
     max_seconds: float = Field(
@@ -111,9 +120,9 @@ class Configuration(BaseSettings):
         return tuple(name.strip().lower() for name in self.hosts.split(",") if name.strip())
 
     @property
-    def key_source(self) -> dict[str, str | None]:
-        """Where the key is, if not in its file."""
-        return {"pem": self.key_pem, "command": self.key_command}
+    def key_source(self) -> dict[str, Any]:
+        """Where the key is, if not in its file, and the name that it signs under."""
+        return {"pem": self.key_pem, "command": self.key_command, "origin": self.origin}
 
     def environment(self) -> dict[str, str]:
         """Variables from which another process gets the same configuration.

@@ -11,17 +11,19 @@ import itertools
 import secrets
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 import anyio.to_thread
 import numpy as np
 
-from likewise.errors import require_number
+from likewise.errors import require, require_number
 from likewise.policies import thresholds_of
 from likewise.service.asides import free_text, person_aside, remark_aside
 from likewise.service.live.broken import BrokenStreams
 from likewise.service.live.heads import Heads
+from likewise.service.live.proofs import Proofs
 from likewise.service.live.stream import LiveStream, Outcome, Task
 from likewise.service.live.streams import Streams
 from likewise.service.log import Idempotency, Store
@@ -30,14 +32,15 @@ from likewise.service.log.erasure import ErasureCleanup, ErasureFile
 from likewise.service.log.export import export
 from likewise.service.log.leases import Leases
 from likewise.service.log.signing import Signer
+from likewise.service.log.stretches import Stretches
 from likewise.service.refusals import BrokenLog, Conflict, Unknown
 from likewise.service.stream import answers, commands
+from likewise.service.stream.claims import DAYS, prospect
 from likewise.service.stream.decide import require_past
 from likewise.service.stream.events import (
     Aside,
     AuditCorrected,
     Audited,
-    Event,
     LabelsBooked,
     LabelsLate,
     Learned,
@@ -46,12 +49,14 @@ from likewise.service.stream.events import (
     stamp,
 )
 from likewise.service.stream.events.event import RoundEvent
-from likewise.service.stream.lots import Lot, commitment
-from likewise.service.stream.readers import counts_as, past_round, person_view, round_view
+from likewise.service.stream.explanation import Explanation, explain
+from likewise.service.stream.lots import Lot, commitment, review_secret
+from likewise.service.stream.readers import clean_probability, counts_as, past_round, person_view, round_view
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
 from likewise.service.stream.status import made_of, status
-from likewise.service.stream.transcript import certificate, transcript
+from likewise.service.stream.transcript import certificate, joined
+from likewise.transparency.merkle import Frontier
 
 SMALL_BATCH = 50
 """So many people get their decisions in a moment; more would hold up an event loop."""
@@ -94,11 +99,13 @@ class Engine:
         self.clock = clock
         self.ready = False
         """Whether every log was read up to its head."""
-        self._heads = Heads(store, signer, checkpoints)
+        self._heads = Heads(signer, checkpoints)
         self.streams = Streams(store, self._heads.require_signed)
+        self.proofs = Proofs(store, self.streams, signer)
         self.leases = Leases(store)
         self.broken = BrokenStreams()
         self.erasure_cleanup = ErasureCleanup(store, erasures, clock)
+        self._stretches = Stretches(store)
         self._secrets: dict[str, bytes] = {}
 
     def start(self) -> None:
@@ -113,7 +120,7 @@ class Engine:
     def close(self) -> None:
         """Sign and save where every stream stands, and let go of the store."""
         try:
-            self.sign_heads()
+            self.sign_heads(always=True)
             for live in self.streams.loaded():
                 live.save(always=True)
         finally:
@@ -128,6 +135,7 @@ class Engine:
         secret = secrets.token_bytes(32)
         digest = hashlib.sha256(secret).hexdigest()
         lot = commitment(secret, settings.name, 1) if settings.lot == "round" else None
+        review = commitment(review_secret(secret), settings.name, 1)
 
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.StreamCreated:
             made = made_of(outcome.after.stream)
@@ -135,7 +143,7 @@ class Engine:
 
         return self._do(
             self.streams.get(settings.name, create=True),
-            lambda state: commands.CreateStream(settings, by, digest, lot, scores),
+            lambda state: commands.CreateStream(settings, by, digest, lot, scores, review),
             reply,
             key,
             secret.hex(),
@@ -184,7 +192,9 @@ class Engine:
             placed = [replace(aside, t=t) for aside in asides]
             lot = Lot.of(secret, live.name, t) if settings.lot == "round" else None
             record = self._record(live, ids) if settings.keeps_record else {}
-            return commands.RequestDecisions(placed, thresholds, by, lot, record)
+            drawn = state.stream.settings.review.by_lot
+            review = Lot.of(review_secret(secret), live.name, state.drawing.lots + 1) if drawn else None
+            return commands.RequestDecisions(placed, thresholds, by, lot, record, review)
 
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.RoundOpened:
             event = outcome.event(RoundOpened)
@@ -291,6 +301,25 @@ class Engine:
             view["pairs"] = [[ids[i], ids[j]] for i, j in pairs if i in ids and j in ids]
         return view
 
+    def explain(self, stream: str, t: int, auditor: str, pair: Sequence[str]) -> Explanation:
+        """Why two people of a claimed round have their probabilities, whoever is ahead first, and what a report does.
+
+        Refused where auditors see decisions only.
+        """
+        self.require_claimed(stream, t, auditor)
+        state = self.streams.get(stream).current()
+        round_ = state.rounds.get(t)
+        if round_ is None:
+            raise Conflict(f"Round {t} is closed.")
+        if state.stream.settings.audits == "decisions":
+            raise Conflict("Reviewers of this stream see decisions only, so no probability is explained to them.")
+        kept = {aside.ref: aside.content["features"] for aside in self.store.asides(stream, round=t) if aside.person}
+        people = {i: kept[round_.refs[i]] for i in round_.fresh if round_.refs[i] in kept}
+        places = [i for i in people if round_.ids[i] in pair]
+        require(len(places) == 2 == len(pair), "pair", f"name two people of round {t} who are still there", len(places))
+        ahead, behind = sorted(places, key=lambda i: -round_.probabilities[i])
+        return explain(state, round_, people, (ahead, behind))
+
     def audit(
         self,
         stream: str,
@@ -352,8 +381,9 @@ class Engine:
 
         def command(state: State) -> commands.CorrectAudit:
             past = self._past(live, state, t)
-            counted = None if past is None else counts_as(self._events_of(stream, t))
-            return commands.CorrectAudit(t, verdict, by, pair, remark, past, counted)
+            events = [] if past is None else self._events_of(stream, t)
+            counted = counts_as(events) if events else None
+            return commands.CorrectAudit(t, verdict, by, pair, remark, past, counted, clean_probability(events))
 
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.VerdictCorrected:
             return {"t": t, "verdict": outcome.event(AuditCorrected).verdict, "receipt": receipt}
@@ -371,6 +401,26 @@ class Engine:
             return {"stream": stream, "waits": outcome.after.waits.model_dump(), "receipt": receipt}
 
         return self._do(self.streams.get(stream), lambda state: commands.ChangeWaits(changes, by), reply, key)
+
+    def change_plan(
+        self, stream: str, changes: Mapping[str, Any], by: str, key: Idempotency | None = None
+    ) -> answers.PlanChanged:
+        """Change which rounds are reviewed, from the next one on."""
+
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.PlanChanged:
+            plan = outcome.after.stream.settings.review
+            return {"stream": stream, "review": plan.model_dump(), "receipt": receipt}
+
+        return self._do(self.streams.get(stream), lambda state: commands.ChangePlan(changes, by), reply, key)
+
+    def rotate_key(self, stream: str, new: Signer, by: str) -> None:
+        """Sign a log with another key from now on, which this one signs; nothing if that was done before."""
+        live, old = self.streams.get(stream), self.signer
+        if live.current().key == new.public_key:
+            return
+        note = old.sign(f"likewise key 1\n{old.origin(stream)}\n{new.public_key}\n", stream)
+        rotate = commands.RotateKey(old.public_key, new.public_key, str(note), by)
+        live.do(Task(lambda state: rotate, lambda outcome: {}), self.clock())
 
     def stop(self, stream: str, reason: str, by: str, key: Idempotency | None = None) -> answers.StreamStopped:
         """Stop all decisions at once."""
@@ -427,6 +477,14 @@ class Engine:
         """Settings, counts, delay, and what can be said of regret."""
         return status(self.streams.get(stream).current())
 
+    def plan(
+        self, stream: str, rounds_a_day: float | None = None, days: float = DAYS, delta: float = 0.05
+    ) -> answers.PlanProspect:
+        """What the review plan buys, in advance; without ``rounds_a_day``, if rounds come as in the past day."""
+        state = self.streams.get(stream).current()
+        lately = sum(rounds for _, rounds in state.drawing.hours)
+        return prospect(state.stream.settings, rounds_a_day or max(1, lately), days, delta)
+
     def round(self, stream: str, t: int) -> answers.RoundRecord:
         """Everything that is known of a round, open or closed."""
         self.streams.get(stream)
@@ -451,15 +509,10 @@ class Engine:
         """What is proved of the rounds so far, with the delay beside it; ``progress`` hears how much was read."""
         live = self.streams.get(stream)
         live.current()
-        state, seq, _ = live.durable
+        state, seq = live.durable[:2]
 
-        def events() -> Iterator[Event]:
-            for page in self.store.pages(stream, seq):
-                yield from (sealed.event for sealed in page)
-                if progress is not None:
-                    progress(page[-1].seq / seq)
-
-        return certificate(transcript(events(), state), state, delta)
+        stretches = self._stretches.all(stream, state, seq, progress or (lambda share: None))
+        return certificate(joined(stretches, state), state, delta)
 
     def events(self, stream: str, after: int = 0, limit: int = 1000) -> list[answers.LoggedEvent]:
         """Up to ``limit`` events after number ``after``, as exported."""
@@ -468,8 +521,14 @@ class Engine:
 
     def export(self, stream: str, *, people: bool = True) -> Iterator[dict[str, Any]]:
         """The lines of an export, which ``likewise verify`` checks."""
-        self.streams.get(stream)
-        return export(self.store, stream, self.signer, self.checkpoints, stamp(self.clock()), people=people)
+        live = self.streams.get(stream)
+
+        def head() -> Frontier:
+            with suppress(BrokenLog):  # whoever is told to export a broken log can
+                live.current()
+            return live.durable.tree
+
+        return export(self.store, stream, head, self.signer, self.checkpoints, people=people)
 
     # Time ---------------------------------------------------------------------------------------------------------
 
@@ -478,17 +537,29 @@ class Engine:
         now, moved = self.clock(), 0
         self.store.require_same_file()
         self.erasure_cleanup.retry()
-        for name in self.streams.names():
-            moved += self.broken.guard(name, lambda: self._advance(name, now)) or 0  # noqa: B023
+        for name, head in self.store.heads().items():
+            if not self.streams.idle(name, head, now):
+                moved += self.broken.guard(name, lambda: self._advance(name, now)) or 0  # noqa: B023
+            elif moved == 0:
+                moved += self.broken.guard(name, lambda: self._prepare(name)) or 0  # noqa: B023
         self.sign_heads()
         self.store.tidy()
         return moved
 
     def _advance(self, name: str, now: float) -> int:
         live = self.streams.get(name)
+        if not self._heads.owns(live.current().key):
+            return 0
         moved = live.advance(now)
         live.save()
+        live.tree.keep(live.durable.seq)
         return moved
+
+    def _prepare(self, name: str) -> int:
+        """Make the next stretch of a quiet stream for its certificate, so that nobody has to wait for it."""
+        state, seq = self.streams.get(name).durable[:2]
+        self._stretches.catch_up(name, state, seq)
+        return 0
 
     def sweep(self) -> None:
         """Forget leases and idempotency keys that are too old to matter."""
@@ -496,9 +567,9 @@ class Engine:
         self.leases.sweep(before)
         self.store.forget_responses(before)
 
-    def sign_heads(self) -> None:
-        """Write a signed checkpoint of every stream that has moved since the last one."""
-        self._heads.sign(self.streams.loaded(), stamp(self.clock()))
+    def sign_heads(self, *, always: bool = False) -> None:
+        """Write a signed checkpoint of every stream that has moved since the last one, now and then or ``always``."""
+        self._heads.sign(self.streams.loaded(), self.clock(), always=always)
 
     # How ----------------------------------------------------------------------------------------------------------
 
@@ -514,12 +585,12 @@ class Engine:
         return cast(A, live.do(Task(command, self._with_receipt(reply), key, secret), self.clock()))
 
     def _with_receipt(self, reply: Reply[A]) -> Callable[[Outcome], dict[str, Any]]:
-        def signed(outcome: Outcome) -> dict[str, Any]:
-            last = outcome.sealed[-1] if outcome.sealed else None
-            receipt = None if last is None else cast(answers.Receipt, self.signer.receipt(last))
-            return cast(dict[str, Any], reply(outcome, receipt))
+        def answer(outcome: Outcome) -> dict[str, Any]:
+            self._heads.require_own_key(outcome.after.key)
+            signed = self.signer.receipt(outcome.sealed, outcome.tree) if outcome.sealed else None
+            return cast(dict[str, Any], reply(outcome, cast(answers.Receipt | None, signed)))
 
-        return signed
+        return answer
 
     def _secret(self, stream: str) -> bytes:
         if stream not in self._secrets:

@@ -19,12 +19,10 @@ from likewise.errors import require, require_number
 from likewise.theory.generalisation import ANYTIME_RATES
 from likewise.theory.ranges import within
 from likewise.theory.regret import Bound
+from likewise.theory.review import BETS, mixture_limit
 
 LOTS = ("round", "person")
 """One number for the whole round, or one for each person."""
-BETS = np.array([0.999, *(1 / (1 + 2.0 ** (0.75 * i)) for i in range(-3, 12))])
-BET_WEIGHTS = 1 / (np.arange(1, len(BETS) + 1) * np.arange(2, len(BETS) + 2))
-BET_WEIGHTS /= BET_WEIGHTS.sum()
 
 
 class Decisions(NamedTuple):
@@ -218,19 +216,7 @@ def hidden_by_review(found: Sequence[float], least: float, delta: float) -> int:
         require(least <= product <= 1, "found", f"hold numbers in [{least:g}, 1]", product)
     bets = least * BETS
     spent = -np.log1p(-bets[:, None] / np.asarray(found, dtype=float).reshape(1, -1)).sum(axis=1)
-    rates = -np.log1p(-bets)
-
-    def wealth(rounds: int) -> float:
-        """The logarithm of the mixture, plus ln δ."""
-        return float(np.logaddexp.reduce(np.log(BET_WEIGHTS) + rates * rounds - spent)) + math.log(delta)
-
-    low, high = 0, 1
-    while wealth(high) < 0:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if wealth(middle) < 0 else (low, middle)
-    return low
+    return mixture_limit(-np.log1p(-bets), spent, delta=delta)
 
 
 # Theorem 5 -------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from likewise.experiments.reproduce import (
     penalties,
     perturbed,
     real,
+    reviewed,
     weights,
 )
 from likewise.experiments.reproduce.page import page
@@ -42,6 +43,7 @@ EXPERIMENTS: dict[int, ModuleType] = {
     9: no_metric,
     10: drift,
     11: one_lot,
+    12: reviewed,
 }
 
 

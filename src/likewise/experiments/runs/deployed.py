@@ -17,7 +17,7 @@ from likewise.game import Transcript, play
 from likewise.learners import Unconstrained
 from likewise.policies import Floored, Mixture
 from likewise.protocol import Distance, Key, Learner, Role
-from likewise.scoreboard import Entry, Scoreboard, scoreboard
+from likewise.scoreboard import Entry, Groups, Scoreboard, groups, scoreboard
 
 AVERAGE, LAST_HALF, FINAL = "the average of all rounds", "the average of the last half", "the final policy"
 NOT_DEPLOYED = "what was learned (not deployed)"
@@ -38,12 +38,15 @@ class Deployed:
         The first line that anybody reads: what it is, and why.
     choice, scoreboard
         What held-out people prove, and the table; None if nobody was held out, or the play is not over.
+    groups
+        How groups fare under the policy that the table is about; None without sensitive columns as well.
     """
 
     policy: Mixture
     headline: str
     choice: Choice | None = None
     scoreboard: Scoreboard | None = None
+    groups: Groups | None = None
 
     @property
     def learned(self) -> Mixture:
@@ -85,6 +88,17 @@ class Judged:
         return scoreboard(
             entries, held.X, held.y, alpha=self.alpha, view=held.view, distance=self.distance, delta=self.delta,
             costs=self.costs, ids=held.ids, hypotheses=hypotheses, features=held.features, this=this,
+        )  # fmt: skip
+
+    def groups(self, entries: dict[str, Entry], this: str) -> Groups | None:
+        """How groups fare under the policy ``this``, and the impact ratios of the others."""
+        held, entry = self.people, entries[this]
+        if held.sensitive is None:
+            return None
+        others = {name: other.policy for name, other in entries.items() if name != this}
+        return groups(
+            entry.policy, held.X, held.y, held.sensitive, others=others, delta=self.delta, ids=held.ids,
+            chosen_from=entry.chosen_from,
         )  # fmt: skip
 
 
@@ -143,7 +157,8 @@ def deployed(setup: Setup, t: Transcript) -> Deployed:
     board = judged.board(entries, setup.hypotheses, name)
     if s.ask:
         board = dataclasses.replace(board, notes=(*board.notes, _whose(setup)))
-    return Deployed(as_mixture(choice, setup.hypotheses), choice.headline, choice, board)
+    by_group = judged.groups(entries, name)
+    return Deployed(as_mixture(choice, setup.hypotheses), choice.headline, choice, board, by_group)
 
 
 def _whose(setup: Setup) -> str:

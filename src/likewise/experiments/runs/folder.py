@@ -6,7 +6,9 @@
     transcript.npz    all rounds
     certificate.json, certificate.txt, figures/, report.html
     policy.json       what was chosen on the people held out
-    models.skops      the fitted models that the policy needs, if it needs some
+    models.zip        the fitted models that the policy needs, if it needs some
+    model-card.md, model-card.json, datasheet.md
+                      the same for people who know other forms
     class.txt         what a suggested class is made of, what it holds of whom, and what each part brings
     result.json       the result of the run; written last
 

@@ -17,19 +17,22 @@ from likewise.certificates.held_out_people import CONSTANTS
 from likewise.certificates.letter import WIDTH
 from likewise.certificates.shown import ShownPeople, UnfairPair
 from likewise.classes import contributions
+from likewise.experiments.runs.cards import write_cards
 from likewise.experiments.runs.deployed import Deployed, deployed, plain
+from likewise.experiments.runs.population import FRAME
 from likewise.experiments.runs.run import Run
-from likewise.experiments.runs.setup import Setup
+from likewise.experiments.runs.setup import Setup, sensitive_columns
 from likewise.experiments.runs.shown import shown_people, unfair_people
 from likewise.game import Transcript
 from likewise.hindsight import Frontier, Hindsight
-from likewise.hypotheses import Thresholds
+from likewise.hypotheses import Thresholds, save_models
 from likewise.policies import Mixture
 from likewise.report import write_report
 from likewise.report.made_of import ReadPolicy, sets_apart
 from likewise.report.made_of import as_text as rules_as_text
 from likewise.report.words import which_policy
 from likewise.scoring import FinishedPolicy
+from likewise.scoring.finished import MODELS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,10 +42,15 @@ LEVELS = 6
 """Levels α at which the trade-off is computed, from the strictest to twice the auditor's."""
 
 
-def write_outputs(run: Run, transcript: Transcript, *, pictures: bool = True) -> dict[str, Any]:
-    """Write everything that follows from the transcript; returns the key numbers, which are written last."""
+def write_outputs(
+    run: Run, transcript: Transcript, *, pictures: bool = True, outcome: Deployed | None = None
+) -> dict[str, Any]:
+    """Write everything that follows from the transcript; returns the key numbers, which are written last.
+
+    ``outcome`` is what the play came to, where it is known already.
+    """
     folder, setup, s = run.folder, run.setup, run.setup.settings
-    outcome = deployed(setup, transcript)
+    outcome = deployed(setup, transcript) if outcome is None else outcome
     certificate = certificates.certify(transcript, delta=s.delta, choice=outcome.choice)
     people, read = shown_people(setup, transcript), _read(outcome, setup)
     folder.write_json("certificate.json", certificate.to_dict())
@@ -50,7 +58,7 @@ def write_outputs(run: Run, transcript: Transcript, *, pictures: bool = True) ->
         "certificate.txt",
         lambda path: path.write_text(_letter(certificate, people, read), encoding="utf-8"),
     )
-    folder.write("policy.json", _finished(outcome, transcript, setup).save)
+    folder.write("policy.json", finished_policy(outcome, transcript, setup).save)
     _keep_models(run)
     _explain_class(run, transcript)
     trade_off = None if s.ask else tradeoff(setup, transcript)
@@ -62,14 +70,16 @@ def write_outputs(run: Run, transcript: Transcript, *, pictures: bool = True) ->
     elif pictures:
         for name, figure in _figures(run, transcript, certificate, trade_off):
             folder.write(f"figures/{name}.png", partial(figures.save, figure))
+        again = f"likewise play --again {folder.path}"
         folder.write(
-            "report.html", lambda path: _report(path, run, transcript, certificate, trade_off, outcome, people, read)
+            "report.html", lambda path: page(path, setup, transcript, certificate, outcome, trade_off, again=again)
         )
     folder.write_json("result.json", result)
+    write_cards(folder)
     return result
 
 
-def _finished(outcome: Deployed, t: Transcript, setup: Setup) -> FinishedPolicy:
+def finished_policy(outcome: Deployed, t: Transcript, setup: Setup) -> FinishedPolicy:
     """What is deployed, with where it comes from."""
     learned = FinishedPolicy.from_transcript(t)
     name, encoder = None if outcome.choice is None else outcome.choice.recommended, setup.data.encoder
@@ -108,6 +118,21 @@ def _decided(outcome: Deployed, setup: Setup) -> dict[str, Any]:
         "headline": outcome.headline,
         "choice": None if choice is None else choice.to_dict(),
         "scoreboard": None if board is None else plain(board),
+        "groups": None if outcome.groups is None else outcome.groups.to_dict(),
+        "sensitive_columns": sensitive_columns(setup),
+        "data": _data(setup),
+    }
+
+
+def _data(setup: Setup) -> dict[str, Any]:
+    """What is known of the people, for whoever reads the folder without the file."""
+    data = setup.data
+    return data.datasheet.to_dict() | {
+        "described": data.described,
+        "distance": data.distance_described,
+        "columns": list(data.encoder.columns),
+        "compare_by": list(data.compare_by),
+        "sensitive": list(data.sensitive),
     }
 
 
@@ -132,6 +157,7 @@ def summary(t: Transcript, certificate: Certificate, trade_off: Frontier | None)
         "reports": certificate.reports,
         "violations": certificate.violations,
         "violations_in_the_last_quarter": certificate.late_violations,
+        "reviews": None if certificate.reviews is None else certificate.reviews.to_dict(),
         "not_reviewed": int((~t.reviewed).sum()),
         "hypotheses": str(certificate.hypotheses),
         "fair_to_new_people": None if promised is None else {"alpha": promised.alpha, "beta": promised.beta},
@@ -146,12 +172,9 @@ def _at(trade_off: Frontier, alpha: float) -> Hindsight | None:
 
 
 def _keep_models(run: Run) -> None:
-    """Fitted models beside the policy that needs them, where skops is installed to write them without pickle."""
-    models = run.setup.built.models
-    if models and importlib.util.find_spec("skops") is not None:
-        from skops.io import dump
-
-        run.folder.write("models.skops", partial(dump, list(models)))
+    """Fitted models beside the policy that needs them."""
+    if models := run.setup.built.models:
+        run.folder.write(MODELS, partial(save_models, models))
 
 
 def _explain_class(run: Run, transcript: Transcript) -> None:
@@ -182,23 +205,24 @@ def _figures(
     yield "certificate", figures.certificate_curve(certificate)
 
 
-def _report(
+def page(
     path: Path,
-    run: Run,
+    setup: Setup,
     t: Transcript,
     certificate: Certificate,
-    trade_off: Frontier | None,
     outcome: Deployed,
-    people: ShownPeople,
-    read: ReadPolicy,
+    trade_off: Frontier | None,
+    *,
+    again: str = "",
 ) -> Path:
-    data, s = run.setup.data, run.setup.settings
-    unfair = None if s.ask else unfair_people(run.setup, outcome.learned)
+    """Write the report of a run, one page for somebody who doesn't know the paper."""
+    data, s, read = setup.data, setup.settings, _read(outcome, setup)
+    unfair = None if s.ask else unfair_people(setup, outcome.learned)
     likeness = "" if s.ask else f" {data.distance_described}"
     return write_report(
         path,
         t,
-        learner=run.setup.learner,
+        learner=setup.learner,
         certificate=certificate,
         title=f"{data.name}: a run of {t.rounds:,} rounds",
         data=f"{data.described}{likeness}",
@@ -206,12 +230,14 @@ def _report(
         parameters=s.to_dict(),
         frontier=trade_off,
         distance=None if s.ask else data.metric,
-        again=f"likewise play --again {run.folder.path}",
-        people=people,
+        again="" if s.source == FRAME else again,
+        people=shown_people(setup, t),
         unfair=unfair,
         scoreboard=outcome.scoreboard,
-        split=str(run.setup.split),
-        fitted_on=run.setup.split.people[0],
+        groups=outcome.groups,
+        sensitive=sensitive_columns(setup),
+        split=str(setup.split),
+        fitted_on=setup.split.people[0],
         read=read,
         because=() if unfair is None else [_because(pair, read, data.people) for pair in unfair.pairs],
     )

@@ -11,11 +11,14 @@ from typing import Any
 
 from likewise import datasets
 from likewise.datasets import Dataset, Encoder
+from likewise.datasets.columns import arrow, levels, opened
+from likewise.datasets.roles import OBVIOUS
 from likewise.errors import DataUnavailable, InvalidParameter, require
 from likewise.experiments.runs.settings import Settings
+from likewise.protocol import Distance
 
-YES = (("no", "yes"), ("n", "y"))
-"""Labels that show by themselves which value counts as a yes (0 and 1, false and true do so as well)."""
+FRAME = "a dataframe"
+"""The source of a run on people who were given in memory; nothing keeps them."""
 
 
 def located(source: str) -> dict[str, str]:
@@ -41,15 +44,23 @@ def file_digest(path: Path) -> str:
 
 def read(s: Settings) -> tuple[Settings, Dataset]:
     """The settings, with columns named exactly as in the file; and everybody, as they say."""
+    if s.source == FRAME:
+        raise InvalidParameter(
+            "`source` must be a file, got a run on a dataframe, which is not kept: call lw.fit again."
+        )
     if not s.sha256:
         return s, _built_in(s)
     frame = datasets.read_people(s.source, encoding=s.encoding)
     s = _named(s, [str(column) for column in frame.columns])
-    label = str(s.label)
-    data = datasets.from_frame(
+    return s, of_frame(frame, s, name=Path(s.source).stem)
+
+
+def of_frame(frame: Any, s: Settings, *, name: str, distance: Distance | None = None) -> Dataset:
+    """Everybody in a dataframe, with the roles of columns that the settings name."""
+    return datasets.from_frame(
         frame,
-        label=label,
-        positive=_positive(frame[label]) if s.positive is None else s.positive,
+        label=str(s.label),
+        positive=_positive(frame, str(s.label)) if s.positive is None else s.positive,
         compare_by=list(s.compare_by),
         sensitive=list(s.sensitive),
         drop=list(s.drop),
@@ -57,9 +68,15 @@ def read(s: Settings) -> tuple[Settings, Dataset]:
         units=s.units or None,
         ids=s.id,
         today=s.today,
-        name=Path(s.source).stem,
+        name=name,
+        distance=distance,
     )
-    return s, data
+
+
+def compared_with(s: Settings) -> Any:
+    """The people whom reasons of a run's policy are told against: held out, or else those of the play."""
+    data, split = read(s)[1].parted(s.split, s.seed)
+    return data.people.iloc[split.held_out if len(split.held_out) else split.play]
 
 
 def _named(s: Settings, columns: Sequence[str]) -> Settings:
@@ -100,10 +117,12 @@ def _some(columns: Sequence[str], most: int = 15) -> str:
     return ", ".join(columns[:most]) + (", …" if len(columns) > most else "")
 
 
-def _positive(column: Any) -> str | None:
-    """The value that obviously means a yes, if there is one."""
-    by_lower = {str(value).strip().lower(): str(value) for value in column.dropna().unique()[:3]}
-    return next((by_lower[yes] for no, yes in YES if set(by_lower) == {no, yes}), None)
+def _positive(frame: Any, label: str) -> str | None:
+    """The value that obviously means a yes, if there is one (of 0 and 1, false and true everybody knows)."""
+    table = opened(frame)
+    distinct = levels(arrow(table, label), label) if label in table.columns else ()
+    by_lower = {level.strip().lower(): level for level in distinct}
+    return next((by_lower[yes] for no, yes in OBVIOUS if set(by_lower) == {no, yes}), None)
 
 
 def _built_in(s: Settings) -> Dataset:

@@ -25,6 +25,7 @@ from likewise.experiments.runs.population import file_digest
 from likewise.experiments.runs.settings import FORMAT, Settings, versions
 from likewise.experiments.runs.setup import Setup, prepare
 from likewise.game import Transcript, play
+from likewise.hypotheses import EnumerableClass
 from likewise.protocol import Answer, Auditor, Batch, Floats, Key
 
 
@@ -67,7 +68,7 @@ class Run:
         RunFolder.require_new(out)
         setup = prepare(settings)
         folder = RunFolder.create(out)
-        folder.write_json("settings.json", _noted(setup))
+        folder.write_json("settings.json", noted(setup))
         return cls._of(folder, setup, person)
 
     @classmethod
@@ -84,7 +85,7 @@ class Run:
     def _of(cls, folder: RunFolder, setup: Setup, person: Auditor | None) -> Run:
         if not setup.settings.ask:
             return cls(folder, setup, setup.simulated())
-        return cls(folder, setup, Remembered(person or _nobody(setup.settings), folder))
+        return cls(folder, setup, setup.by_lot(Remembered(person or _nobody(setup.settings), folder)))
 
     @classmethod
     def again(cls, path: Path, out: Path, source: str | None = None) -> Run:
@@ -123,8 +124,7 @@ class Run:
         return True
 
     def _played(self, last: Transcript | None, rounds: int) -> Transcript:
-        s = self.setup
-        return play(s.learner, s.people, self.auditor, rounds, seed=s.settings.seed, state=last)
+        return played(self.setup, self.auditor, last, rounds)
 
     def transcript(self) -> Transcript | None:
         """All rounds so far, with those that a person answered since the last part; None before the first one."""
@@ -137,6 +137,19 @@ class Run:
         if answered > 0:
             parts = [*parts, self._played(last, answered)]
         return joined(parts) if parts else None
+
+
+def played(setup: Setup, auditor: Auditor, last: Transcript | None, rounds: int) -> Transcript:
+    """The next rounds of a run."""
+    return play(setup.learner, setup.people, auditor, rounds, seed=setup.settings.seed, state=last)
+
+
+def played_in_memory(setup: Setup, auditor: Auditor) -> Transcript:
+    """All rounds, part by part as on the disk, so that the numbers are the same to the last bit."""
+    s, parts = setup.settings, list[Transcript]()
+    for start in range(0, s.T, s.part):
+        parts.append(played(setup, auditor, parts[-1] if parts else None, min(s.part, s.T - start)))
+    return joined(parts)
 
 
 def _nobody(settings: Settings) -> AskAuditor:
@@ -152,7 +165,8 @@ def _rounds_up_to(part: Transcript) -> int:
     return part.first - 1 + part.rounds
 
 
-def _noted(setup: Setup) -> dict[str, Any]:
+def noted(setup: Setup) -> dict[str, Any]:
+    """What ``settings.json`` holds."""
     return {
         "format": FORMAT,
         "settings": setup.settings.to_dict(),
@@ -160,22 +174,22 @@ def _noted(setup: Setup) -> dict[str, Any]:
         "class": {
             "name": type(setup.hypotheses).__name__,
             "size": str(setup.hypotheses.size),
-            "sha256": _class_digest(setup),
+            "sha256": class_digest(setup.built.deployed),
         },
         "learner": setup.learner.parameters(),
         "versions": versions(),
     }
 
 
-def _class_digest(setup: Setup) -> str:
+def class_digest(hypotheses: EnumerableClass) -> str:
     """Of the class: its cuts, and the fingerprints of its models."""
-    return hashlib.sha256(json.dumps(setup.built.deployed.to_dict(), sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(hypotheses.to_dict(), sort_keys=True).encode()).hexdigest()
 
 
 def _require_same(setup: Setup, folder: RunFolder) -> None:
     """Raise unless the people and the class are the same as when the run was started."""
     noted = folder.read_json("settings.json")
-    for part, digest in (("people", setup.digest), ("class", _class_digest(setup))):
+    for part, digest in (("people", setup.digest), ("class", class_digest(setup.built.deployed))):
         if digest != noted[part]["sha256"]:
             raise InvalidParameter(
                 f"`folder` must be continued with the {part} that it was started with, but {setup.settings.source} "

@@ -57,6 +57,8 @@ class Settings:
         people only.
     alpha, margin, choose, misses, false_reports
         The simulated auditor: levels, which pair it points at, and its noise.
+    review_share
+        Which part of the rounds that can hold a violation is reviewed, drawn by lot; 1 for every round.
     ask, show
         Ask the person at the terminal instead, and show them these columns after the ones to compare by.
     k, T, seed
@@ -94,6 +96,7 @@ class Settings:
     choose: str = "worst"
     misses: float = 0.0
     false_reports: float = 0.0
+    review_share: float = 1.0
     ask: bool = False
     show: tuple[str, ...] = ()
     k: int = 6
@@ -116,6 +119,7 @@ class Settings:
         require_number(self.alpha, "alpha", 0, 1, open_at="low")
         require_number(self.margin, "margin", 0, self.alpha)
         require_number(self.delta, "delta", 0, 1, open_at="low high")
+        require_number(self.review_share, "review_share", 0, 1, open_at="low")
         require(len(self.costs) == 2, "costs", "be two numbers", self.costs)
         noisy = self.misses > 0 or self.false_reports > 0
         require(not (self.ask and noisy), "ask", "be left out with simulated noise (misses, false reports)", True)
@@ -128,7 +132,7 @@ class Settings:
     def from_dict(cls, data: dict[str, Any]) -> Settings:
         """The settings from ``to_dict``; an unknown or missing name is an error, as the run would not be the same."""
         names = {parameter.name for parameter in dataclasses.fields(cls)}
-        data = {"encoding": ""} | data  # runs from before it could be chosen are in UTF-8
+        data = {"encoding": "", "review_share": 1.0} | data  # runs from before these could be chosen
         if set(data) != names:
             odd = sorted(set(data) ^ names)
             raise InvalidParameter(

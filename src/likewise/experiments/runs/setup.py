@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.auditors import MetricAuditor, NoisyAuditor
+from likewise.auditors import ByLot, MetricAuditor, NoisyAuditor
 from likewise.datasets import Dataset, Split
 from likewise.environments import IID
 from likewise.errors import require
@@ -23,8 +23,9 @@ from likewise.experiments.runs.settings import LEARNERS, Settings
 from likewise.game import Transcript
 from likewise.hypotheses import EnumerableClass
 from likewise.learners import OneSided
-from likewise.protocol import Floats
-from likewise.wording import written
+from likewise.protocol import Auditor, Floats
+from likewise.reading import columns_used
+from likewise.wording import joined, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +45,8 @@ class HeldOutPeople:
         Who they are; None if some are the same in everything and nobody knows whether they are one person.
     today
         What today's rule or model gives them; None if it is not known.
+    sensitive
+        Their values in the columns that must not justify a difference; None where there are none.
     """
 
     X: Floats
@@ -52,6 +55,7 @@ class HeldOutPeople:
     features: Floats
     ids: NDArray[np.intp] | None
     today: Floats | None
+    sensitive: pd.DataFrame | None = None
 
     @classmethod
     def of(cls, data: Dataset, rows: NDArray[np.intp], X: Floats | None = None) -> HeldOutPeople:
@@ -59,7 +63,8 @@ class HeldOutPeople:
         people = data.people.iloc[rows]
         features, today = data.encoder.transform(people), None if data.today is None else data.today[rows]
         taken = features if X is None else X[rows]
-        return cls(taken, data.y[rows], data.viewer.transform(people), features, data.ids(rows), today)
+        sensitive = people[list(data.sensitive)] if data.sensitive else None
+        return cls(taken, data.y[rows], data.viewer.transform(people), features, data.ids(rows), today, sensitive)
 
 
 @dataclass(frozen=True)
@@ -87,12 +92,17 @@ class Setup:
         hypotheses: EnumerableClass = self.learner.hypotheses
         return hypotheses
 
-    def simulated(self) -> MetricAuditor | NoisyAuditor:
+    def simulated(self) -> Auditor:
         """An auditor who knows the data set's distance."""
         s = self.settings
         auditor = MetricAuditor(self.data.metric, s.alpha, s.choose, s.margin)
         noisy = s.misses > 0 or s.false_reports > 0
-        return NoisyAuditor(auditor, s.misses, s.false_reports) if noisy else auditor
+        return self.by_lot(NoisyAuditor(auditor, s.misses, s.false_reports) if noisy else auditor)
+
+    def by_lot(self, auditor: Auditor) -> Auditor:
+        """The auditor, in rounds drawn by lot where only a share of them is reviewed."""
+        share = self.settings.review_share
+        return auditor if share == 1 else ByLot(auditor, share)
 
     def compared_people(self) -> IID:
         """The people of the play as the data set's distance sees them, also where a person is shown something else."""
@@ -139,6 +149,23 @@ def shown_columns(s: Settings, data: Dataset) -> list[str]:
     unknown = [name for name in s.show if name not in data.people.columns]
     require(not unknown, "show", "be columns that are neither the label nor dropped", unknown)
     return list(dict.fromkeys([*data.compare_by, *s.show]))
+
+
+def sensitive_columns(setup: Setup) -> str:
+    """Whether rules may use the sensitive columns, in a sentence; empty where none is named."""
+    sensitive = setup.data.sensitive
+    if not sensitive:
+        return ""
+    used = [name for name in columns_used(setup.built.deployed, setup.data.encoder) if name in sensitive]
+    unused = [name for name in sensitive if name not in used]
+    if not used:
+        return f"Rules may not use the sensitive {_columns(unused)}. Groups are compared by them all the same."
+    rest = f", but not {joined(unused)}" if unused else ""
+    return f"Rules may use the sensitive {_columns(used)}{rest}; to forbid it, name them in --drop as well."
+
+
+def _columns(names: Sequence[str]) -> str:
+    return f"{'columns' if len(names) > 1 else 'column'} {joined(names)}"
 
 
 def source_name(s: Settings) -> str:

@@ -19,6 +19,7 @@ from likewise.service.stream.settings import NAME
 STREAM = "/v1/streams/{stream}"
 ROUND = STREAM + "/rounds/{t}"
 PERSON = STREAM + "/people/{person:path}"
+NOTICE = STREAM + "/notices/{person:path}"
 STREAM_PAGE = "/streams/{stream}"
 REVIEW_PAGE = STREAM_PAGE + "/review"
 TEAM = (ADMIN, DECIDER, VIEWER)
@@ -31,6 +32,8 @@ ACCESS: dict[tuple[str, str], tuple[str, ...]] = {
     ("GET", "/v1/streams"): ROLES,
     ("GET", STREAM): ROLES,
     ("PATCH", STREAM): (ADMIN,),
+    ("PATCH", STREAM + "/plan"): (ADMIN,),
+    ("GET", STREAM + "/plan"): TEAM,
     ("POST", STREAM + "/stop"): (ADMIN, DECIDER),
     ("POST", STREAM + "/resume"): (ADMIN,),
     ("POST", STREAM + "/rounds"): (ADMIN, DECIDER),
@@ -43,10 +46,14 @@ ACCESS: dict[tuple[str, str], tuple[str, ...]] = {
     ("POST", ROUND + "/audit/correct"): (ADMIN, AUDITOR),
     ("GET", ROUND): TEAM,
     ("GET", STREAM + "/events"): (ADMIN, VIEWER),
+    ("GET", STREAM + "/checkpoint"): ROLES,
+    ("GET", STREAM + "/consistency"): ROLES,
+    ("GET", STREAM + "/events/{seq}/proof"): ROLES,
     ("GET", STREAM + "/certificate"): TEAM,
     ("GET", STREAM + "/export"): (ADMIN,),
     ("GET", PERSON): (ADMIN, DECIDER),
     ("DELETE", PERSON): (ADMIN,),
+    ("GET", NOTICE): (ADMIN, DECIDER),
     # Pages.
     ("GET", "/"): ROLES,
     ("POST", "/logout"): ROLES,
@@ -54,6 +61,7 @@ ACCESS: dict[tuple[str, str], tuple[str, ...]] = {
     ("GET", REVIEW_PAGE): (ADMIN, AUDITOR),
     ("POST", REVIEW_PAGE + "/claim"): (ADMIN, AUDITOR),
     ("POST", REVIEW_PAGE + "/renew"): (ADMIN, AUDITOR),
+    ("POST", REVIEW_PAGE + "/why"): (ADMIN, AUDITOR),
     ("POST", REVIEW_PAGE + "/release"): (ADMIN, AUDITOR),
     ("POST", REVIEW_PAGE + "/verdict"): (ADMIN, AUDITOR),
     ("POST", REVIEW_PAGE + "/retract"): (ADMIN, AUDITOR),
@@ -62,6 +70,7 @@ ACCESS: dict[tuple[str, str], tuple[str, ...]] = {
     ("GET", STREAM_PAGE + "/rounds"): TEAM,
     ("GET", STREAM_PAGE + "/rounds/{t}"): TEAM,
     ("GET", STREAM_PAGE + "/rounds/{t}/people/{position}"): (ADMIN, DECIDER),
+    ("GET", STREAM_PAGE + "/rounds/{t}/people/{position}/notice"): (ADMIN, DECIDER),
     ("GET", STREAM_PAGE + "/people"): (ADMIN, DECIDER),
     ("POST", STREAM_PAGE + "/people"): (ADMIN, DECIDER),
     ("POST", STREAM_PAGE + "/people/erase"): (ADMIN,),

@@ -56,7 +56,7 @@ class Sessions:
     def __init__(self, store: Store, signer: Signer, clock: Callable[[], float] = time.time) -> None:
         self._store = store
         self._clock = clock
-        key = signer.keyed_hash(b"key of sessions")
+        key = signer.derived("cookies")
         self._cookies = URLSafeSerializer(key, salt="cookie", signer_kwargs=HASHED)
         self._forms = Mac(key, salt="form", **HASHED)
 

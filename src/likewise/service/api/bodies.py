@@ -15,7 +15,7 @@ from likewise.errors import require
 from likewise.service.configuration import Configuration
 from likewise.service.stream.declared import TEXT_LIMIT, Finite, Text, short, whole
 from likewise.service.stream.sample import compared, labelled
-from likewise.service.stream.settings import Choices, Settings, Waits, sampled_cuts
+from likewise.service.stream.settings import Choices, Review, Settings, Waits, sampled_cuts
 
 Value = Annotated[StrictFloat | StrictInt | StrictStr, Field(description="A number, or a level of a category.")]
 Id = Annotated[StrictStr, Field(min_length=1, max_length=TEXT_LIMIT)]
@@ -107,9 +107,15 @@ def class_size(settings: Settings) -> int:
 
 
 class StreamChange(Body):
-    """Waits that are different from now on; those that are not named stay. Nothing else can change."""
+    """Waits that are different from now on; those that are not named stay."""
 
     waits: Waits
+
+
+class PlanChange(Body):
+    """Parts of the review plan that are different from now on; those that are not named stay."""
+
+    review: Review
 
 
 class PersonBody(Body):

@@ -119,7 +119,7 @@ class Call(Request):
             raise HTTPException(422, "Idempotency-Key: must be 1 to 200 visible ASCII characters.")
         # Keyed: what is asked names people, and from a plain hash a guessed id could be confirmed.
         asked = f"{self.method} {self.url.path}\n".encode() + self._body
-        return Idempotency(self.by, key, self.service.engine.signer.keyed_hash(asked))
+        return Idempotency(self.by, key, self.service.engine.signer.request_hash(asked))
 
     async def json(self) -> Any:
         """The body, read once; a sentence where it isn't JSON."""

@@ -10,13 +10,14 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from likewise.errors import require
-from likewise.service.accounts.access import PERSON, ROUND, STREAM
+from likewise.service.accounts.access import NOTICE, PERSON, ROUND, STREAM
 from likewise.service.accounts.tokens import ADMIN, AUDITOR
 from likewise.service.api import bodies
 from likewise.service.api.problems import DOCUMENTED, problem
 from likewise.service.api.requests import KEYED, Call, StrictRoute
 from likewise.service.engine import Engine
 from likewise.service.log.export import export_text
+from likewise.service.notices import notice
 from likewise.service.stream import answers
 from likewise.service.stream.declared import plain_text
 from likewise.service.stream.sample import with_scores
@@ -95,6 +96,27 @@ def change_stream(stream: Stream, body: bodies.StreamChange, call: Call) -> Resp
     return JSONResponse(
         call.service.engine.change_waits(stream, body.waits.model_dump(exclude_unset=True), call.by, call.key)
     )
+
+
+@router.patch(STREAM + "/plan", response_model=answers.PlanChanged, openapi_extra=KEYED, tags=["streams"])
+def change_plan(stream: Stream, body: bodies.PlanChange, call: Call) -> Response:
+    """Change which rounds are reviewed, from the next one on. An event records the change."""
+    changes = body.review.model_dump(exclude_unset=True)
+    return JSONResponse(call.service.engine.change_plan(stream, changes, call.by, call.key))
+
+
+@router.get(STREAM + "/plan", response_model=answers.PlanProspect, tags=["streams"])
+def get_plan(
+    stream: Stream,
+    call: Call,
+    rounds_a_day: Annotated[
+        float | None, Query(gt=0, le=1e9, description="Rounds that arithmetic does not clear; as of late without this.")
+    ] = None,
+    days: Annotated[float, Query(gt=0, le=1e4)] = 30,
+    delta: Annotated[float, Query(gt=0, lt=1)] = 0.05,
+) -> Response:
+    """Read what the review plan buys, in advance: what can be claimed at the end, if so much is found."""
+    return JSONResponse(call.service.engine.plan(stream, rounds_a_day, days, delta))
 
 
 @router.post(STREAM + "/stop", response_model=answers.StreamStopped, openapi_extra=KEYED, tags=["streams"])
@@ -199,6 +221,31 @@ def get_events(
     return JSONResponse(page)
 
 
+@router.get(STREAM + "/checkpoint", response_model=answers.LogCheckpoint, tags=["log"])
+def get_checkpoint(stream: Stream, call: Call) -> Response:
+    """Read where the log stands: a signed checkpoint of its Merkle tree, and every change of the key that signs."""
+    return JSONResponse(call.service.engine.proofs.checkpoint(stream))
+
+
+@router.get(STREAM + "/consistency", response_model=answers.Consistency, tags=["log"])
+def get_consistency(
+    stream: Stream,
+    call: Call,
+    old: Annotated[int, Query(ge=0, le=2**53, description="How many events there were.")] = 0,
+    new: Annotated[int | None, Query(ge=0, le=2**53, description="How many there were later; now by default.")] = None,
+) -> Response:
+    """Read the proof that the log only grew since it had `old` events."""
+    return JSONResponse(call.service.engine.proofs.consistency(stream, old, new))
+
+
+@router.get(STREAM + "/events/{seq}/proof", response_model=answers.Receipt, tags=["log"])
+def get_proof(
+    stream: Stream, seq: Annotated[int, Path(description="The number of an event.", ge=1, le=2**53)], call: Call
+) -> Response:
+    """Read the proof that an event is in the log: its hash, and how that leads to a signed checkpoint."""
+    return JSONResponse(call.service.engine.proofs.inclusion(stream, seq))
+
+
 @router.get(STREAM + "/certificate", response_model=answers.StreamCertificate, tags=["reading"])
 async def get_certificate(stream: Stream, call: Call, delta: Annotated[float, Query(gt=0, lt=1)] = 0.05) -> Response:
     """Read what is proved about the stream's rounds, with every assumption, in numbers and as a letter."""
@@ -238,6 +285,22 @@ def get_person(stream: Stream, person: Person, call: Call) -> Response:
 def erase(stream: Stream, person: Person, call: Call) -> Response:
     """Erase a person: features, id and remarks are deleted for ever. The log can still be verified."""
     return JSONResponse(call.service.engine.erase(stream, plain_text(person, "person"), call.by, call.key))
+
+
+@router.get(NOTICE, response_model=answers.PersonNotice, tags=["people"])
+async def get_notice(
+    stream: Stream,
+    person: Person,
+    call: Call,
+    t: Annotated[int | None, Query(ge=1, le=2**53, description="A round; the newest one by default.")] = None,
+) -> Response:
+    """Read what a person may be told: reasons, the lottery, what would have changed it, whom to ask."""
+    subprocesses = call.service.subprocesses
+    # The policy of long ago is found by reading the log again: whoever waits must not take the threads of others.
+    limiter = call.service.long_requests if await to_thread.run_sync(subprocesses.is_long, stream) else None
+    whom, contact = plain_text(person, "person"), call.service.configuration.contact
+    work = partial(notice, call.service.engine, stream, whom, t, contact, subprocesses.run)
+    return JSONResponse((await to_thread.run_sync(work, limiter=limiter)).to_dict())
 
 
 health = APIRouter()

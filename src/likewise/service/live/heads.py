@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
 
 from likewise.service.live.stream import LiveStream
-from likewise.service.log import Store
-from likewise.service.log.checkpoints import CheckpointFile
+from likewise.service.log.checkpoints import CheckpointFile, point
 from likewise.service.log.signing import Signer
-from likewise.service.refusals import BrokenLog
+from likewise.service.refusals import BrokenLog, Unavailable
+from likewise.service.stream.events import stamp
+from likewise.transparency.notes import Note, checkpoint_of
+
+EVERY_SECONDS = 2.0
+"""Between two checkpoints of a stream that moves on, at least;"""
+EVERY_EVENTS = 1000
+"""unless so many events came meanwhile."""
 
 
 def require_all_there(streams: Collection[str], signed: Collection[str], file: CheckpointFile) -> None:
@@ -28,41 +33,62 @@ class Heads:
     No lock guards it: only the clock's thread signs.
     """
 
-    def __init__(self, store: Store, signer: Signer, file: CheckpointFile | None) -> None:
-        self._store = store
+    def __init__(self, signer: Signer, file: CheckpointFile | None) -> None:
         self._signer = signer
         self._file = file
-        self._signed: dict[str, int] = {}
-        self._read: tuple[int, dict[str, dict[str, Any]]] = (0, {})
+        self._signed: dict[str, tuple[int, float]] = {}
+        self._read: tuple[int, dict[str, Note]] = (0, {})
 
     def require_all(self, streams: Collection[str]) -> None:
         """Hold the names of all streams against everything that was ever signed."""
         if self._file is not None:
             require_all_there(streams, self._newest(), self._file)
 
-    def require_signed(self, name: str) -> None:
+    def owns(self, key: str | None) -> bool:
+        """Whether a log is still signed with this key: it was never changed, or to this one."""
+        return key in (None, self._signer.public_key)
+
+    def require_own_key(self, key: str | None) -> None:
+        """Refuse to go on with a log whose key was changed to another one."""
+        if not self.owns(key):
+            raise Unavailable(f"The key was changed to {key}: start the service again, with that key.")
+
+    def require_signed(self, live: LiveStream) -> None:
         """Hold a log against its newest checkpoint: from now on we sign what follows from it."""
-        point = self._newest().get(name)
-        if self._file is None or point is None:
+        if not self.owns(live.latest.state.key):
+            return  # nothing is signed until the service has that key
+        note = self._newest().get(live.name)
+        if self._file is None or note is None:
             return
-        seq, hash = point["seq"], point["hash"]
-        if [sealed.hash for sealed in self._store.events(name, seq - 1, 1)] != [hash]:
+        origin, size, root = checkpoint_of(note)
+        if origin != self._signer.origin(live.name):
             raise BrokenLog(
-                f"Event {seq} of {name!r} is not the one that was signed: the log was changed, cut off or restored "
-                f"from an old copy. If that was intended, move {self._file.path} away."
+                f"The log of {live.name!r} was signed under the name {origin!r}; `origin` must be what it was then."
+            )
+        if size > live.latest.seq or live.tree.frontier(size).root != root:
+            raise BrokenLog(
+                f"Event {size} of {live.name!r} is not the one that was signed: the log was changed, cut off or "
+                f"restored from an old copy. If that was intended, move {self._file.path} away."
             )
 
-    def sign(self, streams: Sequence[LiveStream], at: str) -> None:
-        """Write a checkpoint of every stream that has moved since its last one."""
+    def sign(self, streams: Sequence[LiveStream], now: float, *, always: bool = False) -> None:
+        """Write a checkpoint of every stream that has moved since its last one, if that is long ago, or ``always``."""
         if self._file is None:
             return
-        heads = [(live.name, live.durable) for live in streams]
-        moved = [(name, head) for name, head in heads if head.seq > self._signed.get(name, 0)]
-        self._file.write(self._signer.sign(name, head.seq, head.hash, at) for name, head in moved)
-        self._signed |= {name: head.seq for name, head in moved}
+        own = [live for live in streams if self.owns(live.durable.state.key)]
+        moved = [(live.name, live.durable.tree) for live in own if self._due(live, now, always=always)]
+        at, key = stamp(now), self._signer.public_key
+        self._file.write([point(name, at, key, self._signer.checkpoint(name, tree)) for name, tree in moved])
+        self._signed |= {name: (tree.size, now) for name, tree in moved}
 
-    def _newest(self) -> dict[str, dict[str, Any]]:
-        """The newest checkpoint of every stream; the file is read again only if it has grown."""
+    def _due(self, live: LiveStream, now: float, *, always: bool) -> bool:
+        seq, at = self._signed.get(live.name, (0, -EVERY_SECONDS))
+        new = live.durable.seq - seq
+        long_ago = abs(now - at) >= EVERY_SECONDS  # a clock may have been set back
+        return new > 0 and (always or long_ago or new >= EVERY_EVENTS)
+
+    def _newest(self) -> dict[str, Note]:
+        """The newest checkpoint of every stream; the file is read again only if it has changed."""
         if self._file is None or not self._file.path.exists():
             return {}
         size = self._file.path.stat().st_size

@@ -11,23 +11,28 @@ from likewise.service.canonical import GENESIS
 from likewise.service.live.timers import Timers
 from likewise.service.log import Store
 from likewise.service.log.chain import Sealed
+from likewise.service.log.tree import grown
 from likewise.service.refusals import BrokenLog
 from likewise.service.stream.state import State
+from likewise.transparency.merkle import Frontier
 
 PAGE = 1000
 """Events read at once."""
 
 
 class Position(NamedTuple):
-    """A state, and the number and hash of the event that led to it."""
+    """A state, the number and hash of the event that led to it, and the Merkle tree up to there."""
 
     state: State
     seq: int
     hash: str
+    tree: Frontier = Frontier()
 
     def then(self, sealed: Sequence[Sealed], state: State) -> Position:
         """The position after some events, which lead to ``state``; the same one if there are none."""
-        return Position(state, sealed[-1].seq, sealed[-1].hash) if sealed else self
+        if not sealed:
+            return self
+        return Position(state, sealed[-1].seq, sealed[-1].hash, grown(self.tree, sealed))
 
     def follow(self, sealed: Sequence[Sealed]) -> Position:
         """The position after some events, by evolving its state through them."""

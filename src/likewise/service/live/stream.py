@@ -36,11 +36,13 @@ from likewise.service.live.timers import Timers
 from likewise.service.log import Append, Idempotency, KeyTaken, Store
 from likewise.service.log.chain import Sealed, seal
 from likewise.service.log.snapshots import StreamSnapshots
+from likewise.service.log.tree import LogTree
 from likewise.service.refusals import SequenceConflict, Unavailable
 from likewise.service.stream.commands import Advance, Command
 from likewise.service.stream.decide import decide
 from likewise.service.stream.events import Event, PersonErased
 from likewise.service.stream.state import State
+from likewise.transparency.merkle import Frontier
 
 Kind = TypeVar("Kind", bound=Event)
 ATTEMPTS = 200
@@ -50,11 +52,12 @@ TOGETHER = 50
 
 
 class Outcome(NamedTuple):
-    """What a command led to: the states before and after, and the events, already in their places."""
+    """What a command led to: the states before and after, the events, already in their places, and the tree before."""
 
     before: State
     after: State
     sealed: Sequence[Sealed]
+    tree: Frontier = Frontier()
 
     def event(self, kind: type[Kind]) -> Kind:
         """The first event, which is of this kind."""
@@ -105,10 +108,10 @@ class LiveStream:
     store
         Where its log is.
     check
-        Hears the name once the log was read, and refuses one that is not what was signed.
+        Hears of the stream once its log was read, and refuses one that is not what was signed.
     """
 
-    def __init__(self, name: str, store: Store, check: Callable[[str], None]) -> None:
+    def __init__(self, name: str, store: Store, check: Callable[[LiveStream], None]) -> None:
         self.name = name
         self.lock = threading.RLock()
         self._store = store
@@ -117,8 +120,10 @@ class LiveStream:
         self.positions = Positions(name, store, self.lock, self._timers)
         self.answers = Answers(store)
         self.snapshots = StreamSnapshots(store, name)
+        self.tree = LogTree(store, name)
         self.loaded = False
         """Whether its log was read, and is what was signed."""
+        self._looked_at = -1
 
     # Reading ------------------------------------------------------------------------------------------------------
 
@@ -130,9 +135,11 @@ class LiveStream:
             if self.loaded:  # by whoever held the lock
                 return
             snapshot = self.snapshots.latest()
-            self.positions.begin(START if snapshot is None else Position(*snapshot))
+            self.positions.begin(
+                START if snapshot is None else Position(*snapshot, tree=self.tree.frontier(snapshot[1]))
+            )
             if self.latest.seq > 0:
-                self._check(self.name)
+                self._check(self)
             self.loaded = True
 
     @property
@@ -149,9 +156,14 @@ class LiveStream:
         """The durable state, with what other processes wrote."""
         return self.positions.current()
 
+    def idle(self, head: int, now: float) -> bool:
+        """Whether nothing is new since the clock looked: event ``head`` is still its last one, and no round is due."""
+        known = self.loaded and self.latest.seq == head == self.durable.seq == self._looked_at
+        return known and self._timers.next() > now
+
     def save(self, *, always: bool = False) -> bool:
         """Take a snapshot if the last one is far behind; whether one was taken."""
-        return self.snapshots.save(*self.durable, always=always)
+        return self.snapshots.save(*self.durable[:3], always=always)
 
     # Writing ------------------------------------------------------------------------------------------------------
 
@@ -185,6 +197,7 @@ class LiveStream:
     def advance(self, now: float) -> int:
         """Do what time has made due; how many rounds that was."""
         self.current()
+        self._looked_at = self.durable.seq
         with self.lock:
             due = self._timers.due(self.latest.state, now)
         try:
@@ -254,15 +267,27 @@ class LiveStream:
             decision = decide(before.state, command, now)
             sealed = seal(self.name, before.seq, before.hash, decision.events)
             after = before.then(sealed, decision.after)
-            reply = task.reply(Outcome(before.state, after.state, sealed))
+            reply = task.reply(Outcome(before.state, after.state, sealed, before.tree))
             if not sealed:
                 return Attempt(reply, after, generation, task.key, None)
-            writing = self._store.submit(_append(task, sealed, reply, now))
+            writing = self._store.submit(self._append(task, sealed, reply, now, after))
             self.positions.advance(after, sealed, writing)
             self.answers.begin(task.key, writing)
             # Not handed the attempt: a future that knows itself would stay, with its state, until garbage is collected.
             writing.add_done_callback(functools.partial(self._landed, after, task.key))
             return Attempt(reply, after, generation, task.key, writing)
+
+    def _append(
+        self, task: Task, sealed: Sequence[Sealed], reply: dict[str, Any], now: float, after: Position
+    ) -> Append:
+        """The write that makes some events, the answer, and what follows from them durable together."""
+        last = sealed[-1].event
+        if isinstance(last, PersonErased):
+            snapshot = self.snapshots.without(last.erased, *after[:3])
+            return Append(
+                sealed, now, task.key, reply, erase=last.erased, erase_rounds=last.rounds, snapshot=snapshot
+            )  # fmt: skip
+        return Append(sealed, now, task.key, reply, secret=task.secret)
 
     def _landed(self, after: Position, key: Idempotency | None, writing: Future[None]) -> None:
         """Note what has become of an attempt, even if nobody waits for it any more; a second time changes nothing."""
@@ -292,14 +317,6 @@ class LiveStream:
     def _look_again(self) -> None:
         with self.lock:
             self._timers.look_again()
-
-
-def _append(task: Task, sealed: Sequence[Sealed], reply: dict[str, Any], now: float) -> Append:
-    """The write that makes some events, the answer, and what follows from them durable together."""
-    last = sealed[-1].event
-    if isinstance(last, PersonErased):
-        return Append(sealed, now, task.key, reply, erase=last.erased, erase_rounds=last.rounds)
-    return Append(sealed, now, task.key, reply, secret=task.secret)
 
 
 def _time_passed(t: int) -> Task:

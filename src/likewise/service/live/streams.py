@@ -16,7 +16,7 @@ class Streams:
     A lock of its own guards the names; nobody takes another one, or waits, while holding it.
     """
 
-    def __init__(self, store: Store, check: Callable[[str], None] = lambda name: None) -> None:
+    def __init__(self, store: Store, check: Callable[[LiveStream], None] = lambda live: None) -> None:
         self._store = store
         self._check = check
         self._lock = threading.Lock()
@@ -30,6 +30,11 @@ class Streams:
         """The streams that were asked for so far."""
         with self._lock:
             return [live for live in self._live.values() if live.loaded]
+
+    def idle(self, name: str, head: int, now: float) -> bool:
+        """Whether a stream, whose last event is ``head``, waits for nothing."""
+        live = self._live.get(name)
+        return live is not None and live.idle(head, now)
 
     def known(self, name: str) -> LiveStream | None:
         """A stream that was read before; None says nothing about whether there is one."""

@@ -42,6 +42,13 @@ class Timers:
             for t in event.touches:
                 self._note(state, t)
 
+    def next(self) -> float:
+        """When something may be due: seconds, the past if that has to be looked up first. Takes no lock."""
+        entries = self._entries
+        if self._look_again:
+            return -math.inf
+        return entries[0][0] if entries else math.inf
+
     def due(self, state: State, now: float) -> list[int]:
         """Take out the rounds that time has changed something about, those due first in front."""
         if self._look_again:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import itertools
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, Dialect, Table, delete, update
+from sqlalchemy import Connection, Dialect, Table, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from likewise.errors import LikewiseError
@@ -19,6 +20,9 @@ from likewise.service.refusals import SequenceConflict
 from likewise.service.stream.events import Aside
 
 Part = TypeVar("Part")
+REFERENCE = re.compile(r"\b[0-9a-f]{32}\b")
+STRETCH = 1000
+"""Rounds that are kept together for certificates."""
 CHUNK = 400
 """References looked up at once; databases limit the parameters of a query."""
 
@@ -48,8 +52,10 @@ class Append:
     key, response
         What to answer if the same request comes again.
     erase
-        References whose content goes for ever; the stream's snapshot, and what was answered about ``erase_rounds``,
-        go with them.
+        References whose content goes for ever; what was answered about ``erase_rounds`` goes with them, and so does the
+        stream's snapshot if it holds one of them.
+    snapshot
+        A row that takes the place of the stream's snapshot.
     secret
         Of a stream that is created: what its decisions are derived from.
     """
@@ -61,6 +67,7 @@ class Append:
     erase: Sequence[str] = ()
     erase_rounds: Sequence[int] = ()
     secret: str | None = None
+    snapshot: dict[str, Any] | None = None
 
 
 Work = Append | Callable[[Connection], Any]
@@ -143,7 +150,29 @@ def _erase(connection: Connection, append: Append) -> None:
         about = update(tables.responses).where(kept.stream == stream, kept.round.in_(rounds))
         # The hash of the request goes too: it has no salt, and whoever guesses an id could confirm it.
         connection.execute(about.values(request="", response=None))
-    connection.execute(delete(tables.snapshots).where(tables.snapshots.c.stream == stream))
+    touched = sorted({(t - 1) // STRETCH for t in append.erase_rounds})
+    for numbers in chunks(touched):
+        of_rounds = tables.stretches.c.number.in_(numbers)
+        connection.execute(delete(tables.stretches).where(tables.stretches.c.stream == stream, of_rounds))
+    of_stream = tables.snapshots.c.stream == stream
+    if append.snapshot is not None:
+        connection.execute(delete(tables.snapshots).where(of_stream))
+        connection.execute(insert(tables.snapshots), [append.snapshot])
+    kept_state = connection.scalar(select(tables.snapshots.c.state).where(of_stream))
+    # Another process may have taken it: whoever is named in it would be known for as long as it is kept.
+    if kept_state is not None and not references(kept_state).isdisjoint(append.erase):
+        connection.execute(delete(tables.snapshots).where(of_stream))
+
+
+def references(text: str) -> set[str]:
+    """Everything in a text that may be a reference to something beside the log.
+
+    Examples
+    --------
+    >>> references('{"refs": ["00112233445566778899aabbccddeeff"]}')
+    {'00112233445566778899aabbccddeeff'}
+    """
+    return set(REFERENCE.findall(text))
 
 
 def _row(sealed: Sealed) -> dict[str, Any]:

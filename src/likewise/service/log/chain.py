@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from likewise.service.canonical import dumps
+from likewise.service.refusals import BrokenLog
 from likewise.service.stream.events import Aside, Event, read_event
 from likewise.service.stream.events.event import VERSION
 
@@ -50,7 +50,7 @@ def seal(stream: str, seq: int, prev: str, events: Sequence[Event]) -> list[Seal
     chained = []
     for event in events:
         seq += 1
-        sealed = Sealed(stream, seq, prev, _hash(_line(stream, seq, prev, event), event.text), event)
+        sealed = Sealed(stream, seq, prev, hash_of(stream, seq, prev, event.kind, event.at, event.hashed_text), event)
         chained.append(sealed)
         prev = sealed.hash
     return chained
@@ -73,7 +73,12 @@ def _line(stream: str, seq: int, prev: str, event: Event) -> dict[str, Any]:
     }
 
 
-def _hash(line: dict[str, Any], data: str) -> str:
-    """``event_hash`` of a line with these data, which are spelt already: they come after ``at`` and before the rest."""
-    at, rest = dumps({"at": line.pop("at")}), dumps(line)
-    return hashlib.sha256(f'{at[:-1]},"data":{data},{rest[1:]}'.encode()).hexdigest()
+def hash_of(stream: str, seq: int, prev: str, kind: str, at: str, hashed: str, version: int = VERSION) -> str:
+    """``event_hash`` of an event whose data are spelt already, as they are hashed.
+
+    The other texts are the service's own and need no escapes; one that does is refused, as it could stand for another.
+    """
+    if any(char in text for text in (stream, prev, kind, at) for char in '"\\'):
+        raise BrokenLog(f"Event {seq} of a log holds a text that no event has.")
+    line = f'"kind":"{kind}","prev":"{prev}","seq":{seq},"stream":"{stream}","version":{version}'
+    return hashlib.sha256(f'{{"at":"{at}","data":{hashed},{line}}}'.encode()).hexdigest()

@@ -7,7 +7,7 @@ its commitments can't be opened and the learner can't be run again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from likewise.service.canonical import EXPORT_FORMAT, dumps
@@ -15,6 +15,8 @@ from likewise.service.log import Store
 from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.signing import Signer
 from likewise.service.stream.events import Aside
+from likewise.transparency.merkle import Frontier
+from likewise.transparency.notes import Note, checkpoint_of, read_note
 
 PAGE = 1000
 """Events read at once."""
@@ -23,17 +25,22 @@ PAGE = 1000
 def export(
     store: Store,
     stream: str,
+    head: Callable[[], Frontier],
     signer: Signer,
     checkpoints: CheckpointFile | None,
-    at: str,
     *,
     people: bool = True,
 ) -> Iterator[dict[str, Any]]:
-    """The lines of an export, as the log stands at its first line; later, if people are erased while it is written."""
-    last, hash = store.head(stream)
+    """The lines of an export, as the log stands at its first line; later, if people are erased while it is written.
+
+    ``head`` is the tree up to the log's last event, as the service knows it: what only a database says is not signed.
+    """
+    tree = head()
+    last = tree.size
     header = {
         "format": EXPORT_FORMAT,
         "stream": stream,
+        "origin": signer.origin(stream),
         "public_key": signer.public_key,
         "events": last,
         "people": people,
@@ -46,6 +53,9 @@ def export(
         erased: set[str] = set()
         while after < last:
             page = store.lines(stream, after, min(PAGE, last - after))
+            if not page:  # somebody cut the log: the checkpoint below will show it
+                after = last
+                break
             for line in page:
                 yield {"line": "event"} | line
                 beside += committed(line["data"])
@@ -56,12 +66,18 @@ def export(
             gone.discard(aside.ref)
             yield _line(aside)
         if people and gone:
-            last, hash = store.head(stream)  # with the events that say why they are not there any more
+            tree = head()  # with the events that say why they are not there any more
+            last = tree.size
     for checkpoint in checkpoints.read(stream) if checkpoints is not None else ():
-        if checkpoint["seq"] <= last:
-            yield {"line": "checkpoint"} | checkpoint
+        note = read_note(checkpoint["note"])
+        if checkpoint_of(note).size <= last:
+            yield _signed(note)
     if last:
-        yield {"line": "checkpoint"} | signer.sign(stream, last, hash, at)
+        yield _signed(signer.checkpoint(stream, tree))
+
+
+def _signed(note: Note) -> dict[str, Any]:
+    return {"line": "checkpoint", "note": str(note)}
 
 
 def committed(data: Mapping[str, Any]) -> list[str]:

@@ -10,30 +10,62 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from likewise.errors import InvalidParameter
+from likewise.errors import InvalidParameter, require
 from likewise.service.log.checkpoints import CheckpointFile
-from likewise.service.log.signing import Signer
+from likewise.service.log.signing import ORIGIN, Signer
 
 PATIENCE = 60
 """Seconds that a command has to print the key."""
 
 
-def signer_at(file: Path, checkpoints: CheckpointFile, pem: str | None = None, command: str | None = None) -> Signer:
+def signer_at(
+    file: Path,
+    checkpoints: CheckpointFile,
+    pem: str | None = None,
+    command: str | None = None,
+    origin: str = ORIGIN,
+) -> Signer:
     """The signer whose key is given as PEM, is printed by a command, or is in a file.
 
     A file is made only where nothing was signed yet.
     """
     signed_by = checkpoints.last_key()
+    _require_finished(file, signed_by)
     if pem is not None:
-        return _same(_read(pem.encode(), "key_pem"), "key in `key_pem`", signed_by, checkpoints)
+        return _same(_read(pem.encode(), "key_pem", origin), "key in `key_pem`", signed_by, checkpoints)
     if command is not None:
-        return _same(_read(_printed(command), "key_command"), "key from `key_command`", signed_by, checkpoints)
+        return _same(_read(_printed(command), "key_command", origin), "key from `key_command`", signed_by, checkpoints)
     if signed_by is not None and not file.exists():
         raise InvalidParameter(
             f"There is no key at {file}, but {checkpoints.path} holds checkpoints that were signed with one: put the "
             f"key back, which a backup holds too; if it is lost, move {checkpoints.path} away, and a new one is made."
         )
-    return _same(Signer.at(file), f"key at {file}", signed_by, checkpoints)
+    return _same(Signer.at(file, origin), f"key at {file}", signed_by, checkpoints)
+
+
+def current_signer(file: Path, pem: str | None = None, command: str | None = None, origin: str = ORIGIN) -> Signer:
+    """The signer with the key of today, whatever was signed last; no key is made."""
+    if pem is not None:
+        return _read(pem.encode(), "key_pem", origin)
+    if command is not None:
+        return _read(_printed(command), "key_command", origin)
+    require(file.is_file(), "key", "be the file of the key", str(file))
+    return Signer.at(file, origin)
+
+
+def next_key(file: Path) -> Path:
+    """Where a new key waits until every log says that it counts."""
+    return file.with_name(file.name + ".next")
+
+
+def _require_finished(file: Path, signed_by: str | None) -> None:
+    """A change of the key that was begun and killed has to be finished first."""
+    waiting = next_key(file)
+    if signed_by is not None and waiting.exists():
+        raise InvalidParameter(
+            f"A change of the key was begun and not finished, as {waiting} is still there: run `likewise key rotate` "
+            "again."
+        )
 
 
 def _same(signer: Signer, what: str, signed_by: str | None, checkpoints: CheckpointFile) -> Signer:
@@ -45,8 +77,8 @@ def _same(signer: Signer, what: str, signed_by: str | None, checkpoints: Checkpo
     return signer
 
 
-def _read(pem: bytes, name: str) -> Signer:
-    signer = Signer.read(pem)
+def _read(pem: bytes, name: str, origin: str) -> Signer:
+    signer = Signer.read(pem, origin)
     if signer is None:  # what was given isn't quoted: it may be half a key
         raise InvalidParameter(f"`{name}` must give an Ed25519 private key in PEM without password.")
     return signer

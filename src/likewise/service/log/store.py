@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Row, Select, bindparam, delete, select
+from sqlalchemy import Connection, Row, Select, bindparam, delete, func, select
 
 from likewise.service.canonical import GENESIS, loads
 from likewise.service.log import scrub, tables
@@ -159,6 +159,14 @@ class Store:
         with self.read() as connection:
             return list(connection.scalars(select(tables.streams.c.stream).order_by(tables.streams.c.stream)))
 
+    def heads(self) -> dict[str, int]:
+        """The number of the last event of every stream, in one look: what waits for nothing must cost nothing."""
+        log, named = tables.events.c, tables.streams.c
+        last = select(func.max(log.seq)).where(log.stream == named.stream).scalar_subquery()
+        with self.read() as connection:
+            rows = connection.execute(select(named.stream, func.coalesce(last, 0)).order_by(named.stream))
+            return {stream: int(seq) for stream, seq in rows}
+
     def secret(self, stream: str) -> bytes | None:
         """What the decisions of a stream are derived from; None if there is no such stream."""
         query = select(tables.streams.c.secret).where(tables.streams.c.stream == stream)
@@ -206,6 +214,13 @@ class Store:
         with self.read() as connection:
             return [_line(row) for row in connection.execute(_after(stream, after).limit(limit))]
 
+    def hashes(self, stream: str, after: int, until: int) -> list[str]:
+        """The hashes of the events after number ``after`` up to number ``until``, as the log has them."""
+        log = tables.events.c
+        query = select(log.hash).where(log.stream == stream, log.seq > after, log.seq <= until).order_by(log.seq)
+        with self.read() as connection:
+            return list(connection.scalars(query))
+
     def pages(self, stream: str, until: int) -> Iterator[list[Sealed]]:
         """All events up to number ``until``, with their asides, some at a time."""
         after = 0
@@ -213,6 +228,16 @@ class Store:
             page = self.events(stream, after, min(PAGE, until - after), asides=True)
             yield page
             after = page[-1].seq
+
+    def rounds(self, stream: str, rounds: range, until: int) -> list[Sealed]:
+        """All events about some rounds in a row, up to number ``until``, with their asides, in the order of the log."""
+        log, beside, (first, last) = tables.events.c, tables.asides.c, (rounds[0], rounds[-1])
+        query = _after(stream, 0).where(log.round.between(first, last), log.seq <= until)
+        people = select(tables.asides).where(beside.stream == stream, beside.round.between(first, last))
+        with self.read() as connection:
+            events = [_sealed(row) for row in connection.execute(query)]
+            asides = {row.ref: _aside(row, stream) for row in connection.execute(people)}
+        return [sealed.beside(asides) for sealed in events]
 
     def asides_of(self, refs: Sequence[str], stream: str | None = None) -> Iterator[Aside]:
         """What is still there under some references, in their order; of one stream if that is said."""

@@ -23,6 +23,16 @@ events = Table(
 )
 """The log. Triggers refuse any change, any gap and any event that doesn't follow the one before."""
 
+blocks = Table(
+    "blocks",
+    metadata,
+    Column("stream", Text, primary_key=True),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("root", Text, nullable=False),
+    Column("seal", Text, nullable=False),
+)
+"""Roots of the Merkle tree over 256 events each, sealed: a cache, which may be lost at any time."""
+
 streams = Table(
     "streams",
     metadata,
@@ -81,6 +91,18 @@ snapshots = Table(
     Column("state", Text, nullable=False),
 )
 """States along the log: a cache, which may be lost at any time."""
+
+stretches = Table(
+    "stretches",
+    metadata,
+    Column("stream", Text, primary_key=True),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("format", BigInteger, nullable=False),
+    Column("seal", Text, nullable=False),
+    Column("content", Text, nullable=False),
+)
+"""Rounds as arrays, some at a time, for certificates: a cache, which may be lost at any time."""
 
 tokens = Table(
     "tokens",

@@ -16,7 +16,7 @@ def install(app: FastAPI) -> None:
     """Add the pages to an application whose ``state.service`` is set."""
     from likewise.service.accounts.rates import Rates
     from likewise.service.jobs.runner import Jobs
-    from likewise.service.pages import administration, login, overview, records, review
+    from likewise.service.pages import administration, login, notices, overview, records, review
     from likewise.service.pages.rendering import install_not_found
     from likewise.service.projections.follower import Follower
 
@@ -26,6 +26,6 @@ def install(app: FastAPI) -> None:
     app.state.jobs = Jobs(service.store)
     service.each_tick.append(app.state.follower)
     service.before_stop.append(app.state.jobs.stop)
-    for part in (login, review, overview, records, administration):
+    for part in (login, review, overview, records, notices, administration):
         app.include_router(part.pages)
     install_not_found(app)

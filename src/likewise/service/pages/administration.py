@@ -19,13 +19,13 @@ from likewise.service.log.export import export_text
 from likewise.service.pages.rendering import render, router
 from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.refusals import Conflict
-from likewise.service.stream.settings import Settings, Waits
+from likewise.service.stream.settings import Review, Settings, Waits
 from likewise.service.stream.status import made_of
 
 pages = router()
 CHANGE_MESSAGES = {"yes": "Saved, and recorded in the log.", "no": "Nothing changed: all values are as they were."}
 """What the page of settings says after somebody pressed the button."""
-ELSEWHERE = {"name", "features", "cuts", "scores", "waits"}
+ELSEWHERE = {"name", "features", "cuts", "scores", "waits", "review"}
 """Settings that the page shows in other places than its table."""
 
 
@@ -63,6 +63,7 @@ def _settings(visit: Visit, stream: str, message: str = "", wrong: str = "", sta
         "settings.html", visit, status, stream=stream, tab="settings", settings=state.stream.settings,
         used=state.stream.used, made_of=made_of(state.stream),
         entries=entries(), fixed={n: f for n, f in Settings.model_fields.items() if n not in ELSEWHERE},
+        plan=Review.model_fields,
         message=message, wrong=wrong,
     )  # fmt: skip
 

@@ -19,10 +19,13 @@ from likewise.service.projections.summaries import Bin
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import State
 from likewise.service.stream.status import fair_at
+from likewise.theory.agreement import binomial_limits
 from likewise.wording import plural
 
 FAR = 8
 """A limit that is so many times higher than what it limits would flatten the picture."""
+STRETCHES = 12
+"""Of rounds, for a rate with an interval."""
 Paths = Mapping[int, Sequence[tuple[int, float]]]
 
 
@@ -41,14 +44,39 @@ def figures(store: Store, stream: str, state: State, bins: Sequence[Bin]) -> lis
     spreads = pairs.spreads(store, stream)
     few = bool(spreads) and spreads[0].pairs <= LINES
     return [
-        violations(bins, sampled, state),
-        regret(sampled, state),
-        errors(bins, one_sided=settings.labels == "accepted"),
+        reports(bins),
         helped(spreads, pairs.paths(store, stream) if few else {}, sampled, settings),
-        ranked(summaries.newest(store, stream), settings),
+        errors(bins, one_sided=settings.labels == "accepted"),
         coverage(bins, settings),
         delay(bins),
+        ranked(summaries.newest(store, stream), settings),
+        violations(bins, sampled, state),
+        regret(sampled, state),
     ]
+
+
+def reports(bins: Sequence[Bin]) -> Figure:
+    """Reports per hundred reviewed rounds along the way, each stretch with its interval."""
+    title = "Reports per 100 reviewed rounds"
+    width = max(1, -(-len(bins) // STRETCHES))
+    stretches = [bins[i : i + width] for i in range(0, len(bins), width)]
+    counts = [(s[-1].last, sum(bin.reports for bin in s), sum(bin.reviewed for bin in s)) for s in stretches]
+    seen = [(last, reported, reviewed) for last, reported, reviewed in counts if reviewed]
+    if not seen:
+        return _nothing("reports", title)
+    limits = [(last, binomial_limits(reported, reviewed)) for last, reported, reviewed in seen]
+    steps = [(last, 100 * reported / reviewed) for last, reported, reviewed in seen]
+    low, high = [(x, 100 * limit.low) for x, limit in limits], [(x, 100 * limit.high) for x, limit in limits]
+    top = min(100.0, max(5.0, 1.6 * max(y for _, y in steps), min(y for _, y in high)))
+    plot = Plot((0, bins[-1].last), (0, top), "rounds", "reports per 100 reviewed", title)
+    plot.area([(x, min(y, top)) for x, y in low], [(x, min(y, top)) for x, y in high], "half")
+    plot.line(steps, "main", "reported")
+    caption = (
+        f"Rounds are taken together in {plural(len(seen), 'stretch', 'stretches')}. The band holds, for each stretch "
+        "by itself, the rates that fit what was found there with 95 % confidence, if its rounds were alike: the fewer "
+        "were reviewed, the wider it is. It tells nothing of rounds that nobody reviewed."
+    )
+    return Figure("reports", title, plot.svg(), caption)
 
 
 def violations(bins: Sequence[Bin], sampled: Sequence[Any], state: State) -> Figure:
@@ -59,11 +87,12 @@ def violations(bins: Sequence[Bin], sampled: Sequence[Any], state: State) -> Fig
         return _nothing("violations", title)
     promised = [] if state.totals.delay_max else _promised(state, bins)
     proved = [(float(row.learned), min(row.violations, row.learned)) for row in sampled if row.violations is not None]
-    most = max([float(total[-1]), *(y for _, y in promised + proved)])
-    tens = "y" if most > FAR * max(1, total[-1]) else ""
-    plot = Plot((0, bins[-1].last), (0, max(1.0, 1.1 * most)), "rounds", "violations, added up", title, tens=tens)
-    plot.line(promised, "bound", "promised limit")
-    plot.line(proved, "limit", "proved limit" if _proven(sampled) else "limit by regret")
+    near = FAR * max(1, total[-1])  # a limit that is far above would flatten the curve, and is told in words
+    drawn = [[] if line and line[-1][1] > near else line for line in (promised, proved)]
+    most = max([float(total[-1]), *(y for line in drawn for _, y in line)])
+    plot = Plot((0, bins[-1].last), (0, max(1.0, 1.1 * most)), "rounds", "violations, added up", title)
+    plot.line(drawn[0], "bound", "promised limit")
+    plot.line(drawn[1], "limit", "proved limit" if _proven(sampled) else "limit by regret")
     plot.line([(0.0, 0.0), *((bin.last, float(y)) for bin, y in zip(bins, total, strict=True))], "main", "reported")
     caption = [
         f"Reported pairs further apart than α = {settings.alpha:g}.",
@@ -71,23 +100,23 @@ def violations(bins: Sequence[Bin], sampled: Sequence[Any], state: State) -> Fig
     ]
     if promised:
         empty = ", one in every round, so it says nothing yet" if promised[-1][1] >= bins[-1].last else ""
-        most = f"{promised[-1][1]:,.0f} by now{empty}"
-        caption.append(f"The dotted line is the most that the learner's theorem allows: {most}.")
+        most_words = f"{promised[-1][1]:,.0f} by now{empty}"
+        line = "The dotted line is the most" if drawn[0] else "Too high for this picture is the most"
+        caption.append(f"{line} that the learner's theorem allows: {most_words}.")
     elif state.totals.delay_max:
         caption.append(
             "Rounds were learned late, so the limit that the learner promises does not hold, and is not drawn."
         )
     if proved:
-        caption.append(_limited(state, sampled, proved[-1][1]))
-    if tens:
-        caption.append("Each line of the grid is ten times the one below.")
+        caption.append(_limited(state, sampled, proved[-1][1], drawn=bool(drawn[1])))
     return Figure("violations", title, plot.svg(), " ".join(caption))
 
 
-def _limited(state: State, sampled: Sequence[Any], most: float) -> str:
+def _limited(state: State, sampled: Sequence[Any], most: float, *, drawn: bool) -> str:
     """What the limit that follows from the regret is."""
     source = "the limit proved for the regret" if _proven(sampled) else "the observed regret"
     place = "The dashed line is drawn instead:" if state.totals.delay_max else "The dashed line is"
+    place = place if drawn else "Too high for this picture is"
     return f"{place} the most that {source} and the errors leave room for, {most:,.0f} by now."
 
 
@@ -250,7 +279,7 @@ def helped(spreads: Sequence[Spread], paths: Paths, sampled: Sequence[Any], sett
     )
     caption = [
         f"How far apart the same two people would be under later policies. {each}. The shaded band is "
-        "within α; below 0 the other person is ahead.",
+        "within α; below it the other person is ahead, which is a new gap.",
         "Each pair is checked 1, 2, 3 … rounds after its report was learned, then more and more rarely, up to the age "
         "that a tenth of the pairs have reached.",
     ]
@@ -319,7 +348,7 @@ def coverage(bins: Sequence[Bin], settings: Settings) -> Figure:
     plot = Plot((0, bins[-1].last), (0, 100), "rounds", "per cent of rounds", title)
     starts = [0, *(bin.last for bin in bins)]
     shares = [100 * bin.reviewed / bin.rounds for bin in bins]
-    plot.bars(zip(starts, starts[1:], shares, strict=False), "bar")
+    plot.bars(zip(starts, starts[1:], shares, strict=False), "share")
     reviewed, rounds = sum(bin.reviewed for bin in bins), sum(bin.rounds for bin in bins)
     plot.level(100 * reviewed / rounds, "bound", "mean of all")
     caption = (

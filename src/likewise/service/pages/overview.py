@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, cast
 
 from fastapi import Query, Request
 from starlette.responses import Response
@@ -14,15 +14,17 @@ from likewise.errors import require
 from likewise.service.accounts.access import STREAM_PAGE
 from likewise.service.jobs.kinds import begin
 from likewise.service.jobs.runner import Job
+from likewise.service.pages import questions
 from likewise.service.pages.figures import figures
 from likewise.service.pages.rendering import render, router
 from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.projections import history, summaries
 from likewise.service.projections.follower import Follower
+from likewise.service.projections.gathering import gathering
 from likewise.service.stream.answers import Regret
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import State
-from likewise.service.stream.status import constant_error, status
+from likewise.service.stream.status import status
 from likewise.wording import plural
 
 pages = router()
@@ -57,52 +59,26 @@ def overview(stream: str, visit: Visitor, request: Request) -> Response:
         violations=sum(bin.violations for bin in bins),
         recent=summaries.recent_violations(engine.store, stream, state.opened, settings.alpha),
         reviewed=sum(bin.reviewed for bin in bins),
-        board=board(state, bins),
+        questions=_questions(visit, request, stream, bins),
         words=in_words(state, bins),
-        figures=figures(engine.store, stream, state, bins),
+        pictures={figure.name: figure for figure in figures(engine.store, stream, state, bins)},
     )
 
 
-class Board(NamedTuple):
-    """The stream's policies beside one answer for everybody, on the same people and by the same costs.
-
-    Attributes
-    ----------
-    people
-        Those whose label was learned; where only labels of accepted people come, all in the rounds learned.
-    error
-        The cost of errors per person: their share, if both kinds of error cost 1. An estimate where only labels of
-        accepted people come.
-    constant
-        The same of the better answer for everybody.
-    reported
-        The share of reviewed rounds with a report; None before the first review.
-    by_lot
-        The mean of 2π(1 − π) over everybody who got a decision: what a lottery decides.
-    """
-
-    people: int
-    error: float
-    constant: float
-    reported: float | None
-    by_lot: float
-
-    @property
-    def behind(self) -> bool:
-        """Whether one answer for everybody would have erred less."""
-        return self.constant < self.error
-
-
-def board(state: State, bins: Sequence[summaries.Bin]) -> Board | None:
-    """What is compared on the first screen; None before the first label was learned."""
-    totals, estimated = state.totals, state.stream.settings.labels == "accepted"
-    people = totals.people - (0 if estimated else totals.missing)
-    if people <= 0 or (estimated and not totals.zeros_weighed + totals.ones_weighed):
-        return None
-    reviewed, decided = sum(bin.reviewed for bin in bins), sum(bin.decided for bin in bins)
-    reported = sum(bin.reports for bin in bins) / reviewed if reviewed else None
-    by_lot = sum(bin.by_lot for bin in bins) / decided if decided else 0.0
-    return Board(people, totals.errors / people, constant_error(state) / people, reported, by_lot)
+def _questions(visit: Visit, request: Request, stream: str, bins: Sequence[summaries.Bin]) -> dict[str, Any]:
+    """What a lead asks, answered."""
+    store, state = visit.service.store, visit.service.engine.streams.get(stream).current()
+    settings = state.stream.settings
+    cost, found = questions.cost(state, bins), gathering(store, stream, settings)
+    return {
+        "fair": questions.fair(bins, cast(dict[str, Any], status(state))),
+        "helped": questions.helped(_follower(request).standing(stream), settings.alpha),
+        "cost": cost,
+        "cost_words": questions.cost_in_words(cost, settings),
+        "looked": questions.looked(store, stream),
+        "gathering": found,
+        "gathers": questions.gathers(found),
+    }
 
 
 def in_words(state: State, bins: Sequence[summaries.Bin]) -> list[str]:

@@ -124,7 +124,13 @@ def _record(visit: Visit, stream: str, id: str) -> Response:
     engine = visit.service.engine
     rounds = [(theirs, engine.round(stream, theirs["t"])) for theirs in engine.person(stream, id)["rounds"]]
     records = [
-        {**theirs, "corrections": whole["corrections"], "learned": whole["learned"], **_first_verdict(whole, id)}
+        {
+            **theirs,
+            "corrections": whole["corrections"],
+            "learned": whole["learned"],
+            **_first_verdict(whole, id),
+            "position": next((i for i, each in enumerate(whole["people"]) if each["id"] == id), None),
+        }
         for theirs, whole in rounds
     ]
     model = engine.streams.get(stream).latest.state.stream

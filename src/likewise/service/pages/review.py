@@ -31,6 +31,19 @@ REASONS = (
     ("o", "other"),
 )
 """Why a pair is reported, each with its key."""
+ACTIONS = (
+    ("none", "n", "no violation"),
+    ("skip", "s", "skip: you can’t say"),
+    ("undo", "u", "take the last verdict back"),
+    ("why", "w", "why these probabilities, once a pair is selected"),
+    ("note", "t", "write a note"),
+    ("hints", "h", "hints on or off: pairs worth a look, by arithmetic alone"),
+    ("help", "?", "help"),
+    *((f"reason {i}", key, f"reason: {reason}") for i, (key, reason) in enumerate(REASONS, 1)),
+)
+"""What letters do, with the letter at first; reviewers can change them."""
+LEAST = 0.7
+"""Seconds that a round must have been on screen before it can be answered: a second `n` is not about a new round."""
 PAGE = 500
 """Audits read at once when today's are counted."""
 
@@ -47,6 +60,8 @@ def review(stream: str, visit: Visitor) -> Response:
         stream=stream,
         tab="review",
         reasons=REASONS,
+        actions=ACTIONS,
+        least=LEAST,
         level=state.stream.settings.level,
         sees=state.stream.settings.audits,
         grace=waits.grace,
@@ -58,11 +73,14 @@ def review(stream: str, visit: Visitor) -> Response:
 
 @pages.post(REVIEW_PAGE + "/claim")
 def claim(stream: str, visit: Visitor) -> Response:
-    """The oldest round that waits, as a part of the page; 204 if there is none."""
-    beside = visit.sent.get("beside", [])
-    require(isinstance(beside, list) and len(beside) <= 100, "beside", "be a list of rounds", type(beside).__name__)
+    """A round that waits, as a part of the page; 204 if there is none. One that was begun comes first."""
+    beside, begun = _rounds(visit, "beside"), _rounds(visit, "begun")
     engine = visit.service.engine
-    claimed = engine.claim(stream, visit.identity.name, visit.service.configuration.lease, beside)
+    others = [set(engine.streams.get(stream).current().rounds) - {t} for t in begun if t not in beside]
+    claims = (
+        engine.claim(stream, visit.identity.name, visit.service.configuration.lease, out) for out in (*others, beside)
+    )
+    claimed = next((found for found in claims if found is not None), None)
     if claimed is None:
         return Response(status_code=204, headers=_waiting(visit, stream))
     settings = engine.streams.get(stream).latest.state.stream.settings
@@ -76,10 +94,21 @@ def claim(stream: str, visit: Visitor) -> Response:
 @pages.post(REVIEW_PAGE + "/renew")
 def renew(stream: str, visit: Visitor) -> Response:
     """Keep a round for longer."""
-    lease = visit.service.engine.renew(
-        stream, _round(visit), visit.identity.name, visit.service.configuration.lease
-    )  # fmt: skip
-    return JSONResponse(lease)
+    engine, t = visit.service.engine, _round(visit)
+    lease = engine.renew(stream, t, visit.identity.name, visit.service.configuration.lease)
+    return JSONResponse({**lease, "people": len(engine.streams.get(stream).current().rounds[t].fresh)})
+
+
+@pages.post(REVIEW_PAGE + "/why")
+def why(stream: str, visit: Visitor) -> Response:
+    """Why two people have their probabilities, as a part of the page."""
+    t, pair = _round(visit), _pair(visit)
+    explained = visit.service.engine.explain(stream, t, visit.identity.name, pair)
+    state = visit.service.engine.streams.get(stream).current()
+    settings, round_ = state.stream.settings, state.rounds[t]
+    ranked = sorted(round_.fresh, key=lambda i: -round_.probabilities[i])  # as the page numbers them
+    numbers = [ranked.index(i) + 1 for i in ranked if round_.ids[i] in pair]
+    return render("why.html", visit, stream=stream, why=explained, numbers=numbers, settings=settings)
 
 
 @pages.post(REVIEW_PAGE + "/release")
@@ -114,11 +143,10 @@ def _time(text: str) -> float:
 def verdict(stream: str, visit: Visitor, request: Request) -> Response:
     """A verdict, answered with the number of its event once that is on disk."""
     sent, engine = visit.sent, visit.service.engine
-    pair = sent.get("pair") or []
-    require(
-        isinstance(pair, list) and all(isinstance(i, str) for i in pair), "pair", "be ids of people", str(pair)[:60]
-    )
-    t = _round(visit)
+    t, pair = _round(visit), _pair(visit)
+    round_ = engine.streams.get(stream).current().rounds.get(t)
+    if round_ is not None and round_.erased and not set(pair) <= set(round_.ids):
+        raise Conflict("Somebody of this pair was erased while you looked at it. Reload the page to see who is left.")
     try:
         done = engine.audit(
             stream,
@@ -158,6 +186,20 @@ def _recorded(done: VerdictTaken | VerdictRetracted) -> Response:
     return JSONResponse({"t": done["t"], "event": receipt["seq"]})
 
 
+def _pair(visit: Visit) -> list[str]:
+    pair = visit.sent.get("pair") or []
+    ids = isinstance(pair, list) and all(isinstance(i, str) for i in pair)
+    require(ids, "pair", "be ids of people", type(pair).__name__)
+    return cast(list[str], pair)
+
+
+def _rounds(visit: Visit, name: str) -> list[int]:
+    """Numbers of rounds that the script sent."""
+    rounds = visit.sent.get(name, [])
+    require(isinstance(rounds, list) and len(rounds) <= 100, name, "be a list of rounds", type(rounds).__name__)
+    return [t for t in rounds if isinstance(t, int)]
+
+
 def _round(visit: Visit) -> int:
     t = visit.sent.get("t")
     whole = isinstance(t, int) and not isinstance(t, bool) and 1 <= t < 2**53
@@ -171,7 +213,7 @@ def _key(visit: Visit, request: Request) -> Idempotency:
     if not 16 <= len(key) <= 200:
         raise HTTPException(400, "A verdict needs an Idempotency-Key.")
     asked = f"{request.url.path}\n{json.dumps(visit.sent, sort_keys=True)}"
-    return Idempotency(f"page {visit.identity.name}", key, visit.service.engine.signer.keyed_hash(asked.encode()))
+    return Idempotency(f"page {visit.identity.name}", key, visit.service.engine.signer.request_hash(asked.encode()))
 
 
 def _waiting(visit: Visit, stream: str) -> dict[str, str]:

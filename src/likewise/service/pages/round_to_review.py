@@ -14,15 +14,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from likewise.service.stream.settings import Feature, Settings
+from likewise.wording import plural
 
 LANE = 0.07
 """How far apart on the axis two dots must be to stand at one height."""
+LANES = 4
+"""Dots above each other at most; where more would be needed, neighbours share a mark."""
 HINTS = 2
 """Pairs of each kind that are offered."""
 
 
 class Person(NamedTuple):
-    """Somebody in a round: their number from 1, their lane on the axis, and what is shown of them.
+    """Somebody in a round: their number from 1, and what is shown of them.
 
     Numbers go by probability, or by decision where reviewers see those; the other one is None.
     """
@@ -30,14 +33,27 @@ class Person(NamedTuple):
     number: int
     id: str
     probability: float | None
-    lane: int
     features: list[Any]
     decision: int | None = None
 
+
+class Mark(NamedTuple):
+    """A dot on the axis, at a height, for the person of a number; or one for several neighbours."""
+
+    first: int
+    last: int
+    probability: float
+    lane: int
+
     @property
     def x(self) -> str:
-        """Where they stand on the axis, as a share of its width."""
-        return place(self.probability or 0.0)
+        """Where it is on the axis, as a share of its width."""
+        return place(self.probability)
+
+    @property
+    def name(self) -> str:
+        """What stands in it: a number, or the first and the last of several."""
+        return str(self.first) if self.first == self.last else f"{self.first}–{self.last}"
 
 
 class Hint(NamedTuple):
@@ -59,13 +75,22 @@ class RoundToReview(NamedTuple):
     people: list[Person]
     hints: list[Hint]
     possible: bool
+    marks: Sequence[Mark] = ()
     pairs: list[tuple[int, int]] | None = None
     """Where reviewers see decisions: which pairs of numbers can be reported."""
 
     @property
     def lanes(self) -> int:
         """How many dots stand above each other at most."""
-        return 1 + max((person.lane for person in self.people), default=0)
+        return 1 + max((mark.lane for mark in self.marks), default=0)
+
+    @property
+    def said(self) -> str:
+        """What a screen reader says when the round comes up."""
+        shown = [person.probability for person in self.people if person.probability is not None]
+        between = f", with probabilities from {min(shown):.2f} to {max(shown):.2f}" if shown else ""
+        none = "" if self.possible else " No pair here can be a violation."
+        return f"Round {self.t}: {plural(len(self.people), 'person', 'people')}{between}.{none}"
 
 
 def place(probability: float) -> str:
@@ -85,10 +110,9 @@ def round_to_review(claimed: Mapping[str, Any], settings: Settings) -> RoundToRe
     if settings.audits == "decisions":
         return _by_decisions(claimed, columns, settings)
     ranked = sorted(claimed["people"], key=lambda person: -person["probability"])  # as `protocol.numbered` counts
-    lanes = _lanes([person["probability"] for person in ranked])
     people = [
-        Person(i + 1, each["id"], each["probability"], lane, [each["features"][column.name] for column in columns])
-        for i, (each, lane) in enumerate(zip(ranked, lanes, strict=True))
+        Person(i + 1, each["id"], each["probability"], [each["features"][column.name] for column in columns])
+        for i, each in enumerate(ranked)
     ]
     far = ranked[0]["probability"] - ranked[-1]["probability"] if ranked else 0.0
     return RoundToReview(
@@ -99,6 +123,7 @@ def round_to_review(claimed: Mapping[str, Any], settings: Settings) -> RoundToRe
         people=people,
         hints=hints(people, columns, settings),
         possible=far > settings.level,
+        marks=marks([each["probability"] for each in ranked]),
     )
 
 
@@ -106,7 +131,7 @@ def _by_decisions(claimed: Mapping[str, Any], columns: list[Feature], settings: 
     """The same where reviewers see decisions: who got a yes comes first."""
     ranked = sorted(claimed["people"], key=lambda person: -person["decision"])
     people = [
-        Person(i + 1, each["id"], None, 0, [each["features"][column.name] for column in columns], each["decision"])
+        Person(i + 1, each["id"], None, [each["features"][column.name] for column in columns], each["decision"])
         for i, each in enumerate(ranked)
     ]
     by_id = {person.id: person for person in people}
@@ -174,12 +199,37 @@ def _difference(
     return total / max(1, len(compared))
 
 
-def _lanes(probabilities: Sequence[float]) -> list[int]:
-    """Heights at which dots don't cover each other."""
+def marks(probabilities: Sequence[float]) -> list[Mark]:
+    """Dots for people ranked by probability, at heights where they don't cover each other.
+
+    Many people at nearly one probability would build a tower: then those within half a dot share a mark.
+
+    Examples
+    --------
+    >>> [mark.name for mark in marks([0.9, 0.5, 0.5])], [mark.name for mark in marks([0.9] + [0.5] * 7)]
+    (['1', '2', '3'], ['1', '2–8'])
+    """
+    single = [(i, i, p) for i, p in enumerate(probabilities, 1)]
+    if max(_lanes(probabilities, LANE), default=0) < LANES:
+        return [Mark(*each, lane) for each, lane in zip(single, _lanes(probabilities, LANE), strict=True)]
+    shared: list[tuple[int, int, float]] = []
+    for i, p in enumerate(probabilities, 1):
+        if shared and probabilities[shared[-1][0] - 1] - p < LANE / 2:
+            first = shared.pop()[0]
+            shared.append((first, i, sum(probabilities[first - 1 : i]) / (i - first + 1)))
+        else:
+            shared.append((i, i, p))
+    # A mark of several is wider than a dot.
+    lanes = _lanes([p for _, _, p in shared], 1.5 * LANE)
+    return [Mark(*each, lane) for each, lane in zip(shared, lanes, strict=True)]
+
+
+def _lanes(probabilities: Sequence[float], distance: float) -> list[int]:
+    """Heights at which dots, so far apart on the axis, don't cover each other."""
     free: list[float] = []
     lanes = []
     for p in probabilities:
-        lane = next((i for i, taken in enumerate(free) if taken - p >= LANE), len(free))
+        lane = next((i for i, taken in enumerate(free) if taken - p >= distance), len(free))
         free[lane : lane + 1] = [p]
         lanes.append(lane)
     return lanes

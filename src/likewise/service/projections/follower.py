@@ -20,7 +20,7 @@ from likewise.service.engine import Engine
 from likewise.service.live.broken import BrokenStreams
 from likewise.service.log.tables import samples
 from likewise.service.projections import pairs, summaries
-from likewise.service.projections.pairs import Pairs
+from likewise.service.projections.pairs import Pairs, Standing
 from likewise.service.refusals import SequenceConflict
 from likewise.service.stream.state import State
 from likewise.service.stream.status import regret, violations_limit
@@ -60,7 +60,7 @@ class Follower:
             # The state first: what is read then reaches at least as far.
             live = self._engine.streams.get(stream)
             live.current()
-            state, head, _ = live.durable
+            state, head = live.durable[:2]
             one_sided = state.stream.settings.labels == "accepted"
             if not summaries.read_on(self._engine.store, stream, until, one_sided=one_sided):
                 return summaries.behind(self._engine.store, stream)
@@ -71,6 +71,14 @@ class Follower:
             return 0
         finally:
             self._lock.release()
+
+    def standing(self, stream: str) -> Standing | None:
+        """How all reported pairs that were read stand today; None before anybody has looked."""
+        reported, state = self._pairs.get(stream), self._engine.streams.get(stream).durable.state
+        if reported is None or state.policy is None or not len(reported):
+            return None
+        with self._lock:
+            return reported.standing(state)
 
     def _look(self, stream: str, state: State) -> bool:
         """Whether every reported pair was held against the current policy."""
@@ -114,12 +122,13 @@ def sample(state: State, now: Floats, then: Floats) -> dict[str, Any]:
     """Regret and its limits, and all reported pairs: how far apart they are now, and were then."""
     limits = regret(state)
     promised, kept = limits["promised"], limits["observed"] is None
+    stand = Standing.of(now, then, state.stream.settings.alpha)
     return {
         "regret": limits["observed"],
         "proved": limits["proved"],
         "promised": None if promised is None else promised["error_regret" if kept else "lagrangian_regret"],
         "violations": violations_limit(state),
-        "pairs": len(now),
-        "closer": int((np.abs(now) < then).sum()),
-        "within": int((np.abs(now) <= state.stream.settings.alpha).sum()),
+        "pairs": stand.pairs,
+        "closer": int(((now < then) & (now >= -state.stream.settings.alpha)).sum()),
+        "within": stand.within,
     }

@@ -35,6 +35,32 @@ LINES = 60
 Whole = NDArray[np.int64]
 
 
+class Standing(NamedTuple):
+    """How all reported pairs stand under a policy: within α, closer than when reported, no closer, or the other way.
+
+    A pair whose sign has flipped, so that the other person is ahead by more than α, is a new gap and not closer.
+
+    Examples
+    --------
+    >>> Standing.of(np.array([0.05, 0.2, 0.5, -0.3, -0.05]), np.full(5, 0.4), 0.1)
+    Standing(pairs=5, within=2, closer=1, wider=1, flipped=1)
+    """
+
+    pairs: int
+    within: int
+    closer: int
+    wider: int
+    flipped: int
+
+    @classmethod
+    def of(cls, now: Floats, then: Floats, alpha: float) -> Standing:
+        """From the gaps of now and of then, the favoured person first."""
+        within, flipped = np.abs(now) <= alpha, now < -alpha
+        closer = ~within & ~flipped & (now < then)
+        counts = (int(each.sum()) for each in (within, closer, ~within & ~flipped & ~closer, flipped))
+        return cls(len(now), *counts)
+
+
 class Pairs:
     """The reported pairs of a stream as its class sees people, read from the store as they come.
 
@@ -101,6 +127,10 @@ class Pairs:
         probabilities = state.stream.probabilities(state.policy, self._rows[both])
         gaps: Floats = probabilities[::2] - probabilities[1::2]
         return gaps
+
+    def standing(self, state: State) -> Standing:
+        """How all of them stand under the policy that is deployed now."""
+        return Standing.of(self.under(state, np.arange(len(self))), self.then, state.stream.settings.alpha)
 
 
 def _corrected(store: Store, stream: str, rounds: Sequence[int]) -> set[int]:

@@ -26,14 +26,17 @@ from likewise.service.stream.events import (
     AuditCorrected,
     Audited,
     AuditRetracted,
+    ClearedByArithmetic,
     Event,
     LabelsBooked,
     LabelsReceived,
     Learned,
+    ReviewDrawn,
     RoundClosed,
     RoundOpened,
     read_event,
 )
+from likewise.service.stream.events.reviews import NEEDLESS, UNDRAWN
 
 PAGE = 1000
 """Events read at once."""
@@ -126,6 +129,10 @@ def _changes(row: dict[str, Any], event: Event, one_sided: bool) -> dict[str, An
         case Audited() | AuditCorrected():
             pair = asdict(event.reports[0]) if event.reports else NO_PAIR
             return {"verdict": event.verdict} | pair
+        case ClearedByArithmetic():
+            return {"verdict": NEEDLESS}
+        case ReviewDrawn():
+            return {} if event.drawn else {"verdict": UNDRAWN}
         case AuditRetracted():
             return {"verdict": None} | NO_PAIR
         case RoundClosed():

@@ -46,6 +46,12 @@ class Replay:
     inexact: int = 0
     difference: tuple[int, str] | None = None
 
+    @property
+    def share(self) -> float:
+        """The share of the rounds learned that could be learned again; 1 if there are none."""
+        whole = self.rounds + len(self.lost)
+        return self.rounds / whole if whole else 1.0
+
     def note(self, state: State, event: Event) -> None:
         """Count what an event lets be compared, before it changes the state."""
         if isinstance(event, RoundOpened) and state.policy is not None:
@@ -71,6 +77,13 @@ class Verification:
         wrong = [difference for difference in (self.findings.first, replayed) if difference is not None]
         return min(wrong, default=None)
 
+    @property
+    def exit_code(self) -> int:
+        """0 if everything was checked and nothing is wrong, 1 if something is, 3 if some rounds can't be replayed."""
+        if self.first is not None:
+            return 1
+        return 3 if self.replay is not None and self.replay.lost else 0
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
         findings, replay = self.findings, self.replay
@@ -82,6 +95,7 @@ class Verification:
             "erased": findings.erased,
             "replayed_rounds": None if replay is None else replay.rounds,
             "lost_rounds": None if replay is None else replay.lost,
+            "replayable_share": None if replay is None else replay.share,
             "inexact_policies": None if replay is None else replay.inexact,
             "notes": findings.notes,
             "first_difference": None if self.first is None else {"event": self.first[0], "said": self.first[1]},
@@ -113,7 +127,9 @@ def _verdict(verification: Verification) -> str:
     lost = len(verification.replay.lost) if verification.replay is not None else 0
     if verification.replay is None or not lost:
         return "Nothing wrong was found."
-    return f"Nothing wrong was found; {lost} of {verification.replay.rounds + lost} rounds could not be replayed."
+    whole = verification.replay.rounds + lost
+    share = f"{100 * verification.replay.share:.1f} % of them could"
+    return f"Nothing wrong was found; {lost:,} of {whole:,} rounds could not be replayed, {share}."
 
 
 def ranges(numbers: Iterable[int]) -> str:
@@ -138,6 +154,7 @@ def verify(
     *,
     key: str | None = None,
     checkpoints: str | Path | None = None,
+    witnesses: Sequence[str] = (),
     replay: bool = True,
     progress: Callable[[float], None] | None = None,
 ) -> Verification:
@@ -151,6 +168,8 @@ def verify(
         The public key that the service is known by.
     checkpoints
         A file of checkpoints or receipts that was kept apart from the export.
+    witnesses
+        The keys of witnesses, as name+id+key: it is said up to where each has cosigned the log.
     replay
         Whether to run the learner again.
     progress
@@ -158,7 +177,7 @@ def verify(
     """
     for name, file in (("export", path), ("checkpoints", checkpoints)):
         require(file is None or Path(file).is_file(), name, "be a file", str(file))
-    checker, report = Checker(key), progress or (lambda share: None)
+    checker, report = Checker(key, witnesses), progress or (lambda share: None)
     total = _length(path) if progress is not None else 1
     lines, asides = [], {}
     for number, line in enumerate(read_lines(str(path))):

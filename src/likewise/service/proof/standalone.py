@@ -1,14 +1,16 @@
 """Check the log of a Likewise stream without trusting, or installing, anything: Python's standard library is enough.
 
-    python verify_standalone.py export.jsonl [--key PUBLIC_KEY] [--checkpoints checkpoints.jsonl]
+    python verify_standalone.py export.jsonl [--key PUBLIC_KEY] [--checkpoints checkpoints.jsonl] [--witness KEY]
+    python verify_standalone.py --cheating proof.json
 
 It checks that no event was changed, removed, swapped, inserted or cut off the end; that every signed checkpoint is
-genuine and stands on this very chain; and that every person shown is the one the log committed to. Where each round has
-one lot, it draws every decision again from the nonce that was committed to one round before; and it checks that whoever
-came again got their first answer, where the stream says so. It doesn't run the learner again: ``likewise verify`` does.
+genuine, and its root that of the Merkle tree over these very events; and that every person shown is the one the log
+committed to. Where each round has one lot, it draws every decision again from the nonce that was committed to one round
+before; and it checks that whoever came again got their first answer, where the stream says so. It draws again which
+rounds are reviewed. It doesn't run the learner again: ``likewise verify`` does.
 Only a checkpoint or a receipt shows that a chain was recomputed from the start, and only a public key that you did
 *not* get from the same file shows that a checkpoint is genuine. Whoever has the service's own key can sign another
-chain: only a checkpoint or a receipt that you kept yourself shows that, up to its event.
+chain: only a checkpoint or a receipt that you kept yourself, or a witness, shows that, up to its event.
 
 It shares no code with the service: JSON is spelt here a second time, as RFC 8785 says, and so are the hashes.
 """
@@ -16,6 +18,7 @@ It shares no code with the service: JSON is spelt here a second time, as RFC 878
 from __future__ import annotations
 
 import argparse
+import base64
 import hashlib
 import hmac
 import json
@@ -28,19 +31,32 @@ from decimal import Decimal
 from json.encoder import encode_basestring
 from typing import Any
 
-FORMAT = 2
+from likewise.service.proof.signed_log import (
+    Note,
+    Tree,
+    cheating,
+    checkpoint_of,
+    included,
+    leaf_hash,
+    note_text,
+    read_note,
+    read_proof,
+    read_verifier_key,
+    signed_by,
+    witnessed_by,
+)
+
+FORMAT = 3
 """Of exports."""
 GENESIS = "0" * 64
 """What the first event of a stream carries for the hash of the one before."""
-PURPOSE = b"likewise checkpoint 1\n"
-"""Signed together with every checkpoint, so that a signature can't be passed off as one of something else."""
 MOST = 2**53 - 1
 """The largest whole number for which every JSON reader has an exact double."""
 WORDS = {None: "null", True: "true", False: "false"}
 SALT = 32
 """Bytes of a salt. Of a fixed length, so that no byte can be moved between it and what it salts."""
-CHECKPOINT = {"stream", "seq", "hash", "at", "key", "signature"}
-"""What a checkpoint holds, and nothing else: what isn't signed says nothing."""
+HEADER = {"format", "stream", "origin", "public_key", "events", "people"}
+"""What the first line holds, and nothing else."""
 
 
 def canonical(value: Any) -> bytes:
@@ -113,8 +129,16 @@ def unhex(text: str) -> bytes:
 
 
 def event_hash(event: dict[str, Any]) -> str:
-    """SHA-256 of an event as exported, with the hash of the one before it and without its own."""
-    return hashlib.sha256(canonical({name: value for name, value in event.items() if name != "hash"})).hexdigest()
+    """SHA-256 of an event as exported, with the hash of the one before it and without its own.
+
+    In place of the people of a round stands the root of a tree of them, so that one can be shown without the others.
+    """
+    line = {name: value for name, value in event.items() if name != "hash"}
+    people = line["data"].get("people") if isinstance(line["data"], dict) else None
+    if isinstance(people, list):
+        tree = Tree(leaf_hash(canonical(person)) for person in people)
+        line["data"] = line["data"] | {"people": {"root": tree.root(tree.size).hex(), "size": tree.size}}
+    return hashlib.sha256(canonical(line)).hexdigest()
 
 
 def commitment(salt: str, content: dict[str, Any]) -> str:
@@ -122,19 +146,14 @@ def commitment(salt: str, content: dict[str, Any]) -> str:
     return hashlib.sha256(unhex(salt) + canonical(content)).hexdigest()
 
 
-def signed_bytes(checkpoint: dict[str, Any]) -> bytes:
-    """What the signature of a checkpoint is a signature of."""
-    return PURPOSE + canonical({name: checkpoint[name] for name in ("stream", "seq", "hash", "at")})
-
-
-def lot(nonce: bytes, stream: str, t: int, probabilities: Iterable[float]) -> float:
+def lot(nonce: bytes, stream: str, t: int, probabilities: Iterable[float], purpose: str = "decide") -> float:
     """The number of a round in [0, 1): whoever is new in it gets a yes if their probability is larger.
 
     >>> 0 <= lot(bytes(32), "loans", 1, [0.5, 0.25]) < 1
     True
     """
     people = hashlib.sha256(canonical(sorted(probabilities))).hexdigest()
-    digest = hmac.digest(nonce, canonical(["decide", stream, t, people]), "sha256")
+    digest = hmac.digest(nonce, canonical([purpose, stream, t, people]), "sha256")
     return (int.from_bytes(digest[:8], "big") >> 11) / 2.0**53
 
 
@@ -183,6 +202,34 @@ class Lots:
                 yield seq, f"Event {seq} gives {ref}, who came before, another answer."
 
 
+class Reviews:
+    """Draws again which rounds are reviewed. With which probability, ``likewise verify`` computes."""
+
+    def __init__(self, created: dict[str, Any]) -> None:
+        self._stream, self._next = created["settings"]["name"], created.get("review")
+        self._second = created["settings"].get("review", {}).get("second", 0.0)
+        self._opened: dict[str, Any] = {"t": 0}
+
+    def wrong(self, kind: str, data: dict[str, Any]) -> str:
+        """What is wrong with an event; nothing if no lot was drawn in it, or if it follows from its nonce."""
+        if kind == "plan_changed":
+            self._second = data["changes"].get("second", self._second)
+        elif kind == "round_opened":
+            self._opened = data
+        return self._drawn(data) if kind == "review_drawn" else ""
+
+    def _drawn(self, data: dict[str, Any]) -> str:
+        nonce, committed, t = unhex(data["lot"]["nonce"]), self._next, data["t"]
+        self._next = data["lot"]["next"]
+        if t != self._opened["t"] or hashlib.sha256(nonce).hexdigest() != committed:
+            return "draws a round that was not just opened, or with a nonce that is not the one committed to"
+        shown = [person["probability"] for person in self._opened["people"]]
+        drawn = lot(nonce, self._stream, t, shown, "review") < data["probability"]
+        second = drawn and lot(nonce, self._stream, t, shown, "second") < self._second
+        follows = (data["drawn"], data["second"]) == (drawn, second)
+        return "" if follows else "says of a review what does not follow from its lot"
+
+
 @dataclass(frozen=True)
 class Promise:
     """What an event says of something that is kept beside the log."""
@@ -195,7 +242,10 @@ class Promise:
 
 @dataclass
 class Findings:
-    """What was checked, and everything that is wrong, as (event, sentence); event 0 is the file itself."""
+    """What was checked, and everything that is wrong, as (event, sentence); event 0 is the file itself.
+
+    ``evidence`` is a proof of cheating: a checkpoint kept elsewhere and one of the export, both signed, of two logs.
+    """
 
     stream: str | None = None
     events: int = 0
@@ -205,6 +255,7 @@ class Findings:
     erased: int = 0
     problems: list[tuple[int, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    evidence: dict[str, Any] | None = None
 
     @property
     def first(self) -> tuple[int, str] | None:
@@ -220,19 +271,23 @@ class Findings:
 class Checker:
     """Takes the lines of an export one by one, then says what is wrong with them."""
 
-    def __init__(self, key: str | None = None) -> None:
+    def __init__(self, key: str | None = None, witnesses: Iterable[str] = ()) -> None:
         self.findings = Findings()
         self.refused = ""
         """Why nothing of this export can be checked; nothing while it can."""
         self._key = key
+        self._witnesses = [read_verifier_key(witness) for witness in witnesses]
+        self._keys: list[tuple[int, str]] = []
+        """Every key of the service, the oldest first, and the event from which it counts."""
         self._lines = 0
         self._header: dict[str, Any] = {}
-        self._hashes: dict[int, str] = {}
+        self._tree = Tree()
         self._promises: dict[str, Promise] = {}
         self._erased: dict[str, int] = {}
         self._asides: dict[str, dict[str, Any]] = {}
-        self._checkpoints: list[dict[str, Any]] = []
+        self._checkpoints: list[Note] = []
         self._lots: Lots | None = None
+        self._reviews: Reviews | None = None
 
     def take(self, line: dict[str, Any]) -> None:
         """Look at one line."""
@@ -248,7 +303,9 @@ class Checker:
             elif line["line"] == "aside":
                 self._take_aside(rest)
             elif line["line"] == "checkpoint":
-                self._checkpoints.append(rest)
+                if set(rest) != {"note"}:
+                    self._wrong(0, f"Line {self._lines} says something that is not signed.")
+                self._checkpoints.append(read_note(rest["note"]))
             elif line["line"] == "header":
                 self._take_header(rest)
             else:
@@ -268,10 +325,11 @@ class Checker:
             self._check_asides()
             ids = {ref: aside["content"]["id"] for ref, aside in self._asides.items() if aside["kind"] == "person"}
             self.findings.problems += () if self._lots is None else self._lots.unlike(ids)
+            self._check_key()
             kept = None if elsewhere is None else self._kept(elsewhere)
-            checkpoints = [*self._checkpoints, *(kept or ())]
-            self._check_checkpoints(list({canonical(point): point for point in checkpoints}.values()))
+            self._check_checkpoints(list({str(note): note for note in [*self._checkpoints, *(kept or ())]}.values()))
             self._say_how_far(kept)
+            self.findings.evidence = next(filter(None, map(self._contradiction, kept or ())), None)
             whole = self._header.get("events", -1)
             if not 0 <= whole <= self.findings.events:  # more, if people were erased while it was written
                 last = self.findings.events
@@ -292,15 +350,8 @@ class Checker:
                 "Check it with the release of Likewise that wrote it."
             )
             return
-        if set(header) != {"format", "stream", "public_key", "events", "people"}:
+        if set(header) != HEADER or not header["origin"].endswith(f"/{header['stream']}"):
             self._wrong(0, f"The header does not have the fields of format {FORMAT}.")
-        if self._key is None:
-            self._key = header["public_key"]
-            self.findings.notes.append(
-                "The public key came with the export itself. To be sure, give the key that you know."
-            )
-        elif header["public_key"] != self._key:
-            self._wrong(0, f"The export names the public key {header['public_key']}, not {self._key}.")
 
     def _take_event(self, event: dict[str, Any]) -> None:
         """The next link: the right number, the right stream, the hash of the one before, and its own hash."""
@@ -314,7 +365,7 @@ class Checker:
         if event_hash(event) != event["hash"]:
             self._wrong(seq, f"Event {seq} ({kind}) was changed: its content does not match its hash.")
         findings.events, findings.head = seq, event["hash"]
-        self._hashes[seq] = event["hash"]
+        self._tree.add(leaf_hash(unhex(event["hash"])))
         promises = [(person, "person") for person in data.get("people", ())] + [(data.get("remark"), "remark")]
         for promise, what in promises:
             if promise:
@@ -323,10 +374,14 @@ class Checker:
                 self._promises[promise["ref"]] = Promise(seq, data["t"], what, promise["commitment"])
         if kind == "person_erased":
             self._take_erasure(seq, data)
+        if kind == "key_rotated":
+            self._take_rotation(seq, data)
         if kind == "stream_created":
             self._take_creation(seq, data)
-            self._lots = Lots(data)
+            self._lots, self._reviews = Lots(data), Reviews(data)
         elif kind == "round_opened" and self._lots is not None and (wrong := self._lots.wrong(seq, data)):
+            self._wrong(seq, f"Event {seq} {wrong}.")
+        if self._reviews is not None and (wrong := self._reviews.wrong(kind, data)):
             self._wrong(seq, f"Event {seq} {wrong}.")
 
     def _take_creation(self, seq: int, data: dict[str, Any]) -> None:
@@ -345,6 +400,32 @@ class Checker:
         if len(known) != len(data["erased"]) or sorted(set(known)) != data["rounds"]:
             self._wrong(seq, f"Event {seq} erases something that no earlier event committed to in the rounds it names.")
         self._erased |= dict.fromkeys(data["erased"], seq)
+
+    def _take_rotation(self, seq: int, data: dict[str, Any]) -> None:
+        """The service changed its key: the old one signed the new one."""
+        note, origin = read_note(data["note"]), self._header["origin"]
+        before = self._keys[-1][1] if self._keys else data["old"]
+        told = note[0] == f"likewise key 1\n{origin}\n{data['new']}\n"
+        if data["old"] != before or not told or not signed_by(note, origin, unhex(data["old"])):
+            self._wrong(seq, f"Event {seq} changes the key, but the key before it did not sign that.")
+        self._keys = [*(self._keys or [(0, data["old"])]), (seq, data["new"])]
+
+    def _check_key(self) -> None:
+        """The key that is known is one of the service's own, each of which the one before it has signed."""
+        named = self._header["public_key"]
+        self._keys = self._keys or [(0, named)]
+        keys = [key for _, key in self._keys]
+        if keys[-1] != named:
+            self._wrong(0, f"The export names the public key {named}, but its last key is {keys[-1]}.")
+        if self._key is None:
+            self.findings.notes.append(
+                "The public key came with the export itself. To be sure, give the key that you know."
+            )
+        elif self._key not in keys:
+            self._wrong(0, f"The export names the public key {named}, not {self._key}.")
+
+    def _key_at(self, size: int) -> str:
+        return [key for seq, key in self._keys if seq <= size][-1]
 
     def _take_aside(self, aside: dict[str, Any]) -> None:
         if aside["ref"] in self._asides:
@@ -376,38 +457,72 @@ class Checker:
         for seq in sorted({seq for ref, seq in hidden.items() if ref not in self._erased}):
             self._wrong(seq, f"Event {seq} commits to something that is neither shown nor erased.")
 
-    def _check_checkpoints(self, checkpoints: list[dict[str, Any]]) -> None:
-        for point in checkpoints:
-            seq, key = point["seq"], str(self._key)
-            signed = verify_signature(unhex(key), unhex(point["signature"]), signed_bytes(point))
-            if point["key"] != key or not signed or set(point) != CHECKPOINT:
-                self._wrong(seq, f"The checkpoint of event {seq} is not signed with the key {key}.")
-            elif point["stream"] != self.findings.stream:
-                self._wrong(
-                    seq, f"A checkpoint belongs to the stream {point['stream']!r}, not to {self.findings.stream!r}."
-                )
-            elif seq not in self._hashes:
-                self._wrong(seq, f"Event {seq} was signed, but the log ends at event {self.findings.events}.")
-            elif self._hashes[seq] != point["hash"]:
-                self._wrong(seq, f"Event {seq} is not the one that was signed.")
+    def _check_checkpoints(self, checkpoints: list[Note]) -> None:
+        witnessed: dict[str, tuple[int, int]] = {}
+        for note in checkpoints:
+            origin, size, root = checkpoint_of(note)
+            key = self._key_at(size)
+            if origin != self._header["origin"]:
+                self._wrong(size, f"A checkpoint belongs to the log {origin!r}, not to {self._header['origin']!r}.")
+            elif not signed_by(note, origin, unhex(key)):
+                self._wrong(size, f"The checkpoint of event {size} is not signed with the key {key}.")
+            elif size > self._tree.size:
+                self._wrong(size, f"Event {size} was signed, but the log ends at event {self.findings.events}.")
+            elif self._tree.root(size) != root:
+                self._wrong(size, f"Event {size} or one before it is not the one that was signed.")
+            else:
+                seen = [(name, at) for name, public in self._witnesses if (at := witnessed_by(note, name, public))]
+                witnessed |= {name: max(witnessed.get(name, (0, 0)), (size, at)) for name, at in seen}
             self.findings.checkpoints += 1
+        for name, _ in self._witnesses:
+            size, at = witnessed.get(name, (0, 0))
+            told = f"cosigned the log up to event {size}, {at} seconds after 1970" if at else "has not cosigned the log"
+            self.findings.notes.append(f"The witness {name} {told}.")
         if not checkpoints:
             self.findings.notes.append(
                 "There is no checkpoint, so nobody would notice a chain that was recomputed from its start."
             )
 
-    def _kept(self, elsewhere: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _contradiction(self, kept: Note) -> dict[str, Any] | None:
+        """Two logs that the service signed: one that was kept, and the export's own."""
+        origin, old, root = checkpoint_of(kept)
+        key = self._key_at(old)
+        if old > self._tree.size or self._tree.root(old) == root or not signed_by(kept, origin, unhex(key)):
+            return None
+        for note in self._checkpoints:
+            _, new, new_root = checkpoint_of(note)
+            same = self._key_at(new) == key and signed_by(note, origin, unhex(key))
+            if old <= new <= self._tree.size and self._tree.root(new) == new_root and same:
+                both = {"key": key, "older": note_text(kept), "newer": note_text(note), "rotations": []}
+                proof = [base64.b64encode(part).decode() for part in self._tree.consistency(old, new)]
+                return both | {"root": base64.b64encode(self._tree.root(old)).decode(), "proof": proof}
+        return None
+
+    def _kept(self, elsewhere: Iterable[dict[str, Any]]) -> list[Note]:
         """Those of this stream. Of what can't be read it is only said: a power cut may have left half a line."""
         kept = []
         for point in elsewhere:
-            if "stream" not in point:
-                what = point.get("line", "A line kept elsewhere does not name its stream")
+            if "note" not in point and "proof" not in point:
+                what = point.get("line", "A line kept elsewhere is neither a checkpoint nor a receipt")
                 self.findings.notes.append(f"{what}; it is not used as a checkpoint.")
-            elif point["stream"] == self.findings.stream:
-                kept.append(point)
+                continue
+            note = self._receipt(point) if "proof" in point else read_note(point["note"])
+            if checkpoint_of(note)[0] == self._header["origin"]:
+                kept.append(note)
         return kept
 
-    def _say_how_far(self, kept: list[dict[str, Any]] | None) -> None:
+    def _receipt(self, receipt: dict[str, Any]) -> Note:
+        """The checkpoint that a receipt leads to; its event must be in the log, where the receipt says."""
+        index, path, note = read_proof(receipt["proof"])
+        origin, size, root = checkpoint_of(note)
+        seq, leaf = receipt["seq"], leaf_hash(unhex(receipt["hash"]))
+        if index != seq - 1 or not included(leaf, index, size, root, path):
+            self._wrong(seq, f"The receipt of event {seq} does not prove that it is in the log.")
+        elif origin == self._header["origin"] and seq <= self._tree.size and self._tree.leaf(index) != leaf:
+            self._wrong(seq, f"Event {seq} is not the one that the receipt is for.")
+        return note
+
+    def _say_how_far(self, kept: list[Note] | None) -> None:
         """Up to where the log can't have been rewritten by somebody who has the service's key."""
         if kept is None:
             self.findings.notes.append(
@@ -416,7 +531,7 @@ class Checker:
             )
         elif not kept:
             self._wrong(0, f"None of the checkpoints kept elsewhere belongs to the stream {self.findings.stream!r}.")
-        elif (newest := max(point["seq"] for point in kept)) < self.findings.events:
+        elif (newest := max(checkpoint_of(note)[1] for note in kept)) < self.findings.events:
             self.findings.notes.append(
                 f"The newest checkpoint kept elsewhere is for event {newest}. Whoever has the service's key could have "
                 f"rewritten everything after it, up to event {self.findings.events}."
@@ -424,10 +539,13 @@ class Checker:
 
 
 def check(
-    lines: Iterable[dict[str, Any]], elsewhere: Iterable[dict[str, Any]] | None = None, key: str | None = None
+    lines: Iterable[dict[str, Any]],
+    elsewhere: Iterable[dict[str, Any]] | None = None,
+    key: str | None = None,
+    witnesses: Iterable[str] = (),
 ) -> Findings:
     """Check the lines of an export; ``elsewhere`` are checkpoints or receipts kept apart, ``key`` the public key."""
-    checker = Checker(key)
+    checker = Checker(key, witnesses)
     for line in lines:
         checker.take(line)
     return checker.finish(elsewhere)
@@ -448,76 +566,43 @@ def read_lines(path: str, *, spelling: bool = True) -> Iterator[dict[str, Any]]:
             yield value if spelt else {"line": f"Line {number} of {path} is not JSON as the service writes it"}
 
 
-# Ed25519 (RFC 8032), verification only, in plain integers -----------------------------------------------------
-
-P = 2**255 - 19
-ORDER = 2**252 + 27742317777372353535851937790883648493
-D = -121665 * pow(121666, -1, P) % P
-ROOT = pow(2, (P - 1) // 4, P)
-Point = tuple[int, int, int, int]
-NEUTRAL: Point = (0, 1, 1, 0)
-
-
-def _add(a: Point, b: Point) -> Point:
-    """The sum of two points of the curve in extended coordinates."""
-    A, B = (a[1] - a[0]) * (b[1] - b[0]) % P, (a[1] + a[0]) * (b[1] + b[0]) % P
-    C, E = 2 * a[3] * b[3] * D % P, 2 * a[2] * b[2] % P
-    e, f, g, h = B - A, E - C, E + C, B + A
-    return e * f % P, g * h % P, f * g % P, e * h % P
-
-
-def _times(scalar: int, point: Point) -> Point:
-    total = NEUTRAL
-    while scalar:
-        if scalar & 1:
-            total = _add(total, point)
-        point, scalar = _add(point, point), scalar >> 1
-    return total
-
-
-def _point(data: bytes) -> Point | None:
-    """The point that 32 bytes stand for, or None if they stand for none."""
-    number = int.from_bytes(data, "little")
-    y, sign = number & (2**255 - 1), number >> 255
-    if y >= P:
-        return None
-    square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
-    x = pow(square, (P + 3) // 8, P)
-    if (x * x - square) % P:
-        x = x * ROOT % P
-    if (x * x - square) % P or (x == 0 and sign):
-        return None
-    x = P - x if x & 1 != sign else x
-    return x, y, 1, x * y % P
-
-
-BASE = _point((4 * pow(5, -1, P) % P).to_bytes(32, "little"))
-
-
-def verify_signature(key: bytes, signature: bytes, message: bytes) -> bool:
-    """Whether an Ed25519 signature is one of this message by this key."""
-    if len(key) != 32 or len(signature) != 64 or BASE is None:
-        return False
-    A, R, s = _point(key), _point(signature[:32]), int.from_bytes(signature[32:], "little")
-    if A is None or R is None or s >= ORDER:
-        return False
-    h = int.from_bytes(hashlib.sha512(signature[:32] + key + message).digest(), "little") % ORDER
-    left, right = _times(s, BASE), _add(R, _times(h, A))
-    return (left[0] * right[2] - right[0] * left[2]) % P == 0 and (left[1] * right[2] - right[1] * left[2]) % P == 0
+def say_cheating(path: str, key: str | None = None) -> int:
+    """Print what a file proves; 1 if it is a proof of cheating, 0 if it proves nothing."""
+    with open(path, "rb") as file:
+        content = file.read()
+    try:
+        evidence = json.loads(content)
+        sentence, proved = cheating(evidence), True
+        if key not in (None, evidence["key"]):
+            sentence, proved = f"The checkpoints are signed with the key {evidence['key']}, not with {key}.", False
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        sentence, proved = f"This proves nothing. {error}", False
+    sys.stdout.write(sentence + "\n")
+    return 1 if proved else 0
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Print what was found; 0 if that is nothing wrong, 1 otherwise."""
     parser = argparse.ArgumentParser(description="Check the log of a Likewise stream.")
-    parser.add_argument("export", help="the export, one JSON object per line")
+    parser.add_argument("export", nargs="?", help="the export, one JSON object per line")
     parser.add_argument("--key", help="the service's public key, 64 hexadecimal digits")
     parser.add_argument("--checkpoints", help="a file of signed checkpoints or receipts, kept elsewhere")
+    parser.add_argument("--witness", action="append", default=[], help="a witness's key, name+id+key")
+    parser.add_argument("--evidence", help="where to write a proof of cheating, if the checkpoints are one")
+    parser.add_argument("--cheating", help="a proof of cheating to check instead of an export")
     given = parser.parse_args(arguments)
-    for file in (given.export, given.checkpoints):
+    if given.export is None and given.cheating is None:
+        parser.error("Give the export to check.")
+    for file in (given.export, given.checkpoints, given.cheating):
         if file is not None and not os.path.isfile(file):
             parser.error(f"There is no file {file}.")
+    if given.cheating is not None:
+        return say_cheating(given.cheating, given.key)
     kept = read_lines(given.checkpoints, spelling=False) if given.checkpoints else None
-    findings = check(read_lines(given.export), kept, given.key)
+    findings = check(read_lines(given.export), kept, given.key, given.witness)
+    if given.evidence is not None and findings.evidence is not None:
+        with open(given.evidence, "w", encoding="utf-8") as file:
+            json.dump(findings.evidence, file, indent=2)
     write = sys.stdout.write
     for sentence in [str(findings), *findings.notes, *(sentence for _, sentence in sorted(findings.problems))]:
         write(sentence + "\n")

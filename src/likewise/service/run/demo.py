@@ -120,8 +120,11 @@ def fill(
             clock.now += 40.0
         engine.tick()
         follower.follow(demo.stream)
-    for t in range(rounds + 1, rounds + waiting + 1):
+    t = rounds
+    while waiting > 0:
+        t += 1
         _decided(engine, demo, t, clock)
+        waiting -= engine.round(demo.stream, t)["audit"] is None
     follower.follow(demo.stream)
     return demo.stream
 
@@ -228,6 +231,8 @@ def _decided(engine: Engine, demo: DemoPeople, t: int, clock: ManualClock) -> tu
 def _audited(
     engine: Engine, demo: DemoPeople, t: int, chosen: list[int], probabilities: Any, auditor: MetricAuditor, rng: Any
 ) -> None:
+    if engine.round(demo.stream, t)["audit"] is not None:
+        return  # cleared by arithmetic
     if rng.random() < 0.08:
         engine.audit(demo.stream, t, "skip", SIMULATED)
         return

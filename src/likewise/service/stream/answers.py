@@ -12,7 +12,7 @@ from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema
 from typing_extensions import TypedDict
 
-from likewise.service.stream.settings import Settings, Waits
+from likewise.service.stream.settings import Review, Settings, Waits
 
 
 class SchemaOf:
@@ -40,17 +40,44 @@ Gap = Annotated[
     ),
 ]
 Plain = dict[str, Any]
+Key = Annotated[str, Field(description="The public key that checks the signature.")]
 
 
 class Receipt(TypedDict):
-    """A signed checkpoint: the service confirms that the log had this event with this hash at this place."""
+    """The proof that an event is in the log: its place and hash, and how they lead to a signed checkpoint."""
 
     stream: str
     seq: Annotated[int, Field(description="The number of the event.")]
     hash: str
-    at: Time
-    key: Annotated[str, Field(description="The public key that checks the signature.")]
-    signature: str
+    key: Key
+    proof: Annotated[str, Field(description="The inclusion proof with its checkpoint, as C2SP's tlog-proof writes it.")]
+
+
+CheckpointNote = Annotated[str, Field(description="A checkpoint of the log: a signed note, as C2SP defines it.")]
+
+
+class LogCheckpoint(TypedDict):
+    """Where a log stands, signed; and what is needed to trust the key."""
+
+    stream: str
+    key: Key
+    note: CheckpointNote
+    cosigned: Annotated[
+        str | None, Field(description="The newest checkpoint that witnesses have signed, too; null if there is none.")
+    ]
+    rotations: Annotated[
+        list[str], Field(description="Every change of the key, the oldest first: notes, signed with the old key.")
+    ]
+
+
+class Consistency(TypedDict):
+    """The proof that a log only grew between two of its sizes."""
+
+    stream: str
+    key: Key
+    root: Annotated[str, Field(description="The root of the tree at the old size, in base64.")]
+    note: CheckpointNote
+    proof: Annotated[list[str], Field(description="The hashes of the consistency proof (RFC 6962), in base64.")]
 
 
 class Answer(TypedDict):
@@ -151,7 +178,13 @@ class Lease(TypedDict):
     until: Time
 
 
-Outcome = Literal["reported", "cleared", "skipped", "expired"]
+Outcome = Annotated[
+    Literal["reported", "cleared", "skipped", "expired", "undrawn"],
+    Field(
+        description="reported: a pair was named. cleared: there is none, by a reviewer or by arithmetic. skipped, "
+        "expired: nobody judged it. undrawn: the lot did not choose it for review."
+    ),
+]
 
 
 class VerdictTaken(Answer):
@@ -182,6 +215,13 @@ class WaitsChanged(Answer):
 
     stream: str
     waits: Annotated[Plain, SchemaOf(Waits)]
+
+
+class PlanChanged(Answer):
+    """The whole review plan, as it is for rounds that are opened from now on."""
+
+    stream: str
+    review: Annotated[Plain, SchemaOf(Review)]
 
 
 class StreamStopped(Answer):
@@ -261,6 +301,56 @@ class Regret(TypedDict):
     sentence: Annotated[str, Field(description="The same in words.")]
 
 
+class ReviewClaim(TypedDict):
+    """What is proved of all rounds up to one of them, reviewed or not."""
+
+    up_to: Annotated[
+        int, Field(description="The last round before which every drawn one is answered or expired; 0 if none is.")
+    ]
+    cleared: Annotated[int, Field(description="Rounds that can't hold a violation, by arithmetic.")]
+    undrawn: Annotated[int, Field(description="Rounds that the lot did not choose for review.")]
+    drawn: Annotated[int, Field(description="Rounds that were to be reviewed: clean, reported and unanswered ones.")]
+    clean: int
+    reported: int
+    unanswered: Annotated[int, Field(description="Drawn, and skipped or expired: they count as reported.")]
+    waiting: Annotated[int, Field(description="Drawn rounds that still wait for an answer; none is before `up_to`.")]
+    confidence: float
+    at_most: Annotated[
+        int,
+        Field(
+            description="At most so many of the rounds hold a violation that the reviewers would report. It holds for "
+            "all rounds at once with this confidence, if lots are fair and nobody's answer depends on the lot."
+        ),
+    ]
+    at_least: Annotated[int, Field(description="The same from below, if no report is false.")]
+    estimate: Annotated[float, Field(description="The best guess: each report counts 1 divided by its probability.")]
+    felt: Annotated[
+        bool, Field(description="Whether it is only of violations that were felt, as auditors see decisions only.")
+    ]
+    sentence: Annotated[str, Field(description="The same in words.")]
+
+
+class Prospect(TypedDict):
+    """What can be said at the end of a plan, if a share `rate` of the rounds violates."""
+
+    rate: float
+    found: int
+    at_most: int
+    share: Annotated[float, Field(description="`at_most` as a share of the rounds.")]
+
+
+class PlanProspect(TypedDict):
+    """What a review plan buys, in advance."""
+
+    days: float
+    rounds: Annotated[int, Field(description="Rounds that arithmetic does not clear.")]
+    reviews: Annotated[float, Field(description="How many of them are drawn, on average.")]
+    looks: Annotated[float, Field(description="How often somebody looks, with second verdicts and disagreements.")]
+    confidence: float
+    prospects: list[Prospect]
+    sentence: Annotated[str, Field(description="The first of them in words.")]
+
+
 class ClassPart(TypedDict):
     """Some scores of a stream's class that have the same purpose."""
 
@@ -327,6 +417,7 @@ class StreamStatus(StreamSummary):
     estimated: Annotated[bool, Field(description="Whether the two are estimates.")]
     penalties: float
     regret: Regret
+    reviews: ReviewClaim
     made_of: MadeOf
 
 
@@ -367,6 +458,14 @@ class Learned(TypedDict):
     at: Time
 
 
+class Draw(TypedDict):
+    """What the lot said of a round before anything of its outcome was known."""
+
+    probability: Annotated[float, Field(description="With which the round was to be drawn for review.", gt=0, le=1)]
+    drawn: bool
+    second: Annotated[bool, Field(description="Whether somebody else gives a second verdict.")]
+
+
 Status = Literal["open", "closed", "learned", "discarded"]
 Labelled = Literal["complete", "partial", "expired"]
 
@@ -383,6 +482,9 @@ class RoundRecord(TypedDict):
     outstanding: Annotated[int, Field(description="Rounds that were outstanding when it was opened.")]
     people: list[PersonDecided]
     labels: Annotated[Labelled | None, Field(description="null while some are missing.")]
+    review: Annotated[
+        Draw | None, Field(description="null where no lot was drawn: every round is reviewed, or arithmetic clears it.")
+    ]
     audit: GivenVerdict | None
     retracted: Annotated[int, Field(description="Verdicts that were retracted.")]
     corrections: list[GivenVerdict]
@@ -410,6 +512,47 @@ class PersonRecord(TypedDict):
     rounds: list[PersonRound]
 
 
+class NoticeReason(TypedDict):
+    """What one feature adds to a person's probability, against the mean of others."""
+
+    column: str
+    value: str
+    amount: float
+    most: float | None
+
+
+class NoticeChange(TypedDict):
+    """A change of one feature that would have raised the probability."""
+
+    column: str
+    was: str
+    becomes: str
+    value: float | str
+    probability: float
+    difference: float
+    nearest: bool
+
+
+class PersonNotice(TypedDict):
+    """What a person may be told about a decision; ``sentences`` has it in words."""
+
+    about: str
+    probability: float
+    decision: bool | None
+    lot: float | None
+    base: float
+    compared_with: Annotated[int, Field(description="How many others `base` is the mean of.")]
+    reasons: list[NoticeReason]
+    estimated: Annotated[bool, Field(description="Whether the split by feature is estimated; its sum never is.")]
+    changes: list[NoticeChange]
+    unexplained: str
+    contact: str
+    policy: str
+    decided_at: str
+    drawn: Annotated[float, Field(description="The probability that two draws for the same person differ.")]
+    sentences: dict[str, str]
+
+
 class StreamCertificate(TypedDict):
     """What is proved of the rounds so far, with its assumptions; beside it, all fields of a certificate."""
 
@@ -419,6 +562,7 @@ class StreamCertificate(TypedDict):
     regret_limits: Annotated[
         Regret, Field(description="As `regret` in the answer about the stream: what is observed, promised and proved.")
     ]
+    reviews: Annotated[ReviewClaim, Field(description="What is proved of all rounds, at this confidence.")]
     assumptions: list[dict[str, Any]]
     outstanding: int
     discarded: int

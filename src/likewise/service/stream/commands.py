@@ -22,8 +22,8 @@ from likewise.service.stream.state import OpenRound
 class CreateStream:
     """Begin a stream.
 
-    ``secret`` is a commitment to the secret behind its decisions, ``lot`` one to the nonce of the first round, and
-    ``scores`` what was fitted to a sample, if anything.
+    ``secret`` is a commitment to the secret behind its decisions, ``lot`` one to the nonce of the first round,
+    ``scores`` what was fitted to a sample, if anything, and ``review`` a commitment to the nonce of the first review.
     """
 
     settings: Settings
@@ -31,6 +31,7 @@ class CreateStream:
     secret: str
     lot: str | None = None
     scores: dict[str, Any] | None = None
+    review: str | None = None
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class RequestDecisions:
     """Ask for decisions. ``people`` are asides with id and features; ``thresholds`` are HMAC(secret, id) in [0, 1).
 
     ``lot`` is the round's, where it has one for everybody. ``record`` holds what people who come again got the first
-    time, probability and decision, where that counts.
+    time, probability and decision, where that counts. ``review`` is the next lot of a review.
     """
 
     people: Sequence[Aside]
@@ -46,6 +47,7 @@ class RequestDecisions:
     by: str
     lot: Lot | None = None
     record: Mapping[str, tuple[float, int]] = field(default_factory=dict)
+    review: Lot | None = None
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ class CorrectAudit:
     """Say later what an audit should have been: recorded, never silently unlearned.
 
     If the round is no longer in the state, the command brings it from the log, as ``past``, with what it counts as
-    among the rounds learned.
+    among the rounds learned, and the probability with which it was drawn if it still counts as found clean.
     """
 
     t: int
@@ -100,6 +102,7 @@ class CorrectAudit:
     remark: Aside | None = None
     past: OpenRound | None = None
     counts_as: Outcome | None = None
+    clean: float | None = None
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,24 @@ class ChangeWaits:
     """Change how long rounds wait, open ones too."""
 
     changes: Mapping[str, Any]
+    by: str
+
+
+@dataclass(frozen=True)
+class ChangePlan:
+    """Change which rounds are reviewed, from the next one on."""
+
+    changes: Mapping[str, Any]
+    by: str
+
+
+@dataclass(frozen=True)
+class RotateKey:
+    """Sign with another key from now on; ``note`` is the old key's word for it."""
+
+    old: str
+    new: str
+    note: str
     by: str
 
 
@@ -150,6 +171,8 @@ Command: TypeAlias = (
     | CorrectAudit
     | Advance
     | ChangeWaits
+    | ChangePlan
+    | RotateKey
     | Stop
     | Resume
     | Erase

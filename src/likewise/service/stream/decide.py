@@ -23,6 +23,7 @@ from likewise.service.stream.answers import Labelled
 from likewise.service.stream.commands import (
     Advance,
     Audit,
+    ChangePlan,
     ChangeWaits,
     Command,
     CorrectAudit,
@@ -32,14 +33,17 @@ from likewise.service.stream.commands import (
     RequestDecisions,
     Resume,
     RetractAudit,
+    RotateKey,
     Stop,
 )
 from likewise.service.stream.events import (
     AuditCorrected,
     Audited,
     AuditRetracted,
+    ClearedByArithmetic,
     Decided,
     Event,
+    KeyRotated,
     LabelsBooked,
     LabelsExpired,
     LabelsLate,
@@ -47,7 +51,9 @@ from likewise.service.stream.events import (
     Learned,
     LearnerCheckpointed,
     PersonErased,
+    PlanChanged,
     Resumed,
+    ReviewDrawn,
     RoundClosed,
     RoundOpened,
     SettingsChanged,
@@ -56,7 +62,7 @@ from likewise.service.stream.events import (
     seconds,
     stamp,
 )
-from likewise.service.stream.events.audits import EXPIRED, NEEDLESS, OUTCOMES
+from likewise.service.stream.events.audits import EXPIRED, OUTCOMES
 from likewise.service.stream.events.labels import Booked
 from likewise.service.stream.learner import LEARNER_VERSION, Deployed, Model
 from likewise.service.stream.settings import Settings
@@ -64,6 +70,12 @@ from likewise.service.stream.state import CLOCK, OpenRound, Pair, State
 
 VERDICTS = dict(zip(("pair", "none", "skip"), OUTCOMES, strict=True))
 """What auditors answer, and what the log calls it."""
+WHY_NOT = {
+    "expired": "its audit has expired",
+    "cleared": "no report of it could be accepted, so nobody is asked",
+    "undrawn": "it was not drawn for review",
+}
+"""Why a round has an outcome that nobody gave."""
 
 
 class Decision:
@@ -117,6 +129,7 @@ def _create(decision: Decision, command: CreateStream) -> None:
             by=command.by,
             lot=command.lot,
             scores=command.scores,
+            review=command.review,
         )
     )
 
@@ -124,6 +137,20 @@ def _create(decision: Decision, command: CreateStream) -> None:
 def _change(decision: Decision, command: ChangeWaits) -> None:
     require(len(command.changes) > 0, "changes", "name at least one wait", dict(command.changes))
     decision.add(SettingsChanged(at=decision.at, changes=dict(command.changes), by=command.by))
+
+
+def _change_plan(decision: Decision, command: ChangePlan) -> None:
+    require(len(command.changes) > 0, "changes", "name at least one part of the plan", dict(command.changes))
+    lots = decision.after.stream.settings.review.changed(command.changes).by_lot
+    if lots and decision.after.drawing.next is None:
+        raise Conflict("This stream can't draw lots: it was created without a commitment to them.")
+    decision.add(PlanChanged(at=decision.at, changes=dict(command.changes), by=command.by))
+
+
+def _rotate_key(decision: Decision, command: RotateKey) -> None:
+    if decision.after.key not in (None, command.old):
+        raise Conflict("The key was changed already.")
+    decision.add(KeyRotated(at=decision.at, old=command.old, new=command.new, note=command.note, by=command.by))
 
 
 def _stop(decision: Decision, command: Stop) -> None:
@@ -139,14 +166,11 @@ def _resume(decision: Decision, command: Resume) -> None:
 
 
 def _erase(decision: Decision, command: Erase) -> None:
-    """First the learner's state, from which the log can be read on once the person's features are gone."""
+    """First the learner, unless it was written down since it met them: without their features it can't be known."""
     if not command.refs:
         raise Unknown("There is no such person in this stream.")
-    state = decision.after
-    average = [] if state.average is None else state.average.tolist()
-    model, version = state.stream, _policy(state).version
-    learner = model.dump(model.without_pairs(state.learner))
-    decision.add(LearnerCheckpointed(at=decision.at, version=version, learner=learner, average=average))
+    if decision.after.needs_checkpoint(command.refs, command.rounds):
+        decision.add(LearnerCheckpointed.of(decision.after, decision.at, command.refs))
     refs, rounds = tuple(command.refs), tuple(command.rounds)
     decision.add(PersonErased(at=decision.at, erased=refs, rounds=rounds, by=command.by))
 
@@ -181,8 +205,11 @@ def _request(decision: Decision, command: RequestDecisions) -> None:
         )
     )
     if decision.after.rounds[t].needs_nobody(model.settings):
-        decision.add(Audited(at=decision.at, t=t, verdict=NEEDLESS, reports=(), remark=None, by=CLOCK))
-        _close(decision, t)
+        decision.add(ClearedByArithmetic(at=decision.at, t=t))
+    elif model.settings.review.by_lot:
+        assert command.review is not None, "whoever asks for decisions brings the lot that the plan needs"
+        decision.add(ReviewDrawn.of(decision.after, t, command.review, decision.at))
+    _close(decision, t)
 
 
 def _drawn(command: RequestDecisions, model: Model, t: int, probabilities: list[float]) -> list[tuple[float, int]]:
@@ -281,9 +308,7 @@ def _audit(decision: Decision, command: Audit) -> None:
     round_ = _open_round(decision.after, command.t)
     if round_.verdict is not None:
         if round_.verdict.final:
-            expired = round_.verdict.outcome == EXPIRED
-            why = "its audit has expired" if expired else "no report of it could be accepted, so nobody is asked"
-            raise Conflict(f"Round {round_.t} can't be audited any more: {why}.")
+            raise Conflict(f"Round {round_.t} can't be audited any more: {WHY_NOT[round_.verdict.outcome]}.")
         raise Conflict(f"Round {round_.t} already has a verdict: {round_.verdict.outcome} by {round_.verdict.by}.")
     answer = _answer(command, round_, decision.after.stream.settings)
     decision.add(Audited(at=decision.at, t=command.t, **answer))
@@ -308,7 +333,8 @@ def _correct(decision: Decision, command: CorrectAudit) -> None:
         require_past(state, command.t)
     assert of is not None, "whoever asks about a past round brings it"
     answer = _answer(command, of, state.stream.settings)
-    decision.add(AuditCorrected(at=decision.at, t=command.t, replaces=command.counts_as, **answer))
+    found = command.clean if answer["reports"] else None
+    decision.add(AuditCorrected(at=decision.at, t=command.t, replaces=command.counts_as, found=found, **answer))
 
 
 def _answer(command: Audit | CorrectAudit, round_: OpenRound, settings: Settings) -> dict[str, Any]:
@@ -385,9 +411,12 @@ def _close(decision: Decision, t: int) -> None:
     if round_.verdict is None or round_.labelled is None or not round_.may_close(waits, decision.now):
         return
     audit, labels, learns = round_.verdict.outcome, round_.labelled, round_.teaches(waits)
-    decision.add(RoundClosed(at=decision.at, t=t, audit=audit, labels=labels, learns=learns))
+    counts = round_.answer or "unanswered"
+    decision.add(RoundClosed(at=decision.at, t=t, audit=audit, labels=labels, learns=learns, counts=counts))
     if learns:
         decision.add(_learned(state, round_, decision))
+        if decision.after.checkpoint.due(decision.after.totals.learned):
+            decision.add(LearnerCheckpointed.of(decision.after, decision.at))
 
 
 def _learned(state: State, round_: OpenRound, decision: Decision) -> Learned:
@@ -427,6 +456,8 @@ _DECIDERS: dict[type, Callable[[Decision, Any], None]] = {
     CorrectAudit: _correct,
     Advance: _advance,
     ChangeWaits: _change,
+    ChangePlan: _change_plan,
+    RotateKey: _rotate_key,
     Stop: _stop,
     Resume: _resume,
     Erase: _erase,

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from likewise.classes.program import ScoreProgram
 from likewise.errors import InvalidParameter, require, require_number
@@ -216,16 +217,14 @@ class Model:
         start = self.learner.init()
         return type(start)(**{name: _typed(getattr(start, name), value) for name, value in data.items()})
 
-    def without_pairs(self, state: Any) -> Any:
-        """A learner's state that tells of no reported pair where its people lay between the cuts.
+    def frozen(self, state: Any, rows: NDArray[np.bool_]) -> Any:
+        """A learner's state that doesn't tell any more of some reports where their people lay between the cuts.
 
-        Reports that were kept are frozen: their prices stay, so the policy does too, but can't be revised any more.
+        Their prices stay, so the policy does too, but can't be revised any more.
         """
-        if not self.keeps_reports:
-            return state
         if not isinstance(self.learner, OneSided):
-            return state.frozen_rows()
-        return type(state)(*self.learner.inside(state).frozen_rows(), state.seen, state.worth)
+            return state.frozen_rows(rows)
+        return type(state)(*self.learner.inside(state).frozen_rows(rows), state.seen, state.worth)
 
 
 def score_program(settings: Settings, scores: Mapping[str, Any] | None) -> ScoreProgram | None:

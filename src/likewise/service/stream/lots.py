@@ -1,10 +1,17 @@
-"""The lot of a round: one number for everybody in it, which nobody can foresee and everybody can check later.
+"""The lots of a round: numbers that nobody can foresee and everybody can check later.
 
-    U_t = HMAC-SHA256(nonce_t, ["decide", stream, t, SHA-256 of the probabilities]), 53 bits of it, in [0, 1)
+    U_t = HMAC-SHA256(nonce_t, [purpose, stream, t, SHA-256 of the probabilities]), 53 bits of it, in [0, 1)
 
-The nonce was committed to one round before and is opened in the round's own event. It is derived from the stream's
+One number for everybody in a round says what is decided ("decide"); others say whether the round is reviewed
+("review"), and a second time ("second").
+
+The nonce was committed to one lot before and is opened in the round's own event. It is derived from the stream's
 secret: whoever is killed, restored or faster draws the same one again. The hash is of probabilities alone, in ascending
 order. References, salts and the order of people could be tried until the lot suits; probabilities follow from who came.
+
+Who has the stream's secret, the operator, can foresee every lot as soon as the people of a round are known, and can't
+change one. Lots of reviews have a secret of their own, derived from the stream's, so that what opens one kind of lot
+says nothing of the other.
 """
 
 from __future__ import annotations
@@ -18,6 +25,8 @@ from likewise.service.canonical import canonical
 
 PURPOSE = b"likewise nonce 1\n"
 """What a nonce is derived with, besides its stream and round; no id of a person has a line feed."""
+REVIEWS = b"likewise reviews 1\n"
+"""What the secret behind reviews is derived with."""
 
 
 class Lot(NamedTuple):
@@ -36,8 +45,8 @@ class Lot(NamedTuple):
         """What the event before must have said of this nonce."""
         return hashlib.sha256(bytes.fromhex(self.nonce)).hexdigest()
 
-    def number(self, stream: str, t: int, probabilities: Iterable[float]) -> float:
-        """U_t, for the people who are new in the round.
+    def number(self, stream: str, t: int, probabilities: Iterable[float], purpose: str = "decide") -> float:
+        """U_t; for decisions, of the people who are new in the round, else of all.
 
         Examples
         --------
@@ -48,8 +57,13 @@ class Lot(NamedTuple):
         True
         """
         people = hashlib.sha256(canonical(sorted(probabilities))).hexdigest()
-        digest = hmac.digest(bytes.fromhex(self.nonce), canonical(["decide", stream, t, people]), "sha256")
+        digest = hmac.digest(bytes.fromhex(self.nonce), canonical([purpose, stream, t, people]), "sha256")
         return (int.from_bytes(digest[:8], "big") >> 11) / 2.0**53
+
+
+def review_secret(secret: bytes) -> bytes:
+    """What the nonces of reviews are derived from."""
+    return hmac.digest(secret, REVIEWS, "sha256")
 
 
 def commitment(secret: bytes, stream: str, t: int) -> str:

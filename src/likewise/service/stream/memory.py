@@ -22,6 +22,8 @@ class PastRound(NamedTuple):
     erased: frozenset[int] = frozenset()
     outcome: Outcome | None = None
     """What it counts as among the rounds learned."""
+    clean: float | None = None
+    """The probability with which it was drawn, if it was reviewed and found clean."""
 
 
 @dataclass
@@ -40,6 +42,8 @@ class Memory:
         For each person their probability and decision, as they got them the first time.
     announced
         Kind and round of the event that must come next, where two are written together.
+    expected
+        Whether the event before announced the one that is looked at.
     """
 
     rounds: dict[int, PastRound] = field(default_factory=dict)
@@ -47,3 +51,4 @@ class Memory:
     limits: dict[str, tuple[float, float]] = field(default_factory=dict)
     record: dict[str, tuple[float, int]] = field(default_factory=dict)
     announced: tuple[str, int | None] | None = None
+    expected: bool = False

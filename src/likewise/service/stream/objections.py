@@ -8,7 +8,8 @@ below, and what is particular to a kind in its ``objection``.
 
 from __future__ import annotations
 
-from likewise.service.stream.events import Event, StreamCreated
+from likewise.service.stream.events import Event, RoundOpened, StreamCreated
+from likewise.service.stream.events.reviews import announced
 from likewise.service.stream.memory import Memory
 from likewise.service.stream.state import State
 
@@ -24,9 +25,13 @@ class Rules:
         if (state.model is None) != isinstance(event, StreamCreated):
             first = state.model is None
             return "is the first event but does not create the stream" if first else "creates the stream a second time"
-        announced, self._memory.announced = self._memory.announced, event.announces
-        if announced is not None and announced != (event.kind, event.about):
-            return f"is out of order: {announced[0]} must directly follow the event before it"
-        if announced is None and not event.alone:
+        awaited, self._memory.announced = self._memory.announced, event.announces
+        if awaited is not None and awaited != (event.kind, event.about):
+            return f"is out of order: {awaited[0]} must directly follow the event before it"
+        if awaited is None and not event.alone:
             return "is out of order: the event before it does not announce it"
-        return event.objection(state, self._memory)
+        self._memory.expected = awaited is not None
+        wrong = event.objection(state, self._memory)
+        if not wrong and isinstance(event, RoundOpened):
+            self._memory.announced = announced(event.evolve(state), event.t)
+        return wrong

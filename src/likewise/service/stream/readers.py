@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from likewise.service.stream.answers import Outcome, PersonRound, RoundRecord
-from likewise.service.stream.events import AuditCorrected, Learned, RoundClosed
+from likewise.service.stream.events import AuditCorrected, Learned, ReviewDrawn, RoundClosed
 from likewise.service.stream.events.event import RoundEvent
 from likewise.service.stream.state import OpenRound, State
 
@@ -29,6 +29,15 @@ def counts_as(events: Sequence[RoundEvent]) -> Outcome | None:
         return None if learned is None else corrections[-1]
     closed = next(event for event in events if isinstance(event, RoundClosed))
     return "skipped" if learned.dropped else closed.audit
+
+
+def clean_probability(events: Sequence[RoundEvent]) -> float | None:
+    """With which probability a closed round was drawn, if it counts as reviewed and found clean; None otherwise."""
+    closed = next((event for event in events if isinstance(event, RoundClosed)), None)
+    found = any(isinstance(event, AuditCorrected) and event.verdict == "reported" for event in events)
+    if closed is None or closed.counts != "clean" or found:
+        return None
+    return next((event.probability for event in events if isinstance(event, ReviewDrawn)), 1.0)
 
 
 def round_view(events: Sequence[RoundEvent]) -> RoundRecord:

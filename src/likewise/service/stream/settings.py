@@ -1,7 +1,8 @@
 """The settings of a stream: what people look like, what may be learned, and how long rounds wait.
 
 Each setting is declared here once. Its type, limits, default, title and sentence are those of the API, of the page of
-settings and of docs/service.md. All are fixed when the stream is created, except the waits, which an event may change.
+settings and of docs/service.md. All are fixed when the stream is created, except the waits and the review plan, which
+an event may change.
 Settings are plain values: they are part of the log, and ``likewise.service.stream.learner`` builds the class and the
 learner from them.
 """
@@ -188,6 +189,79 @@ class Waits(Declared):
         return Waits(**self.model_dump() | dict(changes))
 
 
+class Review(Declared):
+    """Which rounds are reviewed, and by how many people. It can change later, for rounds that are opened from then on.
+
+    Rounds whose largest gap is within the level are cleared by arithmetic and need nobody; "rounds" below are others.
+
+    Examples
+    --------
+    >>> Review().by_lot, Review(share=0.1).by_lot
+    (False, True)
+    """
+
+    share: Annotated[float, number(0, 1, open_at="low")] = Field(
+        default=1.0,
+        title="Share of rounds reviewed",
+        description="Which share of the rounds is drawn by lot for review; 1 for every round.",
+    )
+    budget: Annotated[float, number(0, MOST, open_at="low")] | None = Field(
+        default=None,
+        title="Reviews a day",
+        description="In place of a share: how many rounds a day are drawn, on average. The share is this number "
+        "divided by the rounds of the past day.",
+    )
+    choose: Literal["gap", "largest", "equal"] = Field(
+        default="gap",
+        title="Which rounds",
+        description="How the probability of a review depends on the round: gap, in proportion to its largest gap, and "
+        "never below a third of the share; largest, the largest gaps for sure and the others a third of the share; "
+        "equal, the same for all.",
+    )
+    second: Annotated[float, number(0, 1)] = Field(
+        default=0.0,
+        title="Share reviewed twice",
+        description="Which share of the reviewed rounds is drawn by lot for a second verdict, by somebody else who "
+        "does not know the first.",
+    )
+    rule: Literal["adjudicated", "any"] = Field(
+        default="adjudicated",
+        title="Which reports count",
+        description="Where two people judged a round: adjudicated, pairs that a second or third person upholds; any, "
+        "every pair that somebody names.",
+    )
+
+    ask_all: StrictBool = Field(
+        default=False,
+        title="Ask about every round",
+        description="Whether somebody is asked about rounds that arithmetic clears, too, where every round is "
+        "reviewed. They are clean either way.",
+    )
+
+    @field_validator("ask_all")
+    @classmethod
+    def _fits_the_share(cls, ask_all: bool, info: ValidationInfo) -> bool:
+        fits = not ask_all or (info.data.get("share", 1.0) == 1.0 and info.data.get("budget") is None)
+        require(fits, "ask_all", "be false where rounds are drawn by lot", ask_all)
+        return ask_all
+
+    @field_validator("budget")
+    @classmethod
+    def _replaces_the_share(cls, budget: float | None, info: ValidationInfo) -> float | None:
+        alone = budget is None or info.data.get("share", 1.0) == 1.0
+        require(alone, "budget", "be left out where a share is given", budget)
+        return budget
+
+    @property
+    def by_lot(self) -> bool:
+        """Whether a lot is drawn for each round that is not cleared."""
+        return self.share < 1 or self.budget is not None or self.second > 0
+
+    def changed(self, changes: Mapping[str, Any]) -> Review:
+        """This plan with some of it changed."""
+        return Review(**self.model_dump() | dict(changes))
+
+
 class Choices(Declared):
     """Everything that is chosen for a stream except its cuts, which may also be taken from a sample of people."""
 
@@ -257,6 +331,9 @@ class Choices(Declared):
         "that come late, or only as bad news; it errs more at first.",
     )
     waits: Waits = Field(default=Waits(), title="Waits", description="How long a round waits, and what happens then.")
+    review: Review = Field(
+        default=Review(), title="Review plan", description="Which rounds are reviewed, and by how many people."
+    )
 
     @field_validator("audits")
     @classmethod
@@ -362,6 +439,10 @@ class Settings(Choices):
     def with_waits(self, changes: Mapping[str, Any]) -> Settings:
         """The same stream with some waits changed."""
         return self.model_copy(update={"waits": self.waits.changed(changes)})
+
+    def with_review(self, changes: Mapping[str, Any]) -> Settings:
+        """The same stream with another review plan."""
+        return self.model_copy(update={"review": self.review.changed(changes)})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""

@@ -1,4 +1,4 @@
-"""The state of a stream: what its log says so far, and the same as JSON. It does not grow with the rounds learned.
+"""The state of a stream: what its log says so far. It does not grow with the rounds learned.
 
 Only rounds that are still open are held, each with what the learner will need of it; the others have left sums and
 counts. A state is never changed, only followed by the next one.
@@ -6,16 +6,20 @@ counts. A state is never changed, only followed by the next one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from likewise.protocol import Batch, Estimate, Floats, Report, Round, Rows
 from likewise.service.stream.answers import Labelled, Outcome
-from likewise.service.stream.learner import Deployed, Model, score_program
+from likewise.service.stream.counting import answer, found_later, joined, one_more
+from likewise.service.stream.drawing import Drawing
+from likewise.service.stream.learner import Deployed, Model
+from likewise.service.stream.learner_checkpoint import KeptPair, LastCheckpoint
 from likewise.service.stream.settings import Settings, Waits
+from likewise.theory import ReviewCount
 
 CLOCK = "clock"
 """Who acts when only time has passed, or where nobody is needed."""
@@ -38,7 +42,7 @@ class Pair:
 
 
 class Verdict(NamedTuple):
-    """What became of the audit of a round: reported, cleared, skipped or expired."""
+    """What became of the audit of a round: reported, cleared, skipped, expired, or undrawn."""
 
     outcome: Outcome
     at: float
@@ -52,7 +56,7 @@ class Verdict(NamedTuple):
 
     @property
     def final(self) -> bool:
-        """Whether nobody gave it: time ended the wait, or there was nothing to report. It can't be taken back."""
+        """Whether nobody gave it: time or a lot said so, or there was nothing to report. It can't be taken back."""
         return self.by == CLOCK
 
 
@@ -91,6 +95,13 @@ class OpenRound:
     erased, lost
         Positions of people who were erased while the round was open; positions whose features are not there any more
         when the log is read again.
+    q
+        The probability with which it was drawn for review; 1 where every round is reviewed.
+    since
+        The counts of the rounds after it, up to the next open one; None if there are none.
+    policy
+        The policy that was deployed for it, for whoever asks why; None where that would take too much memory, and once
+        the state was read from a snapshot.
     """
 
     t: int
@@ -113,6 +124,9 @@ class OpenRound:
     correction: Outcome | None = None
     erased: frozenset[int] = frozenset()
     lost: frozenset[int] = frozenset()
+    q: float = 1.0
+    since: ReviewCount | None = None
+    policy: Deployed | None = field(default=None, compare=False, repr=False)
 
     @property
     def missing(self) -> int:
@@ -136,9 +150,17 @@ class OpenRound:
 
     def needs_nobody(self, settings: Settings) -> bool:
         """Whether no report of it could be accepted, so that no reviewer is asked."""
+        if settings.review.ask_all and settings.audits == "probabilities":
+            return settings.keeps_record and len(self.fresh) < 2
+        return self.largest_gap(settings) <= settings.level
+
+    def largest_gap(self, settings: Settings) -> float:
+        """How far apart the two people are who differ most, of those that could be reported together; 0 without any."""
         if settings.audits == "decisions":
-            return not self.reportable(settings.level)
-        return settings.keeps_record and len(self.fresh) < 2
+            p = self.probabilities
+            return max((float(p[i] - p[j]) for i, j in self.reportable(settings.level)), default=0.0)
+        shown = self.probabilities[self.fresh] if self.returning or self.erased else self.probabilities
+        return float(shown.max() - shown.min()) if len(shown) else 0.0
 
     def reportable(self, level: float) -> list[tuple[int, int]]:
         """The pairs that were decided differently and are too far apart, whoever got the yes first."""
@@ -165,6 +187,14 @@ class OpenRound:
         if self.correction is not None:
             return self.correction
         return "skipped" if self.reports_erased or self.verdict is None else self.verdict.outcome
+
+    @property
+    def answer(self) -> str | None:
+        """What it is in the counts of all rounds; None while it waits for an answer."""
+        verdict = self.verdict
+        if verdict is None:
+            return None
+        return answer(verdict.outcome, by_nobody=verdict.final, erased=bool(self.erased))
 
     @property
     def labelled(self) -> Labelled | None:
@@ -275,6 +305,14 @@ class OpenRounds(Mapping[int, OpenRound]):
         pages = {number: rounds for number, rounds in self._pages.items() if number != t // PAGE or page}
         return OpenRounds(pages | {t // PAGE: page} if page else pages, self._size - 1)
 
+    def before(self, t: int) -> OpenRound | None:
+        """The last one before a round, if there is one."""
+        page = [number for number in self._pages.get(t // PAGE, ()) if number < t]
+        if page:
+            return self[max(page)]
+        earlier = [number for number in self._pages if number < t // PAGE]
+        return self[max(self._pages[max(earlier)])] if earlier else None
+
 
 class Totals(NamedTuple):
     """Sums over what has left the state.
@@ -283,7 +321,7 @@ class Totals(NamedTuple):
     ----------
     learned, discarded
         Rounds closed, by what became of them.
-    reported, cleared, skipped, expired
+    reported, cleared, skipped, expired, undrawn
         Verdicts of the rounds learned, as they were corrected since.
     people, missing, ones
         People in the rounds learned, how many labels of theirs never came, and how many were 1. People who came before
@@ -332,6 +370,7 @@ class Totals(NamedTuple):
     unseen: float = 0.0
     added: int = 0
     withdrawn: int = 0
+    undrawn: int = 0
 
     def plus(self, **more: float) -> Totals:
         """The same with something added."""
@@ -347,6 +386,8 @@ class Totals(NamedTuple):
 
 
 NOTHING = Totals()
+NO_LOTS = Drawing()
+NO_CHECKPOINT = LastCheckpoint()
 
 
 @dataclass(frozen=True)
@@ -373,6 +414,16 @@ class State:
         Why the stream is stopped; None while it runs.
     totals
         Sums over the rounds that are closed.
+    drawing
+        What the next lot of a review needs to know.
+    counted_rounds
+        The counts of the rounds before the first open one; None if there are none.
+    pairs
+        Whom the reports that the learner keeps are about; and some that it doesn't keep any more.
+    checkpoint
+        Where the learner was written down in the log the last time.
+    key
+        The public key that signs, if it was changed; None as long as it is the first one.
     """
 
     model: Model | None = None
@@ -385,6 +436,11 @@ class State:
     lot: str | None = None
     stopped: str | None = None
     totals: Totals = NOTHING
+    drawing: Drawing = NO_LOTS
+    counted_rounds: ReviewCount | None = None
+    pairs: tuple[KeptPair, ...] = ()
+    checkpoint: LastCheckpoint = NO_CHECKPOINT
+    key: str | None = None
 
     @property
     def stream(self) -> Model:
@@ -402,114 +458,41 @@ class State:
         """Rounds opened and not yet closed."""
         return len(self.rounds)
 
+    def needs_checkpoint(self, refs: Collection[str], rounds: Collection[int]) -> bool:
+        """Whether the learner can't be known without people of these rounds, unless it is written down now."""
+        gone, since = set(refs), self.checkpoint.since
+        met = any(t >= since and t not in self.rounds for t in rounds)
+        return met or any(ref in gone for pair in self.pairs for ref in pair.refs)
+
     def with_round(self, round_: OpenRound) -> State:
         """The same state with a round added or changed."""
         return replace(self, rounds=self.rounds.put(round_))
 
     def without_round(self, t: int) -> State:
-        """The same state without a round."""
-        return replace(self, rounds=self.rounds.without(t))
+        """The same state without a round, which counts with those before it from now on."""
+        round_ = self.rounds[t]
+        state = replace(self, rounds=self.rounds.without(t))
+        said = round_.answer or "unanswered"
+        own = one_more(state._counts_at(t), self.drawing.floor, round_.q, said)
+        return state._with_counts_at(t, joined(own, round_.since))
+
+    def found_later(self, t: int, q: float) -> State:
+        """The same state after a closed round that was found clean, drawn with probability q, was reported."""
+        part = self._counts_at(t)
+        assert part is not None, "a closed round is counted"
+        return self._with_counts_at(t, found_later(part, q))
+
+    def _counts_at(self, t: int) -> ReviewCount | None:
+        """The counts that a closed round is, or will be, part of."""
+        before = self.rounds.before(t)
+        return self.counted_rounds if before is None else before.since
+
+    def _with_counts_at(self, t: int, counts: ReviewCount | None) -> State:
+        before = self.rounds.before(t)
+        if before is None:
+            return replace(self, counted_rounds=counts)
+        return self.with_round(replace(before, since=counts))
 
     def counted(self, **more: float) -> State:
         """The same state with something added to its totals."""
         return replace(self, totals=self.totals.plus(**more))
-
-
-# The state as plain JSON values, bit by bit ---------------------------------------------------------------------------
-
-SNAPSHOT_FORMAT = 5
-"""Of the layout below; snapshots in another one are ignored."""
-
-
-def dump_state(state: State) -> dict[str, Any]:
-    """The state of a stream that exists and knows its learner."""
-    model = state.stream
-    return {
-        "settings": model.settings.to_dict(),
-        "learner_version": model.version,
-        "scores": None if model.program is None else model.program.data,
-        "learner": model.dump(state.learner),
-        "opened": state.opened,
-        "rounds": [_dump_round(round_) for round_ in state.rounds.values()],
-        "average": None if state.average is None else state.average.tolist(),
-        "floors": state.floors,
-        "lot": state.lot,
-        "stopped": state.stopped,
-        "totals": state.totals._asdict(),
-    }
-
-
-def load_state(data: dict[str, Any]) -> State:
-    """The state again."""
-    settings = Settings.from_dict(data["settings"])
-    model = Model(settings, data["learner_version"], score_program(settings, data["scores"]))
-    learner = model.load(data["learner"])
-    rounds = OpenRounds()
-    for round_ in data["rounds"]:
-        rounds = rounds.put(_load_round(round_, model))
-    return State(
-        model=model,
-        learner=learner,
-        policy=model.deploy(learner),
-        opened=data["opened"],
-        rounds=rounds,
-        average=None if data["average"] is None else np.array(data["average"], dtype=float),
-        floors=data["floors"],
-        lot=data["lot"],
-        stopped=data["stopped"],
-        totals=Totals(**data["totals"]),
-    )
-
-
-def _dump_round(round_: OpenRound) -> dict[str, Any]:
-    verdict = round_.verdict
-    return {
-        "t": round_.t,
-        "opened_at": round_.opened_at,
-        "version": round_.version,
-        "refs": round_.refs,
-        "ids": round_.ids,
-        "rows": round_.rows.tolist(),
-        "probabilities": round_.probabilities.tolist(),
-        "decisions": round_.decisions,
-        "returning": sorted(round_.returning),
-        "estimate": round_.estimate,
-        "drawn": round_.drawn,
-        "labels": [None if np.isnan(label) else int(label) for label in round_.labels],
-        "late": round_.late,
-        "verdict": None if verdict is None else [*verdict[:3], [asdict(pair) for pair in verdict.pairs]],
-        "retracted_at": round_.retracted_at if np.isfinite(round_.retracted_at) else None,
-        "labels_expired": round_.labels_expired,
-        "closed": round_.closed,
-        "correction": round_.correction,
-        "erased": sorted(round_.erased),
-        "lost": sorted(round_.lost),
-    }
-
-
-def _load_round(data: dict[str, Any], model: Model) -> OpenRound:
-    return OpenRound(
-        **data
-        | {
-            "refs": tuple(data["refs"]),
-            "ids": tuple(data["ids"]),
-            "rows": np.array(data["rows"], dtype=model.neutral(0).dtype),
-            "probabilities": np.array(data["probabilities"], dtype=float),
-            "labels": np.array([np.nan if label is None else label for label in data["labels"]], dtype=float),
-            "decisions": tuple(data["decisions"]),
-            "returning": frozenset(data["returning"]),
-            "estimate": None if data["estimate"] is None else Estimate(*data["estimate"]),
-            "late": tuple((position, label) for position, label in data["late"]),
-            "verdict": _load_verdict(data["verdict"]),
-            "retracted_at": -np.inf if data["retracted_at"] is None else data["retracted_at"],
-            "erased": frozenset(data["erased"]),
-            "lost": frozenset(data["lost"]),
-        }
-    )
-
-
-def _load_verdict(data: list[Any] | None) -> Verdict | None:
-    if data is None:
-        return None
-    outcome, at, by, pairs = data
-    return Verdict(outcome, at, by, tuple(Pair(**pair) for pair in pairs))

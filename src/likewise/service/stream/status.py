@@ -26,8 +26,12 @@ from typing import cast
 from likewise import theory
 from likewise.learners import AdaHedge, Cuts
 from likewise.service.stream.answers import ClassPart, Delay, MadeOf, Promise, Regret, StreamStatus
+from likewise.service.stream.claims import claim
 from likewise.service.stream.learner import Model
 from likewise.service.stream.state import State
+
+OUTCOMES = ("reported", "cleared", "skipped", "expired", "undrawn")
+"""What audits come to."""
 
 
 def status(state: State) -> StreamStatus:
@@ -42,7 +46,7 @@ def status(state: State) -> StreamStatus:
         "discarded": totals.discarded,
         "outstanding": state.outstanding,
         "delay": delay(state),
-        "audits": {name: getattr(totals, name) for name in ("reported", "cleared", "skipped", "expired")},
+        "audits": {name: getattr(totals, name) for name in OUTCOMES},
         "people": totals.people,
         "labels_missing": totals.missing,
         "labels_late": totals.late,
@@ -58,6 +62,7 @@ def status(state: State) -> StreamStatus:
         "estimated": settings.labels == "accepted",
         "penalties": totals.penalties,
         "regret": regret(state),
+        "reviews": claim(state),
         "made_of": made_of(state.stream),
     }
 

@@ -13,12 +13,12 @@ can know.
 
 from __future__ import annotations
 
-import itertools
+import hashlib
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +29,11 @@ from likewise.certificates.letter import WIDTH
 from likewise.errors import require
 from likewise.facts import AuditorFacts, EnvironmentFacts, PlayFacts
 from likewise.game import Recorder, Transcript, learner_facts
+from likewise.game.recorder import Part
 from likewise.policies import AveragePolicy
 from likewise.protocol import Report, Round
 from likewise.service.stream.answers import StreamCertificate
+from likewise.service.stream.claims import claim
 from likewise.service.stream.events import (
     AuditCorrected,
     Event,
@@ -46,6 +48,9 @@ from likewise.service.stream.learner import SEED
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
 from likewise.service.stream.status import delay, regret
+
+LOST = "lost"
+"""What a round counts under whose people were erased after it was learned."""
 
 
 def certificate(transcript: Transcript, state: State, delta: float = 0.05) -> StreamCertificate:
@@ -62,15 +67,16 @@ def certificate(transcript: Transcript, state: State, delta: float = 0.05) -> St
         "erased": state.totals.erased,
         "delay": delay(state),
         "regret_limits": regret(state),
-        "letter": letter(claims, state),
+        "reviews": claim(state, delta),
+        "letter": letter(claims, state, delta),
     }
     return cast(StreamCertificate, claims.to_dict() | facts)
 
 
-def letter(claims: Certificate, state: State) -> str:
+def letter(claims: Certificate, state: State, delta: float = 0.05) -> str:
     """The certificate's letter, what is particular about a live stream, and the appendix."""
     totals = state.totals
-    facts = [f"Delay and bounds. {regret(state)['sentence']}"]
+    facts = [f"Delay and bounds. {regret(state)['sentence']}", f"All rounds. {claim(state, delta)['sentence']}"]
     facts += [
         f"{what}: {count}."
         for count, what in (
@@ -91,29 +97,61 @@ def letter(claims: Certificate, state: State) -> str:
 
 def transcript(events: Iterable[Event], state: State) -> Transcript:
     """Every round that the events of a log opened, by its number; ``state`` is the one after the last of them."""
-    settings, model = state.stream.settings, state.stream
-    require(state.opened > 0, "stream", "have opened a round", state.opened)
-    rounds, penalties, found = _rounds(events, state)
-    refuted = {name: found[name] for name in (OVERLOOKED, WITHDRAWN) if found[name]}
-    people, reviewers = EnvironmentFacts("live stream"), AuditorFacts("people", sees=settings.audits, details=refuted)
-    alpha, margin = float(settings.alpha), float(settings.margin)
-    facts = PlayFacts(learner_facts(model.learner), people, reviewers, alpha, margin, SEED)
-    if settings.keeps_record:
-        facts = replace(facts, lot=settings.lot, labels=settings.labels, returning="record")
-    record = Recorder(model.hypotheses, facts)
-    for round_, penalty in zip(rounds, penalties, strict=True):
+    return joined([stretch(events, state, range(1, state.opened + 1))], state)
+
+
+class Stretch(NamedTuple):
+    """Some rounds in a row, as far as the log has come: what they count as, and what is not as it was learned.
+
+    ``part.person`` holds a number for each id, 0 for people who were erased. ``refuted`` counts rounds by what
+    corrections refute, and by ``LOST``: somebody in them was erased since they were learned.
+    """
+
+    part: Part
+    refuted: Counter[str]
+
+
+def stretch(events: Iterable[Event], state: State, rounds: range) -> Stretch:
+    """Some rounds, from all events about them and all erasures, in the order of the log."""
+    record = Recorder(state.stream.hypotheses, _facts(state, Counter()))
+    seen, penalties, refuted = _rounds(events, state, rounds)
+    for round_, penalty in zip(seen, penalties, strict=True):
         record.add(round_, penalty)
+    return Stretch(record.part(), refuted)
+
+
+def joined(stretches: Sequence[Stretch], state: State) -> Transcript:
+    """The transcript of all rounds, one stretch after another; ``state`` is the one after the last of them."""
+    require(state.opened > 0, "stream", "have opened a round", state.opened)
+    refuted = sum((each.refuted for each in stretches), Counter())
+    model = state.stream
+    record = Recorder(model.hypotheses, _facts(state, refuted))
+    people = _numbered([np.asarray(each.part.person) for each in stretches])
+    for each, person in zip(stretches, people, strict=True):
+        record.join(each.part._replace(person=person))
     # What the learner knows says nothing about these rounds if it knows labels or reports that don't count any more.
-    learner = None if found.keys() & {"lost", WITHDRAWN} else state.learner
+    learner = None if refuted.keys() & {LOST, WITHDRAWN} else state.learner
     average = AveragePolicy.of(model.hypotheses, state.average, state.opened, state.floors)
     return record.transcript(learner, average)
 
 
-def _rounds(events: Iterable[Event], until: State) -> tuple[list[Round], list[float], Counter[str]]:
-    """Every round as it counts, its penalty, and what is not as it was learned; the learner doesn't run."""
+def _facts(state: State, refuted: Counter[str]) -> PlayFacts:
+    """What is known of the stream, and what its corrections refute."""
+    settings = state.stream.settings
+    details = {name: refuted[name] for name in (OVERLOOKED, WITHDRAWN) if refuted[name]}
+    people, reviewers = EnvironmentFacts("live stream"), AuditorFacts("people", sees=settings.audits, details=details)
+    alpha, margin = float(settings.alpha), float(settings.margin)
+    facts = PlayFacts(learner_facts(state.stream.learner), people, reviewers, alpha, margin, SEED)
+    if settings.keeps_record:
+        facts = replace(facts, lot=settings.lot, labels=settings.labels, returning="record")
+    return facts
+
+
+def _rounds(events: Iterable[Event], until: State, numbers: range) -> tuple[list[Round], list[float], Counter[str]]:
+    """Some rounds as they count, their penalties, and what is not as it was learned; the learner doesn't run."""
     state = State(model=until.model)
     seen: dict[int, Round] = {}
-    penalties = dict.fromkeys(range(1, until.opened + 1), 0.0)
+    penalties = dict.fromkeys(numbers, 0.0)
     views: dict[int, Any] = {}
     ids: dict[int, list[str | None]] = {}
     lost: set[int] = set()
@@ -136,9 +174,9 @@ def _rounds(events: Iterable[Event], until: State) -> tuple[list[Round], list[fl
             state = event.evolve(state)
     seen |= {t: _unseen(round_) for t, round_ in state.rounds.items()}
     there = {t: event for t, event in corrections.items() if None not in ids[t]}
-    found = Counter({"lost": len(lost)}) + Counter(_refuted(seen[t], event) for t, event in there.items())
+    found = Counter({LOST: len(lost)}) + Counter(_refuted(seen[t], event) for t, event in there.items())
     seen |= {t: _corrected(seen[t], event) for t, event in there.items()}
-    people = _numbered(ids)
+    people = {t: np.array([person_number(id) for id in of_round], dtype=np.intp) for t, of_round in ids.items()}
     rounds = [seen[t]._replace(batch=seen[t].batch._replace(view=views[t], person=people[t])) for t in penalties]
     return rounds, list(penalties.values()), found
 
@@ -177,22 +215,34 @@ def _ids(event: RoundOpened) -> list[str | None]:
     return [ids.get(ref) for ref in event.refs]
 
 
-def _numbered(ids: Mapping[int, Sequence[str | None]]) -> dict[int, NDArray[np.intp] | None]:
-    """A number for everybody, round by round: the same number is the same person.
+def person_number(id: str | None) -> int:
+    """A number that stands for an id; 0 for somebody who was erased.
+
+    It has 63 bits: among a million people two share one with a probability below 1e-7. Then somebody seems to have come
+    again, and less is claimed.
+    """
+    if id is None:
+        return 0
+    return int.from_bytes(hashlib.blake2b(id.encode(), digest_size=8).digest(), "big") >> 1 or 1
+
+
+def _numbered(people: Sequence[NDArray[np.intp]]) -> list[NDArray[np.intp] | None]:
+    """A number for everybody, stretch by stretch: the same number is the same person, the first comers first.
 
     Nobody can know whether the erased came again. That matters only where nobody else did: then nothing is known.
     """
-    everybody = [person for people in ids.values() for person in people]
-    known = [person for person in everybody if person is not None]
-    if len(known) < len(everybody) and len(set(known)) == len(known):
-        return dict.fromkeys(ids)
-    numbers: dict[str, int] = {}
-    erased = itertools.count(len(everybody))
-
-    def number(person: str | None) -> int:
-        return next(erased) if person is None else numbers.setdefault(person, len(numbers))
-
-    return {t: np.array([number(person) for person in people], dtype=np.intp) for t, people in ids.items()}
+    everybody = np.concatenate(people)
+    known = everybody[everybody != 0]
+    if len(known) < len(everybody) and len(np.unique(known)) == len(known):
+        return [None] * len(people)
+    _, first, of = np.unique(everybody, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.intp)
+    rank[np.argsort(first)] = np.arange(len(first))
+    numbers = rank[of]
+    gone = everybody == 0
+    numbers[gone] = len(everybody) + np.arange(int(gone.sum()))
+    ends = np.cumsum([len(part) for part in people])
+    return list(np.split(numbers, ends[:-1]))
 
 
 def _view(event: RoundOpened, settings: Settings) -> Any:

@@ -1,108 +1,79 @@
 // The reviewer's page. What a round looks like comes from the server, escaped; here is only what hands do with it.
 "use strict";
 (() => {
-  const root = document.getElementById("review");
-  const { base, csrf, name } = root.dataset;
+  const { root, element: $, post, keys, pair } = likewise;
+  const { base, csrf } = root.dataset;
   const grace = 1000 * Number(root.dataset.grace);
   const lease = 1000 * Number(root.dataset.lease);
-  const level = Number(root.dataset.level);
-  const $ = (id) => document.getElementById(id);
+  const least = 1000 * Number(root.dataset.least); // how long a round must have been on screen
   const desk = $("round"), empty = $("empty"), status = $("status"), trouble = $("trouble");
-  const touch = matchMedia("(hover: none) and (pointer: coarse)").matches; // no keys to speak of
+  const NOTHING = { chosen: [], reason: "", note: "", hints: false, seconds: 0 };
+  const LASTS = 12 * 3600 * 1000; // of a draft
 
   let current = null; // the round in front, an <article>
   let ahead = []; // rounds fetched in advance
   let chosen = []; // the people selected, as rows, in the order of selection
-  let last = null; // the verdict that can be taken back: {id, article, until}
-  let fetching = false;
-  let sending = null; // the id of what is being sent
+  let hinted = false; // whether somebody asked why, in this round
+  let past = []; // the verdicts that can be taken back, the newest last: {id, t, article, until}
+  let fetching = false, over = false;
   let touched = Date.now();
-  const left = new WeakMap(); // what was selected and written on a round that may come back
-
-  // Verdicts wait here until the server has them, also over a reload. The key makes each count once.
-  const shelf = `likewise ${base} ${name}`;
-  let queue = JSON.parse(localStorage.getItem(shelf) || "[]");
-  const keep = () => (queue.length ? localStorage.setItem(shelf, JSON.stringify(queue)) : localStorage.removeItem(shelf));
 
   const number = (article) => Number(article.dataset.round);
-  const probability = (row) => Number(row.dataset.probability);
-  const rows = () => (current ? [...current.querySelectorAll("tbody tr")] : []);
+  const rows = () => pair.rows(current);
   const say = (text) => { status.textContent = text; };
   const several = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
   const complain = (text) => { trouble.textContent = text; trouble.hidden = !text; };
-  const key = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
-
-  async function post(path, body, headers = {}) {
-    const stop = new AbortController();
-    const timer = setTimeout(() => stop.abort(), 8000);
-    try {
-      return await fetch(base + path, {
-        method: "POST",
-        headers: { "Content-Type": "application/json", "X-CSRF-Token": csrf, ...headers },
-        body: JSON.stringify(body),
-        signal: stop.signal,
-      });
-    } finally {
-      clearTimeout(timer);
-    }
-  }
+  const reportable = () => pair.reportable(current, chosen);
 
   // Sending ---------------------------------------------------------------------------------------------------------
 
-  async function send() {
-    while (queue.length && !sending) {
-      const item = queue[0];
-      sending = item.id;
-      item.tried = true; // from here on it may have been recorded, also if no answer comes
-      keep();
-      let answer = null;
-      try {
-        answer = await post(item.path, item.body, { "Idempotency-Key": item.id });
-      } catch {
-        // No connection: it stays in the queue.
-      }
-      sending = null;
-      if (!answer || answer.status >= 500 || answer.status === 429 || answer.status === 408) {
-        complain(`No connection. ${queue.length === 1 ? "Your verdict is" : `Your ${queue.length} verdicts are`} kept here and will be sent once the connection is back.`);
-        setTimeout(send, 1000);
-        return;
-      }
-      if (ended(answer)) return;
-      queue.shift();
-      keep();
-      await answered(item, answer);
-    }
-    fill();
-  }
+  const outbox = likewise.outbox({
+    answered,
+    waits: (n) => complain(`No connection. ${n === 1 ? "Your verdict is" : `Your ${n} verdicts are`} kept here and will be sent once the connection is back.`),
+    ended,
+  });
 
   // Also 403: another session, of a login in another tab, has taken the place of this page's.
   function ended(answer) {
     if (answer.status !== 401 && answer.status !== 403) return false;
-    complain(`Your session has ended. ${queue.length ? "Your verdict is kept here: log in again in another tab, then reload this page." : "Reload this page, and log in if it asks you to."}`);
+    if (!over) {
+      over = true;
+      keepDraft();
+      const n = outbox.size();
+      $("ended-kept").textContent = `${n ? `${n === 1 ? "Your verdict is" : `Your ${n} verdicts are`} kept in this browser and will be sent then.` : "Nothing is lost."}`;
+      complain("");
+      $("lease").hidden = true;
+      root.classList.add("over");
+      $("ended").hidden = false;
+      $("ended-login").focus();
+    }
     return true;
   }
 
-  async function answered(item, answer) {
-    let reply = {};
-    try { reply = await answer.json(); } catch { /* a proxy's page, not ours */ }
-    if (!answer.ok) {
-      if (last && last.id === item.id) last = null;
-      if (status.textContent === sendingOf(item.body.t)) say("");
-      complain(`Round ${item.body.t} ${reply.needless ? "has a verdict already; yours was not needed."
-        : `was not recorded: ${reply.detail || "the service refused it."}`}`);
+  function answered(item, ok, reply) {
+    if (!ok) refused(item, reply);
+    else if (item.path === "/verdict") {
+      complain("");
+      say(`Round ${reply.t}: ${item.summary ? `${item.summary}; ` : ""}recorded as #${reply.event}.`);
+      count("today", 1); count("waiting", -1);
+      const given = past.find((verdict) => verdict.id === item.id);
+      if (given) { given.until = Date.now() + grace; offerInWords(); }
     } else {
       complain("");
-      if (item.path === "/verdict") {
-        say(`Round ${reply.t}: ${item.summary ? `${item.summary}; ` : ""}recorded as #${reply.event}.`);
-        count("today", 1); count("waiting", -1);
-        if (last && last.id === item.id) { last.until = Date.now() + grace; offerInWords(); }
-      } else {
-        say(`Round ${reply.t}: taken back, as #${reply.event}.`);
-        count("today", -1); count("waiting", 1);
-        if (item.article) again(item.article);
-      }
+      say(`Round ${reply.t}: taken back, as #${reply.event}.`);
+      count("today", -1); count("waiting", 1);
+      if (item.article) again(item.article);
     }
     offer();
+    fill();
+  }
+
+  function refused(item, reply) {
+    past = past.filter((verdict) => verdict.id !== item.id);
+    if (status.textContent === sendingOf(item.body.t)) say("");
+    const what = item.path === "/verdict" ? "recorded" : "taken back";
+    complain(`Round ${item.body.t} ${reply.needless ? "has a verdict already; yours was not needed."
+      : `was not ${what}: ${reply.detail || "the service refused it."}`}`);
   }
 
   const sendingOf = (t) => `Round ${t}: sending …`;
@@ -111,21 +82,11 @@
   function offerInWords() {
     if (!grace) return;
     const more = document.createElement("span");
-    more.textContent = ` Undo${touch ? "" : " (u)"} for ${grace / 1000} s.`;
+    more.textContent = ` Undo${pair.touch || !keys.on() ? "" : ` (${keys.letter("undo")})`} for ${grace / 1000} s.`;
     status.append(more);
   }
 
-  function count(id, by) { $(id).textContent = Math.max(0, Number($(id).textContent) + by); }
-
-  function enqueue(path, body, { summary, article } = {}) {
-    const item = { id: key(), path, body, summary };
-    // An article is for this page only: it isn't kept over a reload.
-    Object.defineProperty(item, "article", { value: article, enumerable: false });
-    queue.push(item);
-    keep();
-    send();
-    return item.id;
-  }
+  function count(id, by) { $(id).textContent = Math.max(0, Number($(id).textContent) + by); left(); }
 
   // Rounds ----------------------------------------------------------------------------------------------------------
 
@@ -134,12 +95,14 @@
 
   // One round in front, and one more fetched in advance.
   async function fill() {
+    if (over) return;
     if (!current && ahead.length) { show(ahead.shift()); return; }
     if (fetching || ahead.length) return;
     fetching = true;
     try {
-      const beside = [current, ...ahead].filter(Boolean).map(number).concat(queue.map((item) => item.body.t));
-      await claimed(await post("/claim", { beside }));
+      const beside = [current, ...ahead].filter(Boolean).map(number).concat(outbox.rounds());
+      const begun = drafts.all().sort((x, y) => y.at - x.at).map((draft) => draft.t).slice(0, 5);
+      await claimed(await post("/claim", { beside, begun }));
     } catch {
       fillLater(1000);
       if (!current) empty.textContent = "No connection. This page continues by itself once the connection is back.";
@@ -148,194 +111,193 @@
     if (!current && ahead.length) show(ahead.shift());
   }
 
+  function taken(text) {
+    const box = document.createElement("template");
+    box.innerHTML = text; // the server's own template, in which everything is escaped
+    const article = box.content.querySelector("article");
+    article.ends = Date.now() + lease; // by this clock, which may not be the server's
+    return article;
+  }
+
   async function claimed(answer) {
-    if (answer.status === 200) {
-      const box = document.createElement("template");
-      box.innerHTML = await answer.text(); // the server's own template, in which everything is escaped
-      ahead.push(box.content.querySelector("article"));
-    } else {
+    if (answer.status === 200) ahead.push(taken(await answer.text()));
+    else {
+      if (ended(answer)) return;
       fillLater(3000);
-      if (!ended(answer) && answer.status !== 204) complain((await answer.json()).detail);
+      if (answer.status !== 204) complain((await answer.json()).detail);
       if (!current) empty.textContent = `No round is waiting for review. ${rest()}`;
     }
     const waiting = answer.headers.get("X-Waiting");
-    if (waiting !== null) $("waiting").textContent = Math.max(0, waiting - unsent());
+    if (waiting !== null) { $("waiting").textContent = Math.max(0, waiting - outbox.verdicts()); left(); }
   }
 
   function rest() {
     const n = Number($("today").textContent);
-    if (queue.length) return "Keep this page open until everything is sent.";
+    if (outbox.size()) return "Keep this page open until everything is sent.";
     if (!n) return "New rounds appear here by themselves.";
     return `You answered ${several(n, "round")} today. Thank you; you can close this page.`;
   }
 
-  const unsent = () => queue.filter((item) => item.path === "/verdict").length;
-
-  function written() {
-    const reason = document.querySelector("#reasons input:checked");
-    return { chosen, reason: reason ? reason.value : "", note: $("note").value };
-  }
-
   function show(article) {
-    const before = left.get(article) || { chosen: [], reason: "", note: "" };
+    const place = rows().findIndex((row) => row.contains(document.activeElement)); // where the focus was, if it goes
+    stopWatch();
     current = article;
-    chosen = before.chosen;
     for (const old of desk.querySelectorAll("article")) old.remove();
     empty.hidden = Boolean(article);
     $("verdict").classList.toggle("idle", !article);
     if (article) {
-      const possible = "possible" in article.dataset;
-      $("report").classList.toggle("primary", possible);
-      $("none").classList.toggle("primary", !possible);
-      for (const row of rows()) {
-        row.classList.remove("chosen", "near");
-        row.querySelectorAll(".differs").forEach((cell) => cell.classList.remove("differs"));
-      }
+      $("report").classList.toggle("primary", "possible" in article.dataset);
+      $("none").classList.toggle("primary", !("possible" in article.dataset));
       desk.append(article);
+      if (place >= 0) (rows()[place] || rows().at(-1)).querySelector("button").focus();
+      $("announce").textContent = article.dataset.said;
     } else {
       empty.textContent = "Fetching a round …";
+      if (place >= 0) desk.focus();
     }
-    $("note").value = before.note;
-    for (const radio of document.querySelectorAll("#reasons input")) radio.checked = radio.value === before.reason;
-    paint();
+    restore(article ? drafts.get(number(article)) || given.get(number(article)) || NOTHING : NOTHING);
+    startWatch();
     window.scrollTo({ top: 0, behavior: "instant" });
     fill();
   }
 
   function again(article) {
-    if (current) { left.set(current, written()); ahead.unshift(current); }
+    if (current) { keepDraft(); ahead.unshift(current); }
     show(article);
+  }
+
+  // Drafts: what was begun on a round is kept over a reload, and shown in another tab ----------------------------------
+
+  const drafts = likewise.kept("likewise-draft");
+  const given = new Map(); // what verdicts were given with, for whoever takes one back
+
+  function draft() {
+    const reason = document.querySelector("#reasons input:checked");
+    return { t: number(current), at: Date.now(), chosen: chosen.map((row) => row.dataset.id), hints: hinted,
+      reason: reason ? reason.value : "", note: $("note").value, seconds: looked() / 1000 };
+  }
+
+  function keepDraft() {
+    if (!current) return;
+    const now = draft();
+    if (now.chosen.length || now.reason || now.note || now.hints) drafts.put(now.t, now);
+    else drafts.drop(now.t);
+  }
+
+  function restore(before) {
+    chosen = before.chosen.map((id) => rows().find((row) => row.dataset.id === id)).filter(Boolean);
+    hinted = before.hints;
+    if (current && before.seconds) seen.set(current, Math.max(seen.get(current) || 0, 1000 * before.seconds));
+    $("note").value = before.note;
+    for (const radio of document.querySelectorAll("#reasons input")) radio.checked = radio.value === before.reason;
+    paint();
+  }
+
+  for (const old of drafts.all()) if (Date.now() - old.at > LASTS) drafts.drop(old.t);
+  drafts.heard((t, draft) => {
+    if (current && String(number(current)) === t && draft && document.activeElement !== $("note")) restore(draft);
+  });
+  outbox.heard((item) => {
+    if (item.path !== "/verdict") return;
+    ahead = ahead.filter((article) => number(article) !== item.body.t);
+    if (!current || number(current) !== item.body.t) return;
+    say(`Round ${item.body.t}: you answered it in another tab.`);
+    show(ahead.shift() || null);
+  });
+
+  // How long a round was in sight -------------------------------------------------------------------------------------
+
+  const seen = new WeakMap(); // milliseconds, by article
+  let since = 0;
+  const looked = () => (current ? (seen.get(current) || 0) + (since ? performance.now() - since : 0) : 0);
+  function stopWatch() { if (current && since) seen.set(current, looked()); since = 0; }
+  function startWatch() { stopWatch(); if (current && !document.hidden && !$("help").open) since = performance.now(); }
+  document.addEventListener("visibilitychange", startWatch);
+
+  const pace = likewise.kept("likewise-pace");
+  function left() {
+    const times = (pace.get("") || []).slice().sort((x, y) => x - y), waiting = Number($("waiting").textContent);
+    const minutes = Math.round((times[Math.floor(times.length / 2)] * waiting) / 60);
+    $("left").textContent = times.length < 3 || !waiting ? "" : minutes < 1 ? "less than a minute left" : `about ${minutes} min left`;
   }
 
   // Selecting -------------------------------------------------------------------------------------------------------
 
-  function toggle(row) {
-    chosen = chosen.includes(row) ? chosen.filter((other) => other !== row) : [...chosen, row].slice(-2);
+  function choose(rows) {
+    chosen = rows;
     paint();
+    keepDraft();
   }
-
-  // Where reviewers see decisions, the server says which pairs can be reported, and no probability is here at all.
-  const listed = () => current && current.dataset.pairs !== undefined;
-  const gapOf = (x, y) => Math.abs(probability(x) - probability(y));
-  const gap = () => gapOf(...chosen);
-  function together(x, y) {
-    if (!listed()) return gapOf(x, y) > level;
-    const pairs = current.dataset.pairs.trim().split(" "), [a, b] = [x.dataset.number, y.dataset.number];
-    return pairs.includes(`${a}-${b}`) || pairs.includes(`${b}-${a}`);
-  }
-  const reportable = () => chosen.length === 2 && together(...chosen);
-  const selected = () => [...chosen].sort((x, y) => Number(x.dataset.number) - Number(y.dataset.number));
-  // One digit more where two wouldn't tell the gap from what is allowed.
-  const gapInWords = () => `${gap().toFixed(Math.abs(gap() - level) < 0.005 ? 3 : 2)} apart`;
+  const toggle = (row) => choose(chosen.includes(row) ? chosen.filter((other) => other !== row) : [...chosen, row].slice(-2));
+  const able = (id, can) => $(id).setAttribute("aria-disabled", !can); // not disabled: the focus would be lost
 
   function paint() {
-    for (const row of rows()) {
-      const isChosen = chosen.includes(row);
-      const near = !isChosen && chosen.length === 1 && !together(row, chosen[0]);
-      row.classList.toggle("chosen", isChosen);
-      row.classList.toggle("near", near);
-      row.querySelector("button").setAttribute("aria-pressed", isChosen);
-      row.querySelector(".close").hidden = !near;
-      const dot = current.querySelector(`.dot[data-number="${row.dataset.number}"]`);
-      if (!dot) continue; // no axis where reviewers see decisions
-      dot.classList.toggle("chosen", isChosen);
-      dot.classList.toggle("near", near);
-    }
-    band();
-    compare();
-    $("report").disabled = !reportable();
+    pair.paint(current, chosen);
+    $("why").replaceChildren();
+    $("why-open").hidden = pair.listed(current) || chosen.length < 2;
+    able("report", reportable());
     offer();
   }
 
-  function band() {
-    const box = current && current.querySelector(".band");
-    if (!box) return;
-    if (!chosen.length) { box.setAttribute("width", 0); return; }
-    const middle = probability(chosen[0]), low = Math.max(0, middle - level), high = Math.min(1, middle + level);
-    box.setAttribute("x", `${4 + 92 * low}%`);
-    box.setAttribute("width", `${92 * (high - low)}%`);
-  }
-
-  function compare() {
-    const list = $("differences"), sentence = $("pair-said");
-    list.replaceChildren();
-    for (const cell of desk.querySelectorAll("td.differs")) cell.classList.remove("differs");
-    if (chosen.length < 2) {
-      if (current && !("possible" in current.dataset)) {
-        sentence.textContent = `No pair here can be a violation${listed() ? "" : `: all are within ${level} of each other`}. ${touch ? "Tap No violation" : "Press n"} to go on.`;
-      } else {
-        sentence.textContent = chosen.length
-          ? `Person ${chosen[0].dataset.number} is selected. Select another to make a pair.`
-          : "Select two people who are alike but were treated too differently.";
-      }
-      return;
+  // Why the two have their probabilities. It comes only when asked for, and only once a pair is chosen: a verdict should
+  // not begin with it. That somebody asked is sent with the verdict.
+  async function why() {
+    if (!current || pair.listed(current)) return;
+    if (chosen.length < 2) { say("Select two people first; then you can ask why."); return; }
+    const article = current, two = chosen;
+    hinted = true;
+    keepDraft();
+    try {
+      const answer = await post("/why", { t: number(article), pair: pair.ordered(two).map((row) => row.dataset.id) });
+      if (ended(answer) || current !== article || chosen !== two) return;
+      if (answer.ok) { $("why").innerHTML = await answer.text(); $("why-open").hidden = true; } // the server's template, too
+      else complain((await answer.json()).detail);
+    } catch {
+      say("No connection, so there is no explanation now.");
     }
-    const [a, b] = selected();
-    const strong = document.createElement("strong");
-    strong.textContent = `${a.dataset.number} and ${b.dataset.number}`;
-    sentence.replaceChildren(strong, listed() ? decidedInWords(a, b) : reportable()
-      ? `: ${gapInWords()}.`
-      : `: ${gapInWords()}, too close to be a violation: up to ${level} is allowed.`);
-    const theirs = b.querySelectorAll("td[data-value]");
-    a.querySelectorAll("td[data-value]").forEach((cell, i) => {
-      const other = theirs[i], differs = cell.dataset.value !== other.dataset.value;
-      cell.classList.toggle("differs", differs);
-      other.classList.toggle("differs", differs);
-      const line = document.createElement("div"), term = document.createElement("dt"), what = document.createElement("dd");
-      term.textContent = cell.dataset.label;
-      what.textContent = differs ? `${cell.textContent} | ${other.textContent}` : `both ${cell.textContent}`;
-      line.classList.toggle("differs", differs);
-      line.append(term, what);
-      list.append(line);
-    });
-  }
-
-  function decidedInWords(a, b) {
-    if (a.dataset.decision === b.dataset.decision) return `: both got a ${a.dataset.decision}.`;
-    return reportable() ? ": one got a yes, the other a no." : ": can't be reported, the gap is within the tolerance.";
   }
 
   // Verdicts --------------------------------------------------------------------------------------------------------
 
   function give(verdict) {
-    if (!current || (verdict === "pair" && !reportable())) return;
-    const now = written();
-    const body = { t: number(current), verdict, reason: now.reason, note: now.note };
+    if (!current || over || (verdict === "pair" && !reportable())) return;
+    if (looked() < least) { say(`Round ${number(current)} has only just come up. Look at it first.`); return; }
+    const now = draft(), article = current;
+    const body = { t: now.t, verdict, reason: now.reason, note: now.note, hints: now.hints, seconds: Math.round(10 * now.seconds) / 10 };
     let summary = verdict === "none" ? "no violation" : "skipped";
     if (reportable()) {
-      const pair = selected().map((row) => row.dataset.number).join(" and ");
+      const two = pair.ordered(chosen).map((row) => row.dataset.number).join(" and ");
       // Whoever meant Enter sees at once that the pair was not taken.
-      summary = verdict === "pair" ? `you reported ${pair}` : `${summary}, ${pair} not reported`;
+      summary = verdict === "pair" ? `you reported ${two}` : `${summary}, ${two} not reported`;
     }
-    if (verdict === "pair") body.pair = chosen.map((row) => row.dataset.id);
-    const article = current;
-    left.set(article, now);
-    say(sendingOf(body.t));
-    const id = enqueue("/verdict", body, { summary });
-    last = { id, article, until: Infinity };
+    if (verdict === "pair") body.pair = now.chosen;
+    given.set(now.t, now);
+    drafts.drop(now.t);
+    pace.put("", [...(pace.get("") || []), body.seconds].slice(-20));
+    say(sendingOf(now.t));
+    const id = outbox.add("/verdict", body, { summary });
+    past.push({ id, t: now.t, article, until: Infinity });
     show(ahead.shift() || null);
   }
 
-  // Undo stays within reach also when no round is left.
+  // Undo stays within reach also when no round is left; it reaches every verdict whose grace time still runs.
   function offer() {
-    const over = !last || grace === 0 || Date.now() > last.until;
-    $("undo").disabled = over;
-    $("verdict").hidden = !current && over;
-    if (over) status.querySelector("span")?.remove();
+    past = grace ? past.filter((verdict) => Date.now() <= verdict.until) : [];
+    able("undo", past.length);
+    $("undo-round").textContent = past.length ? `round ${past.at(-1).t}` : "";
+    $("verdict").hidden = !current && !past.length;
+    if (!past.length) status.querySelector("span")?.remove();
   }
 
   function undo() {
-    if (!last || Date.now() > last.until) { say("There is nothing left to take back."); offer(); return; }
-    const { id, article } = last;
-    last = null;
-    const waits = queue.find((item) => item.id === id);
-    if (waits && sending !== id && !waits.tried) {
-      queue = queue.filter((item) => item !== waits);
-      keep();
-      say(`Round ${number(article)}: taken back before it was sent.`);
-      again(article);
+    offer();
+    const verdict = past.pop();
+    if (!verdict) { say("There is nothing left to take back."); return; }
+    if (outbox.withdraw(verdict.id)) {
+      say(`Round ${verdict.t}: taken back before it was sent.`);
+      again(verdict.article);
     } else {
-      enqueue("/retract", { t: number(article) }, { article });
+      outbox.add("/retract", { t: verdict.t }, { article: verdict.article });
     }
     offer();
   }
@@ -346,6 +308,7 @@
     if ($("help").open) return;
     $("help-close").textContent = localStorage.getItem("likewise help seen") ? "Back to the round" : "Begin";
     localStorage.setItem("likewise help seen", "yes");
+    stopWatch();
     $("help").showModal();
     $("help-title").focus(); // a small screen begins at the top, not at the button
     $("help").scrollTop = 0;
@@ -366,9 +329,10 @@
 
   desk.addEventListener("click", (event) => {
     const chip = event.target.closest(".chip"), dot = event.target.closest(".dot"), row = event.target.closest("tbody tr");
-    const find = (n) => rows().find((row) => row.dataset.number === n);
-    if (chip) { chosen = [find(chip.dataset.first), find(chip.dataset.second)]; paint(); }
-    else if (dot) toggle(find(dot.dataset.number));
+    const find = (n) => rows()[Number(n) - 1];
+    if (chip) choose([find(chip.dataset.first), find(chip.dataset.second)]);
+    else if (dot && dot.dataset.first !== dot.dataset.last) find(dot.dataset.first).querySelector("button").focus();
+    else if (dot) toggle(find(dot.dataset.first));
     else if (row) toggle(row);
   });
   // Whoever clicked a button goes on with keys for the round, not for that button.
@@ -384,9 +348,13 @@
   once("none", () => give("none"));
   once("skip", () => give("skip"));
   once("undo", undo);
+  once("why-open", why);
+  $("reasons").addEventListener("change", keepDraft);
+  $("note").addEventListener("input", keepDraft);
   $("help-open").addEventListener("click", help);
+  $("help").addEventListener("close", startWatch);
   $("help").addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.target.closest("button") || !$("help").open) return;
+    if (event.key !== "Enter" || event.target.closest("button, input, summary") || !$("help").open) return;
     event.preventDefault();
     event.stopPropagation(); // once help is closed, the same Enter would report the pair
     $("help").close();
@@ -394,10 +362,24 @@
   $("hints-switch").addEventListener("click", () => hints(root.classList.contains("no-hints")));
 
   const offers = (chip) => [chip.dataset.first, chip.dataset.second].every((n) => chosen.some((row) => row.dataset.number === n));
+  const ACTIONS = { none: () => give("none"), skip: () => give("skip"), undo, why, help, note: () => $("note").focus(),
+    hints: () => hints(root.classList.contains("no-hints")) };
+  const FIXED = { Escape: () => choose([]), ArrowDown: () => move(1), ArrowUp: () => move(-1) };
+
+  function act(pressed) {
+    const person = keys.on() && /^[1-9]$/.test(pressed) && rows()[Number(pressed) - 1];
+    const name = keys.action(pressed), reason = name && document.querySelector(`#reasons input[data-action="${name}"]`);
+    const action = FIXED[pressed] || ACTIONS[name];
+    if (person) toggle(person);
+    else if (reason) { reason.checked = !reason.checked; keepDraft(); }
+    else if (action) action();
+    else return false;
+    return true;
+  }
 
   document.addEventListener("keydown", (event) => {
-    touched = Date.now();
-    if (event.ctrlKey || event.metaKey || event.altKey || $("help").open) return;
+    awake();
+    if (over || event.ctrlKey || event.metaKey || event.altKey || $("help").open) return;
     const typing = event.target.closest("textarea, input:not([type=radio])");
     if (typing) { if (event.key === "Escape") typing.blur(); return; }
     // A key that is held down would answer round after round; only arrows may go on.
@@ -413,43 +395,76 @@
       if (button && !done) return;
       event.preventDefault();
       give("pair");
-      return;
-    }
-    const reason = document.querySelector(`#reasons input[data-key="${CSS.escape(pressed)}"]`);
-    const person = /^[1-9]$/.test(pressed) && rows()[Number(pressed) - 1];
-    const action = { n: () => give("none"), s: () => give("skip"), u: undo, "?": help, t: () => $("note").focus(),
-      h: () => hints(root.classList.contains("no-hints")), Escape: () => { chosen = []; paint(); },
-      ArrowDown: () => move(1), ArrowUp: () => move(-1) }[pressed];
-    if (person) toggle(person);
-    else if (reason) reason.checked = !reason.checked;
-    else if (action) action();
-    else return;
-    event.preventDefault();
+    } else if (act(pressed)) event.preventDefault();
   });
-  document.addEventListener("pointerdown", () => { touched = Date.now(); });
 
   // A round stays with whoever is working on it, and goes back when the page is left or nobody has touched it for long.
+  const WARNED = Math.min(60_000, lease / 3);
+  let renewing = false;
+
+  function awake() {
+    touched = Date.now();
+    if (over || renewing || !current || current.ends - Date.now() > (2 * lease) / 3) return;
+    renewing = true;
+    Promise.all([current, ...ahead].filter(Boolean).map((article) => renew(article).catch(() => {}))).then(() => { renewing = false; lasts(); });
+  }
+  for (const sign of ["pointerdown", "pointermove", "wheel", "scroll"]) document.addEventListener(sign, awake, { passive: true });
+
+  function lasts() {
+    const seconds = current && !over ? Math.ceil((current.ends - Date.now()) / 1000) : Infinity;
+    const near = 1000 * seconds <= WARNED;
+    $("lease").hidden = !near;
+    if (!near) return;
+    const what = seconds > 0 ? `goes back to the others in ${several(seconds, "second")}` : "may have gone to somebody else";
+    $("lease-time").textContent = `Round ${number(current)} ${what}.`;
+  }
+
   async function renew(article) {
     const answer = await post("/renew", { t: number(article) });
-    if (answer.ok) article.dataset.until = (await answer.json()).until;
+    if (ended(answer)) return;
+    if (answer.ok) {
+      const { until, people } = await answer.json();
+      article.dataset.until = until;
+      article.ends = Date.now() + lease;
+      if (people !== pair.rows(article).length) await fetchAgain(article);
+    }
     if (answer.status !== 409) return;
     ahead = ahead.filter((other) => other !== article);
-    if (current === article) { complain(`Round ${number(article)} has gone to another reviewer.`); show(ahead.shift() || null); }
+    if (current !== article) return;
+    keepDraft();
+    complain(`Round ${number(article)} has gone to another reviewer.`);
+    show(ahead.shift() || null);
   }
-  setInterval(() => {
-    if (Date.now() - touched > lease) return;
-    for (const article of [current, ...ahead].filter(Boolean)) renew(article).catch(() => {});
-  }, Math.max(1000, lease / 3));
-  setInterval(offer, 500);
+
+  // Somebody in a round was erased while it was here.
+  async function fetchAgain(article) {
+    const t = number(article), beside = [current, ...ahead].filter(Boolean).map(number).filter((other) => other !== t);
+    const answer = await post("/claim", { beside });
+    const fresh = answer.status === 200 ? taken(await answer.text()) : null;
+    if (fresh && number(fresh) !== t) { ahead.push(fresh); return; }
+    ahead = ahead.map((other) => (other === article ? fresh : other)).filter(Boolean);
+    if (current !== article) return;
+    keepDraft();
+    if (fresh) seen.set(fresh, looked());
+    say(`Round ${t}: somebody in it was erased, and is no longer shown.`);
+    show(fresh || ahead.shift() || null);
+  }
+
+  setInterval(() => { offer(); lasts(); }, 500);
+  // A backup for whoever looks long without touching anything, and to hear of what happened to a round meanwhile.
+  setInterval(() => { if (!over && Date.now() - touched < lease / 2 && current) renew(current).catch(() => {}); }, Math.max(1000, lease / 3));
   window.addEventListener("pagehide", () => {
     const rounds = [current, ...ahead].filter(Boolean).map((article) => `${number(article)}@${article.dataset.until}`);
-    if (rounds.length) navigator.sendBeacon(`${base}/release`, new URLSearchParams({ csrf, rounds: rounds.join(",") }));
+    if (current) keepDraft();
+    if (rounds.length && !over) navigator.sendBeacon(`${base}/release`, new URLSearchParams({ csrf, rounds: rounds.join(",") }));
   });
   window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
-  window.addEventListener("online", () => { send(); });
+  window.addEventListener("online", () => { outbox.send(); });
 
   hints(localStorage.getItem("likewise hints") !== "off");
   if (!localStorage.getItem("likewise help seen")) help();
   offer();
-  send();
+  left();
+  outbox.send();
+  fill();
 })();

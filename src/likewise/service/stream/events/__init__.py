@@ -1,14 +1,15 @@
 """Events: facts of a stream, in the past tense, as they were. The log of them is the only truth.
 
 One class for each kind, which says what stands in the log, what it does to the state, what it adds to the view of a
-round, and when it may follow: ``lifecycle`` (of the stream), ``rounds``, ``labels``, ``audits``. What they share, and
-the table of kinds, stands in ``event``.
+round, and when it may follow: ``lifecycle`` (of the stream), ``rounds``, ``labels``, ``reviews`` (who looks),
+``audits``. What they share, and the table of kinds, stands in ``event``.
 """
 
 from likewise.service.stream.events.audits import AuditCorrected, Audited, AuditRetracted
 from likewise.service.stream.events.event import KINDS, Aside, Event, Promise, read_event, seconds, stamp
 from likewise.service.stream.events.labels import LabelsBooked, LabelsExpired, LabelsLate, LabelsReceived
 from likewise.service.stream.events.lifecycle import (
+    KeyRotated,
     LearnerCheckpointed,
     PersonErased,
     Resumed,
@@ -16,6 +17,7 @@ from likewise.service.stream.events.lifecycle import (
     Stopped,
     StreamCreated,
 )
+from likewise.service.stream.events.reviews import ClearedByArithmetic, PlanChanged, ReviewDrawn
 from likewise.service.stream.events.rounds import Decided, Learned, RoundClosed, RoundOpened
 
 __all__ = [
@@ -24,8 +26,10 @@ __all__ = [
     "AuditCorrected",
     "AuditRetracted",
     "Audited",
+    "ClearedByArithmetic",
     "Decided",
     "Event",
+    "KeyRotated",
     "LabelsBooked",
     "LabelsExpired",
     "LabelsLate",
@@ -33,8 +37,10 @@ __all__ = [
     "Learned",
     "LearnerCheckpointed",
     "PersonErased",
+    "PlanChanged",
     "Promise",
     "Resumed",
+    "ReviewDrawn",
     "RoundClosed",
     "RoundOpened",
     "SettingsChanged",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 
 from likewise.service.stream.answers import GivenVerdict, Outcome, RoundRecord
-from likewise.service.stream.events.event import Promise, RoundEvent, each, kind
+from likewise.service.stream.events.event import NUMBER, Promise, RoundEvent, each, kind
 from likewise.service.stream.events.rounds import SLACK
 from likewise.service.stream.memory import Memory, PastRound
 from likewise.service.stream.settings import Settings
@@ -16,8 +16,6 @@ OUTCOMES = ("reported", "cleared", "skipped")
 """What an auditor's answer is called in the log: a pair, none, skip."""
 EXPIRED: Final = "expired"
 """What an audit is called that nobody made in time."""
-NEEDLESS: Final = "cleared"
-"""What an audit is called that needs nobody, as no report of the round could be accepted."""
 REMARK = {"read": lambda value: None if value is None else Promise(**value)}
 
 
@@ -105,10 +103,7 @@ class Audited(_Answer):
         if self.verdict == EXPIRED:
             due = round_.audit_due(state.waits) <= self.time + SLACK and self.by == CLOCK
             return "" if due and not self.reports else "ends the wait for an audit too early"
-        settings = state.stream.settings
-        if self.by == CLOCK and (self.verdict != NEEDLESS or not round_.needs_nobody(settings)):
-            return "is a verdict by nobody on a round that needs a reviewer"
-        return self.wrong(round_, settings)
+        return "is a verdict by nobody" if self.by == CLOCK else self.wrong(round_, state.stream.settings)
 
 
 @kind
@@ -143,16 +138,21 @@ class AuditCorrected(_Answer):
     ----------
     replaces
         What the round counted as until now among the rounds learned; None if it was not learned, or not yet.
+    found
+        The probability with which the round was drawn, if it was found clean and now counts as found.
     """
 
     kind: ClassVar[str] = "audit_corrected"
-    may_lack: ClassVar[tuple[str, ...]] = ("replaces",)
+    may_lack: ClassVar[tuple[str, ...]] = ("replaces", "found")
     replaces: Outcome | None = None
+    found: float | None = field(default=None, metadata=NUMBER)
 
     def evolve(self, state: State) -> State:
         """From now on the round counts as this, also one that is still to be learned; the learner doesn't hear."""
         if self.t in state.rounds:
             state = state.with_round(replace(self.round(state), correction=self.verdict))
+        if self.found is not None:
+            state = state.found_later(self.t, self.found)
         return replace(state, totals=state.totals.corrected_to(self.verdict, self.replaces))
 
     def tell(self, view: RoundRecord) -> None:
@@ -165,9 +165,13 @@ class AuditCorrected(_Answer):
         counted = None if round_ is not None else memory.rounds[self.t].outcome
         if self.replaces != counted:
             return f"should replace {counted!r}, not {self.replaces!r}"
+        found = memory.rounds[self.t].clean if round_ is None and self.verdict == "reported" else None
+        if self.found != found:
+            return f"should count a round drawn with the probability {found} as found, not {self.found}"
         if round_ is None:
             past = memory.rounds[self.t]
-            memory.rounds[self.t] = past._replace(outcome=self.verdict if past.learned else None)
+            clean = None if self.verdict == "reported" else past.clean
+            memory.rounds[self.t] = past._replace(outcome=self.verdict if past.learned else None, clean=clean)
             return self.wrong(past, settings)
         if round_.verdict is None or not round_.verdict.final:
             return "corrects a round that can still be audited"

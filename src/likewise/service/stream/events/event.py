@@ -20,12 +20,12 @@ from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 from likewise.errors import InvalidParameter
-from likewise.service.canonical import commitment, dumps
+from likewise.service.canonical import commitment, dumps, people_root
 from likewise.service.stream.answers import RoundRecord
 from likewise.service.stream.memory import Memory
 from likewise.service.stream.state import OpenRound, State
 
-VERSION = 2
+VERSION = 3
 """Of the layout of events; the log carries the one that an event was written in."""
 Kind = TypeVar("Kind", bound="type[Event]")
 
@@ -92,6 +92,8 @@ NUMBER = {"read": float}
 """Marks a field that is a float, also where the log spells it as a whole number."""
 TUPLE = {"read": tuple}
 """Marks a field that is a tuple of plain values."""
+PAIRS = {"read": lambda values: tuple((first, second) for first, second in values)}
+"""Marks a field that is a tuple of pairs of plain values."""
 
 
 def each(part: type) -> dict[str, Any]:
@@ -167,9 +169,18 @@ class Event(ABC):
     @property
     def text(self) -> str:
         """The same as canonical JSON; spelt once, as an event is hashed and written."""
+        return self._spelt()[0]
+
+    @property
+    def hashed_text(self) -> str:
+        """The same as it is hashed: with the root of a tree in place of people, so that one of them can be shown."""
+        return self._spelt()[1]
+
+    def _spelt(self) -> list[str]:
         if not self._text:
-            self._text.append(dumps(self.data()))
-        return self._text[0]
+            data = self.data()
+            self._text.extend(spelt_twice(data) if "people" in data else [dumps(data)] * 2)
+        return self._text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,6 +201,15 @@ class RoundEvent(Event):
     @abstractmethod
     def tell(self, view: RoundRecord) -> None:
         """Add what it says to the view of its round."""
+
+
+def spelt_twice(data: Mapping[str, Any]) -> tuple[str, str]:
+    """Data with people as canonical JSON: as they stand in the log, and as they are hashed."""
+    people = [dumps(person) for person in data["people"]]
+    root = people_root(people)
+    hashed = dumps({**data, "people": root})
+    # No text in the data can look like this: it would have its quotation marks escaped.
+    return hashed.replace(dumps({"people": root})[1:-1], f'"people":[{",".join(people)}]', 1), hashed
 
 
 KINDS: dict[str, type[Event]] = {}

@@ -169,6 +169,8 @@ class LabelsBooked(RoundEvent):
         weighed = late_sums(y, shown, self.estimate, model.settings.costs)
         ones = int(y.sum())
         state = state.counted(booked=len(y), missing=-len(y), ones=ones, **weighed)
+        last = state.checkpoint
+        state = replace(state, checkpoint=last._replace(since=min(last.since, self.t)))
         rows = self._encoded(state) if self.rows is None else self.rows
         if state.learner is None or rows is None:
             return replace(state, learner=None, policy=None)

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from likewise.service.canonical import digest
-from likewise.service.stream.events.event import TUPLE, Event, kind
+from likewise.service.stream.drawing import Drawing
+from likewise.service.stream.events.event import IN_MEMORY, PAIRS, TUPLE, Event, kind
 from likewise.service.stream.events.rounds import TOLERANCE
 from likewise.service.stream.learner import Model, score_program
+from likewise.service.stream.learner_checkpoint import (
+    ROWS_LAST,
+    KeptPair,
+    LastCheckpoint,
+    packed,
+    pairs_of,
+    read,
+    to_freeze,
+    unpacked,
+    written,
+)
 from likewise.service.stream.memory import Memory
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
@@ -32,6 +45,8 @@ class StreamCreated(Event):
         A commitment to the secret behind its decisions.
     lot
         A commitment to the nonce of the first round, where a round has one lot.
+    review
+        A commitment to the nonce of the first lot that is drawn for a review.
     scores
         Plain numbers from which the scores of people follow, if the class was fitted to a sample; the settings hold
         their hash. Nothing of this can be erased, so it must not hold anybody's row.
@@ -48,7 +63,8 @@ class StreamCreated(Event):
     by: str
     lot: str | None = None
     scores: dict[str, Any] | None = None
-    may_lack: ClassVar[tuple[str, ...]] = ("lot", "scores")
+    review: str | None = None
+    may_lack: ClassVar[tuple[str, ...]] = ("lot", "scores", "review")
 
     def evolve(self, state: State) -> State:
         """The class and the learner are there, and have learned nothing."""
@@ -57,12 +73,17 @@ class StreamCreated(Event):
         learner = model.learner.init()
         average = np.zeros(model.hypotheses.geometry.dim)
         policy = model.deploy(learner)
-        return replace(state, model=model, learner=learner, policy=policy, average=average, lot=self.lot)
+        drawing = Drawing(next=self.review)
+        return replace(
+            state, model=model, learner=learner, policy=policy, average=average, lot=self.lot, drawing=drawing
+        )  # fmt: skip
 
     def objection(self, state: State, memory: Memory) -> str:
         """The scores must be those whose hash the settings hold, and the first lot be committed to if there is one."""
         if (self.lot is not None) != (self.settings.get("lot") == "round"):
             return "commits to a nonce, or does not, against its settings"
+        if self.review is None and Settings.from_dict(self.settings).review.by_lot:
+            return "plans lots of reviews without a nonce"
         held = None if self.scores is None else digest(self.scores)
         return "" if held == self.settings.get("scores") else "holds scores that don't match the hash in its settings"
 
@@ -80,6 +101,34 @@ class SettingsChanged(Event):
         """The same stream with other waits."""
         model = state.stream
         return replace(state, model=Model(model.settings.with_waits(self.changes), model.version, model.program))
+
+
+@kind
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyRotated(Event):
+    """The service signs with another key from now on, this event included.
+
+    Attributes
+    ----------
+    old, new
+        Both public keys.
+    note
+        The old key's word for the new one: a signed note.
+    """
+
+    kind: ClassVar[str] = "key_rotated"
+    old: str
+    new: str
+    note: str
+    by: str
+
+    def evolve(self, state: State) -> State:
+        """Whoever has another key must not go on."""
+        return replace(state, key=self.new)
+
+    def objection(self, state: State, memory: Memory) -> str:
+        """The key is changed by the one who had it; who signed that is for the checker of signatures."""
+        return "" if state.key in (None, self.old) else "changes a key that was changed before"
 
 
 @kind
@@ -120,50 +169,123 @@ class Resumed(Event):
 @kind
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnerCheckpointed(Event):
-    """The learner was written down before people were erased, so that the log can be read on without them.
+    """The learner was written down, so that the log can be read on from here without people who are gone.
+
+    That happens every so many rounds, and before somebody is erased whom the learner has met since.
 
     Attributes
     ----------
     version
         Of its policy.
-    learner
-        Its state, with the reports that it keeps frozen: a row of the log could not be erased.
-    average
-        Σ of the weights deployed so far.
+    learner, average
+        Its state, and Σ of the weights deployed so far, packed (``likewise.service.stream.learner_checkpoint``).
+    pairs
+        The references of the two people of each report that it keeps. Old reports are frozen first, and so are those
+        about whoever is erased next: a row of the log could not be erased.
+    erasing
+        Whether the next event erases somebody.
+    state
+        The learner itself, where whoever made the event knows it.
     """
 
     kind: ClassVar[str] = "learner_checkpointed"
     version: int
     learner: dict[str, Any]
-    average: list[float]
+    average: str
+    pairs: tuple[tuple[str, str], ...] = field(metadata=PAIRS)
+    erasing: bool
+    state: Any = field(default=None, compare=False, metadata=IN_MEMORY)
+
+    @classmethod
+    def of(cls, state: State, at: str, gone: Collection[str] = ()) -> LearnerCheckpointed:
+        """The learner of a live stream, before those under the references ``gone`` are erased, if there are any."""
+        learner = state.learner
+        pairs: list[tuple[str, str]] = []
+        if state.stream.keeps_reports:
+            about = pairs_of(learner, state.pairs)
+            frozen = to_freeze(learner, about, gone)
+            learner = state.stream.frozen(learner, frozen)
+            pairs = [row[0].refs for row, out in zip(about, frozen.tolist(), strict=True) if not out]
+        average = np.empty(0) if state.average is None else state.average
+        return cls(
+            at=at,
+            version=int(learner.rounds),
+            learner=written(learner),
+            average=packed(average),
+            pairs=tuple(pairs),
+            erasing=bool(gone),
+            state=learner,
+        )
 
     @property
-    def announces(self) -> tuple[str, int | None]:
-        """That somebody is erased."""
-        return PersonErased.kind, None
+    def refs(self) -> list[str]:
+        """The people whom kept reports are about, to whom their rounds committed."""
+        return [ref for pair in self.pairs for ref in pair]
+
+    @property
+    def announces(self) -> tuple[str, int | None] | None:
+        """That somebody is erased, if that is why."""
+        return (PersonErased.kind, None) if self.erasing else None
 
     def evolve(self, state: State) -> State:
-        """The learner is what was written down."""
+        """The learner is what was written down; it stays unknown if a report that it keeps is about somebody erased."""
+        since = next(iter(state.rounds), state.opened + 1)
+        state = replace(state, checkpoint=LastCheckpoint(self.version, len(self.text), since), pairs=())
+        model, learner = state.stream, self._read(state)
+        if learner is None:
+            return replace(state, learner=None, policy=None)
+        pairs: tuple[KeptPair, ...] = ()
+        if self.pairs:
+            rows = zip(learner.made.tolist(), learner.contrasts, self.pairs, strict=True)
+            pairs = tuple(KeptPair(made, row.tobytes().hex(), refs) for made, row, refs in rows)
+        average = unpacked(self.average, np.empty(0))
+        return replace(state, learner=learner, policy=model.deploy(learner), average=average, pairs=pairs)
+
+    def _read(self, state: State) -> Any:
+        """The learner, as long as the people of all its reports are there; None otherwise."""
+        if self.state is not None:
+            return self.state
+        features = {aside.ref: aside.content["features"] for aside in self.asides}
+        if not all(ref in features for ref in self.refs):
+            return None
         model = state.stream
-        learner = model.load(self.learner)
-        average = np.array(self.average, dtype=float)
-        return replace(state, learner=learner, policy=model.deploy(learner), average=average)
+        person = model.settings.person
+        rows = [model.encode([person(features[ref]) for ref in pair]) for pair in self.pairs]
+        return read(model, self.learner, rows)
 
     def objection(self, state: State, memory: Memory) -> str:
         """It must be the learner that was reached, if that is known."""
-        learned, written = state.totals.learned, state.stream.load(self.learner)
+        learned = state.totals.learned
         if self.version != learned:
             return f"should have version {learned}, not {self.version}"
-        if written.rounds != self.version:
-            return f"holds a learner of version {written.rounds}, not {self.version}"
         if state.learner is None:
-            return ""  # what it knew rested on people who were erased since
-        reached = state.stream.without_pairs(state.learner)
-        if not all(_close(a, b) for a, b in zip(written, reached, strict=True)):
+            holds = int(self.learner.get("rounds", -1))  # what it knew rested on people who were erased since
+            return "" if holds == self.version else f"holds a learner of version {holds}, not {self.version}"
+        written_down = self._read(state)
+        if written_down is None:
+            return "keeps reports about people who are not shown"
+        reached = state.learner
+        if state.stream.keeps_reports:
+            frozen = _frozen(reached, written_down)
+            if not self.erasing and (reached.made[frozen] > reached.rounds - ROWS_LAST).any():
+                return "freezes a report that is not old"
+            reached = state.stream.frozen(reached, frozen)
+        if not all(_close(a, b) for a, b in zip(written_down, reached, strict=True)):
             return "holds a learner's state that does not follow from the log"
-        if state.average is not None and not _close(self.average, state.average):
+        if state.average is not None and not _close(unpacked(self.average, np.empty(0)), state.average):
             return "holds an average policy that does not follow from the log"
         return ""
+
+
+def _frozen(reached: Any, kept: Any) -> NDArray[np.bool_]:
+    """Which rows of one learner's state another one doesn't have any more."""
+    left = [(made, row.tobytes()) for made, row in zip(kept.made.tolist(), kept.contrasts, strict=True)]
+    frozen = np.ones(len(reached.made), dtype=bool)
+    for j, (made, row) in enumerate(zip(reached.made.tolist(), reached.contrasts, strict=True)):
+        if left and left[0] == (made, row.tobytes()):
+            frozen[j] = False
+            left.pop(0)
+    return frozen
 
 
 def _close(written: Any, reached: Any) -> bool:
@@ -177,7 +299,6 @@ class PersonErased(Event):
     """Everything about a person went, and every remark about their rounds: only references stay."""
 
     kind: ClassVar[str] = "person_erased"
-    alone: ClassVar[bool] = False
     erased: tuple[str, ...] = field(metadata=TUPLE)
     rounds: tuple[int, ...] = field(metadata=TUPLE)
     by: str
@@ -195,6 +316,11 @@ class PersonErased(Event):
             if round_ is not None:
                 state = state.with_round(_without(round_, gone, state.stream))
         return state.counted(erased=1)
+
+    def objection(self, state: State, memory: Memory) -> str:
+        """The learner was written down first, if it has met them since it was written down the last time."""
+        unknown = not memory.expected and state.needs_checkpoint(self.erased, self.rounds)
+        return "erases somebody whom the learner has met since it was written down" if unknown else ""
 
 
 def _without(round_: OpenRound, gone: set[str], model: Model) -> OpenRound:

@@ -10,8 +10,11 @@ import numpy as np
 
 from likewise.protocol import Estimate, Round, Rows
 from likewise.service.stream.answers import Labelled, Outcome, PersonDecided, RoundRecord
+from likewise.service.stream.drawing import Drawing
 from likewise.service.stream.events.event import IN_MEMORY, NUMBER, TUPLE, RoundEvent, each, kind
 from likewise.service.stream.events.sums import sums
+from likewise.service.stream.learner import Deployed, Model
+from likewise.service.stream.learner_checkpoint import KeptPair
 from likewise.service.stream.lots import Lot
 from likewise.service.stream.memory import Memory, PastRound
 from likewise.service.stream.settings import Settings
@@ -21,6 +24,8 @@ SLACK = 1e-3
 """Seconds by which a time in the log may differ from the clock's, which it rounds."""
 TOLERANCE = 1e-9
 """How far probabilities and penalties may be from those of another machine."""
+REMEMBERED = 4_000_000
+"""Weights of the policies of open rounds that are kept in memory, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +103,7 @@ class RoundOpened(RoundEvent):
             returning=frozenset(self.returning),
             estimate=self.estimate,
             drawn=state.stream.settings.keeps_record,
+            policy=self._remembered(state),
             labels=np.full(len(refs), np.nan),
             lost=frozenset(i for i, ref in enumerate(refs) if ref not in shown),
         )
@@ -106,7 +112,22 @@ class RoundOpened(RoundEvent):
             average = state.average + (state.policy.weights if floor == 0.0 else (1.0 - floor) * state.policy.weights)
         lot = None if self.lot is None else self.lot.next
         after = state.with_round(round_)
-        return replace(after, opened=self.t, average=average, floors=state.floors + floor, lot=lot)
+        drawing = self._drawing(state, round_)
+        return replace(
+            after, opened=self.t, average=average, floors=state.floors + floor, lot=lot, drawing=drawing
+        )  # fmt: skip
+
+    def _drawing(self, state: State, round_: OpenRound) -> Drawing:
+        """Remember the round's largest gap, unless arithmetic clears it."""
+        settings = state.stream.settings
+        gap = round_.largest_gap(settings)
+        return state.drawing.opened(gap, self.time) if gap > settings.level else state.drawing
+
+    @staticmethod
+    def _remembered(state: State) -> Deployed | None:
+        """The policy that is deployed for this round, while there is room for those of all open rounds."""
+        policy, open_rounds = state.policy, state.outstanding + 1
+        return policy if policy is not None and policy.weights.size * open_rounds <= REMEMBERED else None
 
     def _encoded(self, state: State) -> Rows:
         """The people whose features are still there; neutral rows for the others."""
@@ -143,6 +164,7 @@ class RoundOpened(RoundEvent):
             "outstanding": self.outstanding,
             "people": people,
             "labels": None if any(not (person["returning"] or person["unseen"]) for person in people) else "complete",
+            "review": None,
             "audit": None,
             "retracted": 0,
             "corrections": [],
@@ -242,12 +264,19 @@ def _decision(person: Decided, id: str | None, memory: Memory) -> str:
 @kind
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundClosed(RoundEvent):
-    """Audit and labels of a round were settled: what became of them, and whether the learner learns from it."""
+    """Audit and labels of a round were settled: what became of them, and whether the learner learns from it.
+
+    Attributes
+    ----------
+    counts
+        What it is among all rounds, drawn or not: cleared, undrawn, clean, reported or unanswered.
+    """
 
     kind: ClassVar[str] = "round_closed"
     audit: Outcome
     labels: Labelled
     learns: bool
+    counts: str
 
     @property
     def announces(self) -> tuple[str, int | None] | None:
@@ -274,10 +303,13 @@ class RoundClosed(RoundEvent):
         if (self.audit, self.labels, self.learns) != (outcome, labelled, learns):
             end = "learned" if learns else "discarded"
             return f"should close a round that was {outcome}, with labels {labelled}, to be {end}"
+        if self.counts != round_.answer:
+            return f"should count its round as {round_.answer}, not {self.counts}"
         past = PastRound(
             round_.probabilities, round_.known, round_.refs, round_.decisions, round_.returning, round_.estimate, learns
         )
-        memory.rounds[self.t] = past._replace(outcome=round_.counts_as if learns else None)
+        clean = round_.q if round_.answer == "clean" else None
+        memory.rounds[self.t] = past._replace(outcome=round_.counts_as if learns else None, clean=clean)
         return ""
 
 
@@ -321,7 +353,17 @@ class Learned(RoundEvent):
             # Somebody was erased after this round was learned: the next checkpoint says what the learner knew.
             return replace(after, learner=None, policy=None)
         learner = model.learner.update(state.learner, seen)
-        return replace(after, learner=learner, policy=model.deploy(learner))
+        pairs = state.pairs + self._kept(model, round_, seen)
+        return replace(after, learner=learner, policy=model.deploy(learner), pairs=pairs)
+
+    def _kept(self, model: Model, round_: OpenRound, seen: Round) -> tuple[KeptPair, ...]:
+        """Whom the reports of the round are about, if the learner keeps them."""
+        if not seen.reports or not model.keeps_reports:
+            return ()
+        pairs = [[report.favoured, report.disfavoured] for report in seen.reports]
+        rows = [model.hypotheses.contrast(round_.rows[pair]).tobytes().hex() for pair in pairs]
+        refs = [(round_.refs[first], round_.refs[second]) for first, second in pairs]
+        return tuple(KeptPair(self.version, row, pair) for row, pair in zip(rows, refs, strict=True))
 
     def _added(self, totals: Totals, round_: OpenRound, seen: Round, settings: Settings) -> Totals:
         y = seen.batch.y

@@ -105,6 +105,7 @@ def _log() -> None:
     op.create_index("events_of_round", "events", ["stream", "round", "seq"])
     op.create_index("events_of_kind", "events", ["stream", "kind", "seq"])
     op.create_table("streams", _text("stream", key=True), _text("secret"))
+    op.create_table("blocks", _text("stream", key=True), _whole("number", key=True), _text("root"), _text("seal"))
 
 
 def _beside_the_log() -> None:

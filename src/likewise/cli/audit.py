@@ -1,0 +1,271 @@
+"""``likewise audit``: a comparative file review of a scorer that is there already. Nothing is learned."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from likewise.cli.options import Encoding, free_folder, listed, measured, reading, refuse_changes
+from likewise.cli.output import AsJson, groups_table, print_json, words
+from likewise.errors import InvalidParameter, require
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from likewise.file_review import Review
+    from likewise.file_review.review import Answers
+
+EXAMPLES = """
+Examples:
+
+    likewise audit scores.csv --score model_score --compare-by income,debt
+
+    likewise audit scores.csv --score points --between 300,850 --compare-by income,debt --sensitive sex --person 17
+
+    likewise audit scores-audit --ask
+
+    likewise audit scores-audit --answers answers.csv
+"""
+KEPT = ("score", "compare_by", "show", "sensitive", "label", "positive", "units", "categories", "id", "between",
+        "scale", "alpha", "pairs", "about", "delta", "seed", "encoding")  # fmt: skip
+"""Options that are written into the folder, and hold there."""
+
+
+def audit(
+    context: typer.Context,
+    source: Annotated[
+        Path, typer.Argument(help="A file of people with their scores, one a row; or the folder of an audit.")
+    ],
+    score: Annotated[
+        str | None, typer.Option(help="The column with the score from 0 to 1, or with the decision.")
+    ] = None,
+    compare_by: Annotated[str, typer.Option(help="Columns that may justify a difference: income,debt.")] = "",
+    show: Annotated[str, typer.Option(help="Columns that reviewers see beside them.")] = "",
+    sensitive: Annotated[str, typer.Option(help="Columns whose groups are compared; reviewers don't see them.")] = "",
+    label: Annotated[str | None, typer.Option(help="The column of what turned out right: for error rates.")] = None,
+    positive: Annotated[str | None, typer.Option(help="The value that counts as a yes.")] = None,
+    between: Annotated[str, typer.Option(help="The least and the largest score there can be: 300,850.")] = "",
+    scale: Annotated[str, typer.Option(help="as-is, or rank: compare the shares of people with a lower score.")] = (
+        "as-is"
+    ),
+    units: Annotated[str, typer.Option(help="How far apart in a number counts fully: income=20000.")] = "",
+    categories: Annotated[str, typer.Option(help="Columns of numbers that are categories.")] = "",
+    id: Annotated[
+        str | None, typer.Option(help="The column that says who each row is; each-row if each is new.")
+    ] = None,
+    alpha: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="How much more than their distance two people may differ (α).")
+    ] = 0.1,
+    pairs: Annotated[int, typer.Option(min=1, help="How many pairs to draw for people to judge.")] = 60,
+    about: Annotated[str, typer.Option(help="What to claim: file (all pairs of these people) or new (people).")] = (
+        "file"
+    ),
+    delta: Annotated[float, typer.Option(help="One minus the confidence of each claim.")] = 0.05,
+    seed: Annotated[int, typer.Option(min=0, help="Determines which pairs are drawn.")] = 0,
+    person: Annotated[int | None, typer.Option(help="Show with whom the person of this row is compared.")] = None,
+    ask: Annotated[bool, typer.Option("--ask", help="Judge the drawn pairs here in the terminal.")] = False,
+    answers: Annotated[
+        Path | None, typer.Option(help="A worksheet that was filled in, or answers.csv of review.html.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="A new folder; scores-audit for scores.csv.")] = None,
+    encoding: Encoding = "",
+    as_json: AsJson = False,
+) -> None:
+    """Compare people who were scored by any model or rule, pair by pair, and let people judge a random draw of pairs.
+
+    Nothing is learned. The folder gets `audit.html` (ranked pairs side by side), `worksheet.csv` and `review.html` (the
+    drawn pairs, to be judged), and `audit.json`. Give the folder instead of the file to continue: `--ask` judges the
+    pairs here, `--answers` reads what was judged elsewhere. Either gives an interval, with what it assumes.
+    """
+    console = words(as_json)
+    if source.is_dir():
+        refuse_changes(context, {"source", "ask", "answers", "person", "as_json"}, "the folder of an audit")
+        folder, kept = source, _kept(source)
+    else:
+        folder, kept = _begun(context.params, source, out)
+    with reading(console):
+        review = _review(kept)
+    given = _answers(folder, review, answers)
+    if ask:
+        given = _asked(console, folder, review, given)
+    result = _write(folder, review, kept, given)
+    if person is not None:
+        result["compared_to_whom"] = [vars(one) for one in review.compared_to_whom(person)]
+    if as_json:
+        print_json({"folder": str(folder), **result})
+        return
+    _say(console, folder, review, result)
+    if person is not None:
+        console.print(_comparators(review, person))
+
+
+def _begun(parameters: dict[str, Any], source: Path, out: Path | None) -> tuple[Path, dict[str, Any]]:
+    """A new audit: its folder and what it was asked to do."""
+    from likewise.experiments.runs import RunFolder, located
+
+    require(source.is_file(), "source", "be a file of people, or the folder of an audit", str(source))
+    require(parameters["score"] is not None, "score", "name the column with the score", None)
+    require(bool(parameters["compare_by"]), "compare-by", "name the columns that may justify a difference", "none")
+    folder = free_folder(f"{source.name.split('.')[0]}-audit") if out is None else out
+    RunFolder.require_new(folder)
+    return folder, {name: parameters[name] for name in KEPT} | located(str(source))
+
+
+def _kept(folder: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads((folder / "settings.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise InvalidParameter(f"`source` must be the folder of an audit, got {folder}: {error}.") from None
+
+
+def _review(kept: dict[str, Any]) -> Review:
+    from likewise import datasets
+    from likewise.experiments.runs.population import file_digest
+    from likewise.file_review import audit as review
+
+    path = Path(kept["source"])
+    require(path.is_file(), "source", "still be where the audit found it", str(path))
+    require(file_digest(path) == kept["sha256"], "source", "be the file that was audited; it has changed", str(path))
+    frame = datasets.read_people(path, encoding=kept["encoding"])
+    ends = listed(kept["between"])
+    try:
+        between = (float(ends[0]), float(ends[1])) if ends else None
+    except (ValueError, IndexError):
+        raise InvalidParameter(f"`between` must be two numbers like 300,850, got {kept['between']!r}.") from None
+    lists: dict[str, Any] = {name: listed(kept[name]) for name in ("compare_by", "show", "sensitive", "categories")}
+    plain = {name: kept[name] for name in ("label", "positive", "alpha", "pairs", "about", "delta", "seed", "scale")}
+    units = measured(kept["units"], "units") or None
+    return review(frame, kept["score"], units=units, between=between, ids=kept["id"], **lists, **plain)
+
+
+# Answers ----------------------------------------------------------------------------------------------------------
+
+
+def _answers(folder: Path, review: Review, path: Path | None) -> Answers:
+    """What was answered: in a worksheet, or before in this folder."""
+    from likewise.file_review import read_answers
+
+    before = folder / "answered.csv"
+    if path is not None:
+        return read_answers(path, review.people, review.drawn, review.seed)
+    return read_answers(before, review.people, review.drawn, review.seed) if before.exists() else {}
+
+
+def _asked(console: Console, folder: Path, review: Review, given: Answers) -> Answers:
+    """Ask about every pair that nobody has judged; each answer is on disk before the next question."""
+    from likewise.file_review import write_worksheet
+    from likewise.file_review.worksheet import sides
+
+    folder.mkdir(parents=True, exist_ok=True)
+    answers = dict(given)
+    shown = sides(review.drawn, review.seed)
+    for number, (pair, both) in enumerate(zip(review.drawn.pairs, shown, strict=True), start=1):
+        if answers.get(pair) is not None:
+            continue
+        console.print(_pair(review, number, both))
+        answer = _question(console)
+        if answer == "q":
+            break
+        answers[pair] = {"y": True, "n": False}.get(answer)
+        write_worksheet(folder / "answered.csv", review.people, review.drawn, review.seed, answers)
+    return answers
+
+
+def _question(console: Console) -> str:
+    while True:
+        try:
+            typed = console.input("Treated too differently? y, Enter: no, s: can't say, q: stop? ").strip().lower()
+        except EOFError:
+            return "q"
+        if typed in ("", "y", "yes", "n", "no", "s", "q"):
+            return typed[:1] or "n"
+        console.print("Please type y, s or q, or just Enter.")
+
+
+def _pair(review: Review, number: int, both: tuple[int, int]) -> Table:
+    title = f"Pair {number:,} of {len(review.drawn.pairs):,}"
+    rows = [f"row {review.people.rows[place]:,}" for place in both]
+    return _beside(title, rows, ["score", *review.people.shown],
+                   [(review.people.given[place], *review.people.person(place)) for place in both])  # fmt: skip
+
+
+def _beside(title: str, heads: list[str], names: list[str], people: list[tuple[str, ...]]) -> Table:
+    table = Table(title=title, box=box.SIMPLE_HEAD)
+    for head in ["", *heads]:
+        table.add_column(head, justify="right" if head else "left")
+    for name, *values in zip(names, *people, strict=True):
+        strong = "bold" if len(set(values)) > 1 else None
+        table.add_row(escape(name), *(escape(value) for value in values), style=strong)
+    return table
+
+
+# What is left behind ----------------------------------------------------------------------------------------------
+
+
+def _write(folder: Path, review: Review, kept: dict[str, Any], given: Answers) -> dict[str, Any]:
+    from likewise.experiments.runs import RunFolder
+    from likewise.file_review import write_worksheet
+    from likewise.file_review.page import audit_page, review_page
+
+    folder.mkdir(parents=True, exist_ok=True)
+    files, name = RunFolder(folder), Path(kept["source"]).name
+    claim = review.claim(given) if given else None
+    again = f"likewise audit {shlex.quote(str(folder))}"
+    pages = {"audit.html": audit_page(review, f"Audit of {kept['score']} in {name}", claim, again),
+             "review.html": review_page(review, f"Pairs of {name} to judge")}  # fmt: skip
+    for page, text in pages.items():
+        files.write(page, lambda path, text=text: path.write_text(text, encoding="utf-8"))  # type: ignore[misc]
+    write_worksheet(folder / "worksheet.csv", review.people, review.drawn, review.seed)
+    if given:
+        write_worksheet(folder / "answered.csv", review.people, review.drawn, review.seed, given)
+    files.write_json("settings.json", kept)
+    result = review.to_dict() | {"claim": None if claim is None else claim.to_dict()}
+    files.write_json("audit.json", result)
+    return result
+
+
+def _say(console: Console, folder: Path, review: Review, result: dict[str, Any]) -> None:
+    for note in review.people.notes:
+        console.print(f"Note: {note}", markup=False, highlight=False)
+    texts = [review.headline, review.about_new_people, review.people.comparison.described, review.cleared]
+    if result["claim"] is None:
+        texts.append(review.sample)
+    else:
+        listed_ = "\n".join(f"  - {line}" for line in result["claim"]["assumptions"])
+        texts.append(f"{result['claim']['sentence']}\nThis assumes:\n{listed_}")
+    for text in texts:
+        console.print(f"{text}\n", markup=False, highlight=False)
+    for pair in review.ranked.pairs[:3]:
+        both = (pair.favoured, pair.disfavoured)
+        title = f"{pair.excess:.2f} beyond their distance of {pair.distance:.2f}"
+        rows = [f"row {review.people.rows[place]:,}" for place in both]
+        people = [(review.people.given[place], *review.people.person(place)) for place in both]
+        console.print(_beside(title, rows, ["score", *review.people.shown], people))
+    if result["groups"] is not None:
+        console.print(groups_table(result["groups"], console.width))
+    console.print(f"\nRead:  {folder / 'audit.html'}", markup=False, soft_wrap=True)
+    if result["claim"] is None and review.drawn.pairs:
+        judge = f"likewise audit {shlex.quote(str(folder))} --ask"
+        console.print(f"Judge: {folder / 'review.html'}, {folder / 'worksheet.csv'}, or {judge}", markup=False,
+                      soft_wrap=True)  # fmt: skip
+
+
+def _comparators(review: Review, person: int) -> Table:
+    table = Table(title=f"Compared to whom? Row {person:,}", box=box.SIMPLE_HEAD)
+    for head in ("row", "score", "distance", "beyond", *review.people.shown):
+        table.add_column(escape(head), justify="right")
+    place = int((review.people.rows == person).argmax())
+    table.add_row(f"{person:,}", review.people.given[place], "", "", *map(escape, review.people.person(place)),
+                  style="bold")  # fmt: skip
+    for one in review.compared_to_whom(person):
+        cells = (f"{one.distance:.2f}", f"{one.excess:.2f}")
+        table.add_row(f"{one.row:,}", review.people.given[one.place], *cells,
+                      *map(escape, review.people.person(one.place)))  # fmt: skip
+    return table

@@ -1,0 +1,100 @@
+"""The worksheet: drawn pairs side by side, one a row, with an empty column for the answer; and the answers back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from likewise.datasets import read_people
+from likewise.errors import InvalidParameter, NotSupported, require
+from likewise.file_review.draws import Drawn
+from likewise.file_review.scored import ScoredPeople
+from likewise.storage import whole_file
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ANSWER = "too different?"
+YES, NO = ("yes", "y", "1", "true", "x"), ("no", "n", "0", "false")
+
+
+def sides(drawn: Drawn, seed: int) -> list[tuple[int, int]]:
+    """Each pair as it is shown: who stands on the left is drawn, so that nobody learns to look at one side."""
+    flips = np.random.default_rng([seed, 1]).random(len(drawn.pairs)) < 0.5
+    return [(j, i) if flip else (i, j) for (i, j), flip in zip(drawn.pairs, flips, strict=True)]
+
+
+def worksheet(people: ScoredPeople, drawn: Drawn, seed: int) -> pd.DataFrame:
+    """The table: a number, both rows of the file, both scores, what a reviewer sees of both, and the answer to come."""
+    import pandas as pd
+
+    lines = []
+    for number, both in enumerate(sides(drawn, seed), start=1):
+        line: dict[str, Any] = {"pair": number}
+        line |= {f"row {side}": int(people.rows[i]) for side, i in zip("AB", both, strict=True)}
+        line |= {f"score {side}": people.given[i] for side, i in zip("AB", both, strict=True)}
+        for name, *values in zip(people.shown, *(people.person(i) for i in both), strict=True):
+            line |= {f"{name} {side}": value for side, value in zip("AB", values, strict=True)}
+        lines.append(line | {ANSWER: ""})
+    names = ["pair", "row A", "row B", "score A", "score B"]
+    names += [f"{name} {side}" for name in people.shown for side in "AB"]
+    return pd.DataFrame(lines, columns=[*names, ANSWER])
+
+
+def write_worksheet(path: str | Path, people: ScoredPeople, drawn: Drawn, seed: int, answers: Any = None) -> Path:
+    """Write it as CSV, or as Excel if the name ends in .xlsx; with the answers that are there already."""
+    path = Path(path)
+    require(path.suffix in (".csv", ".xlsx"), "worksheet", "end in .csv or .xlsx", path.name)
+    table = worksheet(people, drawn, seed)
+    if answers:
+        words = {True: "yes", False: "no", None: ""}
+        table[ANSWER] = [words[answers.get(pair)] for pair in drawn.pairs]
+    with whole_file(path) as draft:
+        if path.suffix == ".csv":
+            table.to_csv(draft, index=False)
+        else:
+            _excel(table, draft)
+    return path
+
+
+def _excel(table: pd.DataFrame, path: Path) -> None:
+    try:
+        table.to_excel(path, index=False, engine="openpyxl")
+    except ImportError:
+        raise NotSupported('Excel files need openpyxl: pip install "likewise[xlsx]", or end in .csv.') from None
+
+
+def read_answers(path: str | Path, people: ScoredPeople, drawn: Drawn, seed: int) -> dict[tuple[int, int], bool | None]:
+    """The answers of a worksheet, by pair; an empty cell is no answer. A worksheet of other pairs is refused."""
+    table = read_people(path)
+    missing = [name for name in ("pair", "row A", "row B", ANSWER) if name not in table.columns]
+    require(not missing, "answers", "be the worksheet that was written, with its columns", f"none called {missing}")
+    expected = {tuple(int(people.rows[i]) for i in both): pair
+                for both, pair in zip(sides(drawn, seed), drawn.pairs, strict=True)}  # fmt: skip
+    answers: dict[tuple[int, int], bool | None] = {}
+    for line, (a, b, said) in enumerate(table[["row A", "row B", ANSWER]].itertuples(index=False), start=1):
+        pair = expected.get((_row(a, line), _row(b, line)))
+        if pair is None:
+            raise InvalidParameter(
+                f"`answers` must be the worksheet of this draw, got another pair in line {line}: rows {a} and {b}."
+            )
+        require(pair not in answers, "answers", "have each pair once", f"rows {a} and {b} again in line {line}")
+        answers[pair] = _answer(said, line)
+    return answers
+
+
+def _row(value: Any, line: int) -> int:
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        raise InvalidParameter(f"`answers` must have whole numbers as rows, got {value!r} in line {line}.") from None
+
+
+def _answer(value: Any, line: int) -> bool | None:
+    text = "" if value is None or value != value else str(value).strip().lower().removesuffix(".0")
+    if text in ("", "skip"):
+        return None
+    require(text in YES + NO, "answers", f"be yes, no or empty in {ANSWER!r}", f"{value!r} in line {line}")
+    return text in YES

@@ -1,0 +1,80 @@
+"""Proofs from the logs of live streams, for whoever kept something: that an event is there, and that nothing changed.
+
+Every proof starts from the Merkle tree in memory. What the database says is used only as far as it agrees with it, so
+nothing is signed here that only the database says.
+"""
+
+from __future__ import annotations
+
+from likewise.errors import require
+from likewise.service.live.stream import LiveStream
+from likewise.service.live.streams import Streams
+from likewise.service.log import Store
+from likewise.service.log.signing import Signer
+from likewise.service.refusals import Unknown
+from likewise.service.stream import answers
+from likewise.service.stream.events import KeyRotated
+from likewise.transparency.merkle import Frontier
+from likewise.transparency.notes import Proof, hashes
+
+
+class Proofs:
+    """Answers of the engine about its logs.
+
+    Parameters
+    ----------
+    store, streams
+        Where the logs are.
+    signer
+        Signs checkpoints.
+    """
+
+    def __init__(self, store: Store, streams: Streams, signer: Signer) -> None:
+        self._store = store
+        self._streams = streams
+        self._signer = signer
+        self.cosigned: dict[str, str] = {}
+        """The newest checkpoint of each stream that witnesses have signed, too."""
+
+    def checkpoint(self, stream: str) -> answers.LogCheckpoint:
+        """Where a log stands now, signed; and every change of the key that signs."""
+        tree = self._tree(self._streams.get(stream))
+        rotated = (sealed for sealed in self._store.events(stream, kind=KeyRotated.kind))
+        return {
+            "stream": stream,
+            "key": self._signer.public_key,
+            "note": str(self._signer.checkpoint(stream, tree)),
+            "cosigned": self.cosigned.get(stream),
+            "rotations": [each.event.note for each in rotated if isinstance(each.event, KeyRotated)],
+        }
+
+    def inclusion(self, stream: str, seq: int) -> answers.Receipt:
+        """The proof that an event is in the log as it stands now."""
+        live = self._streams.get(stream)
+        tree = self._tree(live)
+        if not 1 <= seq <= tree.size:
+            raise Unknown(f"There is no event {seq} in the stream {stream!r}.")
+        (hash,) = self._store.hashes(stream, seq - 1, seq)
+        proof = Proof(seq - 1, tuple(live.tree.inclusion(seq, tree)), self._signer.checkpoint(stream, tree))
+        require(proof.holds(bytes.fromhex(hash)), "proof", "hold", "one that does not")
+        return {"stream": stream, "seq": seq, "hash": hash, "key": self._signer.public_key, "proof": str(proof)}
+
+    def consistency(self, stream: str, old: int, new: int | None = None) -> answers.Consistency:
+        """The proof that the log only grew since it had ``old`` events, until it had ``new``, or until now."""
+        live = self._streams.get(stream)
+        tree = self._tree(live)
+        until = tree.size if new is None else new
+        require(until <= tree.size, "new", f"be at most {tree.size}, the number of events", until)
+        require(old <= until, "old", f"be at most {until}", old)
+        older, newer, proof = live.tree.consistency(old, until, tree)
+        return {
+            "stream": stream,
+            "key": self._signer.public_key,
+            "root": hashes([older.root])[0],
+            "note": str(self._signer.checkpoint(stream, newer)),
+            "proof": hashes(proof),
+        }
+
+    def _tree(self, live: LiveStream) -> Frontier:
+        live.current()
+        return live.durable.tree

@@ -1,0 +1,118 @@
+"""What is said of all rounds, reviewed or not: how many violate at most, and how sure that is.
+
+Theorem L (``likewise.theory.review``) holds for all t at once, so the limit is stated up to the last round before which
+every drawn one is answered or expired; the ones that wait are shown beside it. Reviewers who see decisions only report
+what was felt, so the limit is then of rounds in which a violating pair was decided differently.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from likewise import theory
+from likewise.service.stream.answers import PlanProspect, Prospect, ReviewClaim
+from likewise.service.stream.counting import joined, one_more
+from likewise.service.stream.settings import Settings
+from likewise.service.stream.state import State
+from likewise.theory import ReviewCount
+
+DELTA = 0.05
+"""One minus the confidence of what is shown."""
+DAYS = 30
+"""For which a plan is looked at in advance."""
+
+
+class Counted(NamedTuple):
+    """The counts up to a round, its number, and how many drawn rounds wait for an answer, there or later."""
+
+    rounds: ReviewCount
+    up_to: int
+    waiting: int
+
+
+def counted(state: State) -> Counted:
+    """The counts up to the last round before which every drawn one is answered or expired."""
+    count, waiting, up_to = state.counted_rounds, 0, state.opened
+    for t, round_ in state.rounds.items():
+        if round_.answer is None:
+            up_to = t - 1 if waiting == 0 else up_to
+            waiting += 1
+        if waiting == 0 and round_.answer is not None:
+            count = joined(one_more(count, state.drawing.floor, round_.q, round_.answer), round_.since)
+    return Counted(theory.review_count(1.0) if count is None else count, up_to, waiting)
+
+
+def claim(state: State, delta: float = DELTA) -> ReviewClaim:
+    """What is proved of all rounds, in numbers and in a sentence."""
+    count, up_to, waiting = counted(state)
+    felt = state.stream.settings.audits == "decisions"
+    return {
+        "up_to": up_to,
+        "cleared": count.cleared,
+        "undrawn": count.undrawn,
+        "drawn": count.drawn,
+        "clean": count.clean,
+        "reported": count.reported,
+        "unanswered": count.unanswered,
+        "waiting": waiting,
+        "confidence": 1.0 - delta,
+        "at_most": theory.review_limit(count, delta),
+        "at_least": theory.review_lower_limit(count, delta),
+        "estimate": count.estimate,
+        "felt": felt,
+        "sentence": _in_words(count, up_to, waiting, delta, felt),
+    }
+
+
+def _in_words(count: ReviewCount, up_to: int, waiting: int, delta: float, felt: bool) -> str:
+    if up_to == 0:
+        return f"Nothing is said yet: the first round that was drawn waits for an answer. Waiting: {waiting}."
+    limit = theory.review_limit(count, delta)
+    what = "a pair, decided differently, that" if felt else "a pair that"
+    sentences = [
+        f"Of rounds 1 to {up_to}, {count.cleared} cannot hold a violation, by arithmetic; of the others {count.drawn} "
+        f"were drawn for review, and {count.reported} were reported.",
+        f"With {1 - delta:.0%} confidence at most {limit} of the {up_to} rounds held {what} the reviewers would have "
+        f"reported{'' if count.undrawn == 0 else f' (best guess: {count.estimate:.0f})'}.",
+    ]
+    if count.unanswered:
+        sentences.append(f"{count.unanswered} drawn rounds were not answered; they count as reported.")
+    if count.undrawn:
+        sentences.append(
+            "It holds whenever it is read, if the lots were drawn as recorded, which likewise verify checks."
+        )
+    if waiting:
+        sentences.append(f"{waiting} drawn rounds still wait, all of them after round {up_to}.")
+    return " ".join(sentences)
+
+
+def prospect(settings: Settings, rounds_a_day: float, days: float = DAYS, delta: float = DELTA) -> PlanProspect:
+    """What the plan of a stream buys, in advance, if so many rounds a day are not cleared by arithmetic.
+
+    Lots that depend on the gap are computed as equal ones: they prove more if large gaps violate more often.
+    """
+    review = settings.review
+    rounds = max(1, round(rounds_a_day * days))
+    share = review.share if review.budget is None else min(1.0, review.budget / max(rounds_a_day, 1e-9))
+    plan = theory.review_plan(rounds, share * rounds, delta)
+    prospects: list[Prospect] = [
+        {"rate": each.rate, "found": each.found, "at_most": each.limit, "share": each.share} for each in plan.prospects
+    ]
+    looks = theory.looks_per_review(review.second, gold=0.0)
+    return {
+        "days": days,
+        "rounds": rounds,
+        "reviews": plan.reviews,
+        "looks": plan.reviews * looks,
+        "confidence": 1.0 - delta,
+        "prospects": prospects,
+        "sentence": _plan_in_words(rounds, plan.reviews, days, delta, prospects[0]),
+    }
+
+
+def _plan_in_words(rounds: int, reviews: float, days: float, delta: float, first: Prospect) -> str:
+    return (
+        f"{reviews / days * 7:.0f} reviews a week: after {days:g} days, if nothing is found, you can claim with "
+        f"{1 - delta:.0%} confidence that at most {first['at_most']} of {rounds} rounds ({first['share']:.2%}) held a "
+        "violation."
+    )

@@ -1,0 +1,364 @@
+"""What the reviewer's page promises: the pair in sight, nothing lost, no blind answer, own keys, why when asked.
+
+All tests share a service, in which a lease lasts six seconds.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from office import all_sent, current, fetched, in_front, intercept, next_round, pass_time
+
+from likewise.service.pages import review
+
+pytestmark = pytest.mark.browser
+SIZES = {"phone": (320, 640), "tablet": (704, 900), "laptop": (1280, 720), "desktop": (1440, 900), "zoomed": (320, 180)}
+"""The last is 1280 × 720 at 400 %."""
+MODES = {
+    "light": {"color_scheme": "light"},
+    "dark": {"color_scheme": "dark"},
+    "forced": {"forced_colors": "active"},
+}
+
+
+def opened(desk, count=2, k=5, **options):
+    """A reviewer's page with rounds that wait; their numbers."""
+    rounds = desk.open(count, desk.name, k)
+    return desk.review(stream=desk.name, reduced_motion="reduce", **options), rounds
+
+
+def chosen(page):
+    return [row.get_attribute("data-number") for row in page.locator("tr.chosen").all()]
+
+
+def press(page, *keys):
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def said(page, text, where="#status"):
+    page.locator(where, has_text=text).wait_for()
+
+
+WITHIN = """selector => {
+    const box = document.querySelector(selector).getBoundingClientRect();
+    return box.height > 0 && box.width > 0 && box.top >= -1 && box.bottom <= innerHeight + 1
+        && box.left >= -1 && box.right <= innerWidth + 1;
+}"""
+COVERED = """() => [...document.querySelectorAll("#review button, #review input, #review textarea, #review a")]
+    .filter((one) => one.checkVisibility() && !one.closest("dialog"))
+    .map((one) => {
+        one.scrollIntoView({ block: "nearest" });
+        one.focus();
+        const box = one.getBoundingClientRect(), around = one.closest("label, tr, .pair");
+        const top = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+        return top && (one.contains(top) || around?.contains(top)) ? "" : one.outerHTML.slice(0, 90);
+    }).filter(Boolean)"""
+"""What can't be seen once it has the focus, because something covers its middle."""
+
+
+def violations(page):
+    found = Axe().run(page).response["violations"]
+    return [(one["id"], [node["html"][:160] for node in one["nodes"]]) for one in found]
+
+
+# In sight -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("size", "mode"),
+    [
+        pytest.param(
+            size, mode, marks=[] if mode == "light" or (size, mode) == ("laptop", "forced") else pytest.mark.slow
+        )
+        for size in SIZES
+        for mode in MODES
+    ],
+)
+def test_the_chosen_pair_and_how_it_differs_stay_in_sight_and_nothing_is_covered(desk, keep, size, mode):
+    width, height = SIZES[size]
+    page, _ = opened(desk, 1, k=9, viewport={"width": width, "height": height}, **MODES[mode])
+    press(page, "1", "9")
+    for place in (0, 0.5, 1):
+        page.evaluate("share => scrollTo(0, share * document.body.scrollHeight)", place)
+        page.wait_for_timeout(30)
+        assert page.evaluate(WITHIN, "#pair-said"), place
+        assert page.evaluate(WITHIN, "#differences div.differs"), place
+    page.evaluate("scrollTo(0, 0)")
+    if width >= 1280:
+        for selector in ("#differences", "#report", "#none", "#skip", "#undo", "#reasons", "#note"):
+            assert page.evaluate(WITHIN, selector), selector
+    keep(page, f"promises-{size}-{mode}")
+    assert page.evaluate(COVERED) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert violations(page) == []
+
+
+def test_forced_colours_show_who_is_selected(desk):
+    page, _ = opened(desk, 1, forced_colors="active")
+    style = "row => { const s = getComputedStyle(row); return [s.outlineStyle, s.outlineWidth]; }"
+    before = page.locator("tbody tr").first.evaluate(style)
+    press(page, "1")
+    assert page.locator("tbody tr").first.evaluate(style) == ["solid", "3px"] != before
+    fills = "dots => dots.map((dot) => getComputedStyle(dot.firstElementChild).fill)"
+    shown = page.locator(".dot").evaluate_all(fills)
+    assert len(set(shown[1:])) == 1
+    assert shown[0] != shown[1]
+
+
+def test_the_person_stays_in_sight_when_the_table_is_scrolled_to_the_side(desk):
+    page, _ = opened(desk, 1, viewport={"width": 1000, "height": 720})
+    page.evaluate("document.querySelectorAll('tbody td').forEach((cell) => { cell.textContent = 'w'.repeat(60); })")
+    before = page.locator("tbody th").first.bounding_box()["x"]
+    page.evaluate("document.querySelector('.people').parentElement.scrollLeft = 400")
+    assert page.evaluate("document.querySelector('.people').parentElement.scrollLeft") == 400
+    assert page.locator("tbody th").first.bounding_box()["x"] == pytest.approx(before, abs=1)
+
+
+def test_many_people_at_one_probability_share_a_mark(desk):
+    name = f"{desk.name}-flat"
+    desk.stream(name, taught=0)
+    desk.open(1, name, k=14)  # nothing was learned, so everybody has the same probability
+    page = desk.review(stream=name)
+    assert page.locator(".dot").count() == 1
+    assert page.locator(".dot").text_content() == "1–14"
+    assert page.locator(".axis svg").first.bounding_box()["height"] < 100
+    page.locator(".dot rect").click()
+    assert page.evaluate("document.activeElement.closest('tr').dataset.number") == "1"
+    press(page, "3")
+    assert "chosen" in page.locator(".dot").get_attribute("class")
+
+
+# Nothing lost ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_was_begun_is_there_again_after_a_reload_and_in_another_tab(desk):
+    page, (_, second, third) = opened(desk, 3)
+    press(page, "s")
+    in_front(page, second)
+    press(page, "2", "5", "i", "t")
+    page.keyboard.type("looks odd")
+    page.reload()
+    in_front(page, second)
+    for tab in (page, page.context.new_page()):
+        if tab is not page:
+            tab.goto(page.url)
+            in_front(tab, second)
+        assert chosen(tab) == ["2", "5"]
+        assert tab.locator("#reasons input:checked").get_attribute("value") == "irrelevant attribute"
+        assert tab.locator("#note").input_value() == "looks odd"
+    tab.keyboard.press("Escape")  # also told to the first tab
+    page.wait_for_function("() => !document.querySelector('tr.chosen')")
+    press(tab, "1", "5", "Enter")
+    in_front(tab, third)
+    in_front(page, third)
+    said(page, "you answered it in another tab")
+    all_sent(tab)
+    page.reload()
+    page.wait_for_selector("article.round")
+    assert page.locator("#note").input_value() == ""
+
+
+def test_verdicts_of_two_tabs_that_wait_are_all_sent_once_by_whoever_is_left(desk):
+    page, rounds = opened(desk, 4)
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.wait_for_selector("article.round")
+    for tab in (page, other):
+        fetched(tab, 2)
+        intercept(tab, "**/review/verdict", lambda route: route.abort())
+    given = []
+    for tab in (page, other):
+        given.append(current(tab))
+        tab.keyboard.press("n")
+        tab.locator("#trouble", has_text="kept here").wait_for()
+        page.wait_for_timeout(200)
+    assert len(set(given)) == 2, "the second tab went on when the first had answered"
+    other.close()
+    page.unroute("**/review/verdict")
+    page.reload()
+    all_sent(page)
+    assert sorted(t for t, _, _ in desk.audits(desk.name, since=rounds[0] - 1)) == sorted(given)
+
+
+def test_undo_reaches_every_verdict_whose_grace_time_still_runs(desk):
+    page, (first, second, third) = opened(desk, 3)
+    for t in (first, second):
+        in_front(page, t)
+        press(page, "n")
+        said(page, f"Round {t}: no violation; recorded")
+    in_front(page, third)
+    assert page.inner_text("#undo").startswith(f"Undo round {second}")
+    press(page, "u")
+    in_front(page, second)
+    said(page, "taken back")
+    assert page.inner_text("#undo").startswith(f"Undo round {first}")
+    page.locator("#undo").click()
+    in_front(page, first)
+    assert page.locator("#undo").get_attribute("aria-disabled") == "true"
+    assert [desk.engine.round(desk.name, t)["audit"] for t in (first, second)] == [None, None]
+
+
+def test_a_lease_that_is_about_to_end_says_so_and_activity_renews_it(desk):
+    page, _ = opened(desk, 1)
+    renewals = []
+    page.on("request", lambda asked: renewals.append(asked.url) if asked.url.endswith("/renew") else None)
+    page.wait_for_function("() => document.querySelector('#lease').hidden === false")  # nobody touches anything
+    assert re.search(r"goes back to the others in \d seconds?\. Press any key", page.inner_text("#lease"))
+    assert violations(page) == []
+    before = len(renewals)
+    page.mouse.move(300, 300)
+    page.wait_for_function("() => document.querySelector('#lease').hidden === true")
+    assert len(renewals) > before
+
+
+def test_a_round_that_nobody_has_seen_can_t_be_answered(desk, monkeypatch):
+    monkeypatch.setattr(review, "LEAST", 60.0)
+    page, (first, second) = opened(desk)
+    fetched(page, 2)
+    for keys in (["n"], ["s"], ["1", "5", "Enter"]):
+        press(page, *keys)
+        said(page, f"Round {first} has only just come up")
+    assert current(page) == first
+    page.evaluate("() => { const now = performance.now.bind(performance); performance.now = () => now() + 61_000; }")
+    press(page, "n", "n")  # the second one is about a round that came up a moment ago
+    in_front(page, second)
+    all_sent(page)
+    page.wait_for_timeout(200)
+    assert desk.audits(desk.name, since=first - 1) == [(first, "cleared", "ann")]
+    assert current(page) == second
+
+
+def test_an_ended_session_says_one_thing_and_offers_the_login(desk):
+    page, (first, *_) = opened(desk)
+    press(page, "1", "5")
+    desk.sessions.end_all("ann")
+    press(page, "Enter")
+    page.get_by_role("alert").filter(has_text="Your session has ended").wait_for()
+    assert page.get_by_role("alert").count() == 1
+    assert page.evaluate("document.activeElement.id") == "ended-login"
+    assert not page.locator("article.round").is_visible()
+    assert violations(page) == []
+    press(page, "Enter")
+    page.wait_for_url("**/login**")
+    page.go_back()
+    desk.login(page, "ann")
+    page.goto(f"{desk.url}/streams/{desk.name}/review")
+    all_sent(page)
+    assert desk.audits(desk.name, since=first - 1) == [(first, "reported", "ann")]
+
+
+def test_somebody_who_is_erased_in_mid_review_goes_without_their_id_being_said(desk):
+    page, (first, *_) = opened(desk)
+    fetched(page, 2)
+    press(page, "1", "5")
+    gone = page.locator("tbody tr").nth(4).get_attribute("data-id")
+    desk.engine.erase(desk.name, gone, "root")
+    intercept(page, "**/review/renew", lambda route: route.abort())
+    press(page, "Enter")
+    said(page, "was erased", "#trouble")
+    assert gone not in page.locator("#trouble").inner_text()
+    page.unroute("**/review/renew")
+    page.goto(page.url)
+    in_front(page, first)
+    assert page.locator("tbody tr").count() == 4
+    other = page.locator("tbody tr").nth(3).get_attribute("data-id")
+    press(page, "1", "4")
+    desk.engine.erase(desk.name, other, "root")
+    pass_time(page, 5)
+    press(page, "ArrowDown")  # whoever works renews the lease, and hears of it
+    said(page, "somebody in it was erased")
+    assert page.locator("tbody tr").count() == 3
+    assert chosen(page) == ["1"]
+    assert other not in page.content()
+
+
+# Keys, announcements, focus -------------------------------------------------------------------------------------------
+
+
+def test_letters_can_be_switched_off_and_changed_and_the_page_shows_it(desk):
+    page, (first, second) = opened(desk)
+    press(page, "?")
+    page.locator("#keys input[name=none]").fill("x")
+    page.keyboard.press("Tab")
+    page.locator("#keys input[name=skip]").fill("x")
+    page.keyboard.press("Tab")
+    assert "only one thing" in page.inner_text("#keys-problem")
+    page.locator("#keys input[name=skip]").fill("s")
+    page.keyboard.press("Tab")
+    assert page.inner_text("#keys-problem") == ""
+    assert violations(page) == []
+    press(page, "Escape")
+    assert page.locator("#none kbd").inner_text() == "x"
+    press(page, "n")
+    assert current(page) == first
+    press(page, "x")
+    in_front(page, second)
+    page.reload()
+    in_front(page, second)
+    assert page.locator("#none kbd").inner_text() == "x"
+    press(page, "?")
+    page.get_by_label("Letters and digits are keys").uncheck()
+    press(page, "Escape", "x", "1", "s")
+    assert current(page) == second
+    assert chosen(page) == []
+    assert not page.locator("#none kbd").is_visible()
+    page.locator(".person").first.focus()
+    press(page, "Space", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "Space", "Enter")
+    all_sent(page)
+    audits = desk.audits(desk.name, since=first - 1)
+    assert [verdict for _, verdict, _ in audits] == ["cleared", "reported"]
+
+
+def test_every_new_round_is_announced_and_the_focus_stays(desk):
+    page, (first, second, _) = opened(desk, 3)
+    assert re.fullmatch(
+        rf"Round {first}: 5 people, with probabilities from 0\.\d\d to \d\.\d\d\.",
+        page.locator("#announce[aria-live=polite]").text_content(),
+    )
+    page.locator("#none").focus()
+    press(page, "Enter")
+    in_front(page, second)
+    assert page.locator("#announce").text_content().startswith(f"Round {second}: 5 people")
+    assert page.evaluate("document.activeElement.id") == "none"
+    page.locator(".person").nth(2).focus()
+    press(page, "n")
+    next_round(page, second)
+    assert page.evaluate("document.activeElement.closest('tr')?.dataset.number") == "3"
+    press(page, "1", "5")
+    page.locator("#report").focus()
+    press(page, "Enter")
+    page.locator("#round").get_by_text("No round is waiting").wait_for()
+    assert page.evaluate("document.activeElement.id") == "report" or not page.locator("#report").is_visible()
+    all_sent(page)
+
+
+# Why ------------------------------------------------------------------------------------------------------------------
+
+
+def test_why_comes_only_for_a_pair_and_only_when_asked_and_is_sent_with_the_verdict(desk):
+    page, (first, *_) = opened(desk)
+    bodies = []
+    page.on(
+        "request", lambda asked: bodies.append(asked.post_data_json) if asked.url.endswith("/review/verdict") else None
+    )
+    press(page, "w")
+    said(page, "Select two people first")
+    press(page, "1", "5")
+    assert page.inner_text("#why") == ""
+    press(page, "w")
+    said(page, "apart afterwards", "#why")
+    words = page.inner_text("#why")
+    gap = float(re.search(r"([\d.]+) apart", page.inner_text("#pair-said"))[1])
+    assert float(re.search(r"score puts 1 ahead by ([\d.]+)", words)[1]) == pytest.approx(gap, abs=0.011)
+    assert violations(page) == []
+    press(page, "4")  # another pair: asked again, or not at all
+    assert page.inner_text("#why") == ""
+    press(page, "1", "5", "Enter")
+    press(page, "n")
+    all_sent(page)
+    assert [body["hints"] for body in bodies] == [True, False]
+    assert 0 < bodies[0]["seconds"] < 600
+    assert desk.engine.round(desk.name, first)["audit"]["verdict"] == "reported"

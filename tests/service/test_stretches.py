@@ -1,0 +1,135 @@
+"""Certificates from stretches that were kept: the same as from the whole log, whatever has happened since."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from forging import lived
+from sqlalchemy import delete, select, update
+
+from likewise.service.engine import Engine
+from likewise.service.log import Store, tables
+from likewise.service.log.signing import Signer
+from likewise.service.log.stretches import Stretches
+from likewise.service.stream.transcript import certificate, person_number, transcript
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch):
+    """Stretches of five rounds."""
+    for module in ("append", "stretches"):
+        monkeypatch.setattr(f"likewise.service.log.{module}.STRETCH", 5)
+
+
+@pytest.fixture
+def engine(tmp_path):
+    engine = lived(tmp_path)
+    yield engine
+    engine.close()
+
+
+def from_the_log(engine):
+    """The certificate by reading everything."""
+    live = engine.streams.get("loans")
+    state, seq = live.durable[:2]
+    events = [sealed.event for page in engine.store.pages("loans", seq) for sealed in page]
+    return certificate(transcript(events, state), state)
+
+
+def same(engine):
+    """From the log, from whatever was kept, and from what is kept now."""
+    first, second, whole = engine.certificate("loans"), engine.certificate("loans"), from_the_log(engine)
+    assert json.dumps(first) == json.dumps(second) == json.dumps(whole)
+    return first
+
+
+def rows(engine):
+    with engine.store.read() as connection:
+        query = select(tables.stretches.c.number, tables.stretches.c.seq).order_by(tables.stretches.c.number)
+        return {row.number: row.seq for row in connection.execute(query)}
+
+
+def test_whole_stretches_are_kept_and_give_the_same_certificate(engine):
+    same(engine)
+    assert list(rows(engine)) == [0, 1], "twelve rounds: the last two are not a whole stretch"
+
+
+def test_they_follow_corrections_and_late_labels(engine):
+    before, kept = same(engine), rows(engine)
+    engine.correct("loans", 7, "none" if engine.round("loans", 7)["audit"]["verdict"] != "cleared" else "skip", "ann")
+    assert same(engine) != before
+    assert rows(engine)[0] == kept[0]
+    assert rows(engine)[1] > kept[1]
+
+
+def test_nobody_who_was_erased_stays_in_them(engine):
+    same(engine)
+    engine.erase("loans", "1.1", "root")
+    assert list(rows(engine)) == [1], "the stretch of round 2 went with them"
+    same(engine)
+    assert list(rows(engine)) == [0, 1]
+
+
+def test_a_stretch_that_was_made_before_an_erasure_is_not_kept_after_it(engine, monkeypatch):
+    stretches, live = engine._stretches, engine.streams.get("loans")
+    state, seq = live.durable[:2]
+    (one,) = stretches._wanted("loans", state.opened, seq, [], 0)
+    engine.erase("loans", "1.1", "root")
+    stretches._made("loans", state, one, [])
+    assert rows(engine) == {}
+
+
+@pytest.mark.parametrize("column", ["content", "seal"])
+def test_one_that_somebody_changed_is_made_again(engine, column):
+    before = same(engine)
+    content = engine.store.read
+    with content() as connection:
+        old = connection.scalar(select(tables.stretches.c[column]).where(tables.stretches.c.number == 0))
+    changed = old.replace("a", "b", 1) if column == "seal" else json.dumps(json.loads(old) | {"refuted": {"lost": 3}})
+    change = update(tables.stretches).where(tables.stretches.c.number == 0).values({column: changed})
+    engine.store.write(lambda connection: connection.execute(change) and None)
+    assert engine.certificate("loans") == before
+
+
+def test_they_are_filled_in_one_at_a_time(engine):
+    live = engine.streams.get("loans")
+    state, seq = live.durable[:2]
+    engine.store.write(lambda connection: connection.execute(delete(tables.stretches)) and None)
+    fresh = Stretches(engine.store)
+    assert [fresh.catch_up("loans", state, seq) for _ in range(4)] == [True, True, False, False]
+    assert list(rows(engine)) == [0, 1]
+    same(engine)
+
+
+def test_a_quiet_stream_gets_them_from_the_clock(engine):
+    for _ in range(3):
+        engine.tick()
+    assert list(rows(engine)) == [0, 1]
+
+
+def test_a_stream_that_keeps_a_record_has_the_same_certificate(tmp_path):
+    (tmp_path / "bank").mkdir()
+    engine = lived(tmp_path / "bank", lot="round")
+    same(engine)
+    assert len(rows(engine)) == 2
+    engine.close()
+
+
+def test_a_person_has_one_number():
+    assert person_number(None) == 0 < person_number("ada") == person_number("ada") != person_number("bob")
+    numbers = {person_number(str(i)) for i in range(10_000)}
+    assert len(numbers) == 10_000
+    assert max(numbers) < 2**63 == np.iinfo(np.intp).max + 1
+
+
+def test_the_key_of_another_service_opens_none(tmp_path):
+    engine = lived(tmp_path)
+    same(engine)
+    engine.close()
+    with Store(tmp_path / "log.db") as store:
+        other = Engine(store, Signer.generate())
+        state, seq = other.streams.get("loans").durable[:2]
+        (one, *_) = other._stretches._wanted("loans", state.opened, seq, [])
+        assert other._stretches._kept("loans", one) is None

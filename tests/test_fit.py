@@ -1,0 +1,202 @@
+"""One call from a dataframe to a policy, and a run's folder back to everything that it holds."""
+
+import json
+import logging
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import likewise as lw
+from likewise.cli import main
+from likewise.errors import InvalidParameter, ModelMismatch, NotSupported
+from likewise.experiments import runs
+from likewise.experiments.runs import difference
+
+
+def loans(n=800, seed=5):
+    """Made-up loans: income and debt matter, the branch must not."""
+    rng = np.random.default_rng(seed)
+    income, debt, branch = rng.normal(50, 10, n).round(1), rng.normal(20, 5, n).round(1), rng.integers(0, 2, n)
+    people = pd.DataFrame({"income": income, "debt": debt, "branch": np.where(branch == 1, "north", "south")})
+    good = income - debt + 3 * branch + rng.normal(0, 4, n) > 30
+    return people.assign(approved=np.where(good, "yes", "no"))
+
+
+FRAME = loans()
+ROLES = {"label": "approved", "compare_by": ["income", "debt"], "sensitive": ["branch"], "ids": "each-row"}
+SMALL = {"rounds": 300, "hypotheses": "thresholds", "cuts": 8, "alpha": 0.2}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return lw.fit(FRAME, **ROLES, **SMALL)
+
+
+def test_it_is_the_run_of_the_command_on_the_same_people_to_the_last_bit(fitted, tmp_path):
+    FRAME.to_csv(tmp_path / "people.csv", index=False)
+    settings = runs.Settings(
+        **runs.located(str(tmp_path / "people.csv")), label="approved", compare_by=("income", "debt"),
+        sensitive=("branch",), id="each-row", hypotheses="thresholds", cuts=8, alpha=0.2, T=300,
+        part=runs.rounds_in_a_part("adahedge", 300),
+    )  # fmt: skip
+    run = runs.Run.start(settings, tmp_path / "run")
+    assert run.play()
+    result = runs.write_outputs(run, run.transcript(), pictures=False)
+    opened = lw.load_run(tmp_path / "run")
+    assert difference(opened.transcript, fitted.transcript) is None
+    assert result["headline"] == opened.headline == fitted.headline
+    np.testing.assert_array_equal(opened.probability(FRAME), fitted.probability(FRAME))
+    assert json.loads(json.dumps(opened.certificate.to_dict())) == fitted.certificate.to_dict()
+    assert str(opened.scoreboard) == str(fitted.scoreboard)
+
+
+SLOW = [pytest.param(kind, marks=pytest.mark.slow) for kind in ("models", "cells")]
+
+
+@pytest.mark.parametrize("kind", ["suggested", "thresholds", *SLOW])
+def test_what_is_saved_comes_back_with_everything(kind, tmp_path):
+    run = lw.fit(FRAME, **ROLES, **SMALL | {"rounds": 40, "hypotheses": kind, "cuts": None})
+    again = lw.load_run(run.save(tmp_path / "run"))
+    assert difference(again.transcript, run.transcript) is None
+    assert again.settings == run.settings
+    np.testing.assert_array_equal(again.probability(FRAME), run.probability(FRAME))
+    encoded = run.setup.data.features
+    np.testing.assert_array_equal(again.hypotheses.encode(encoded), run.hypotheses.encode(encoded))
+    assert again.certificate.to_dict() == run.certificate.to_dict()
+    assert again.scoreboard == run.scoreboard
+    assert again.groups == run.groups is not None
+    assert [table.column for table in run.groups.tables] == ["branch"]
+    assert str(again.certificate) == str(run.certificate)
+    copied = lw.load_run(again.save(tmp_path / "copy"))
+    np.testing.assert_array_equal(copied.predict_proba(FRAME), run.predict_proba(FRAME))
+
+
+def test_a_folder_scores_people_from_the_command(fitted, tmp_path, run_command):
+    folder = fitted.save(tmp_path / "run")
+    FRAME.to_csv(tmp_path / "people.csv", index=False)
+    code, said = run_command("score", str(folder), str(tmp_path / "people.csv"), "--out", str(tmp_path / "scores.csv"))
+    assert code == 0, said
+    scores = pd.read_csv(tmp_path / "scores.csv")["probability"]
+    np.testing.assert_allclose(scores, fitted.probability(FRAME), atol=1e-12)
+    code, said = run_command("certify", str(folder), "--json")
+    assert json.loads(said) == fitted.certificate.to_dict()
+
+
+@pytest.fixture
+def run_command(capsys):
+    def run(*words):
+        try:
+            main(list(words))
+            code = 0
+        except SystemExit as stopped:
+            code = int(stopped.code or 0)
+        said = capsys.readouterr()
+        return code, said.out + said.err
+
+    return run
+
+
+def test_held_out_people_took_part_in_nothing(fitted):
+    setup = fitted.setup
+    parts = [set(part.tolist()) for part in (setup.split.fit, setup.split.play, setup.split.held_out)]
+    assert sum(map(len, parts)) == len(FRAME) == len(set.union(*parts))
+    assert fitted.scoreboard.people == len(parts[2]) == fitted.choice.people
+    changed = FRAME.copy()
+    places = sorted(parts[2])
+    changed.loc[places, "approved"] = np.where(FRAME.loc[places, "approved"] == "yes", "no", "yes")
+    other = lw.fit(changed, **ROLES, **SMALL)
+    assert difference(other.transcript, fitted.transcript) is None
+    assert other.headline != fitted.headline  # only what is said on them changes
+
+
+def test_any_dataframe_will_do(fitted):
+    other = lw.fit(pl.from_pandas(FRAME), **ROLES, **SMALL)
+    assert difference(other.transcript, fitted.transcript) is None
+    np.testing.assert_array_equal(other.probability(pl.from_pandas(FRAME)), fitted.probability(FRAME))
+
+
+def test_reasons_add_up_and_find_people_to_compare_with(fitted, tmp_path):
+    run = lw.fit(FRAME, **ROLES, **SMALL | {"hypotheses": "suggested", "cuts": None})
+    assert run.policy.reading().on_scores, "this policy must need somebody to compare with"
+    assert not fitted.policy.reading().on_scores
+    for each in (fitted, run):
+        reasons = each.reasons(FRAME[:3])
+        np.testing.assert_allclose(reasons.base + reasons.amounts.sum(axis=1), each.policy.probability(FRAME[:3]))
+    opened = lw.load_run(run.save(tmp_path / "run"))
+    with pytest.raises(InvalidParameter, match="`compared_with` must be people"):
+        opened.reasons(FRAME[:3])
+    assert opened.reasons(FRAME[:3], compared_with=FRAME[:50]).amounts.shape[0] == 3
+
+
+def test_a_report_is_one_page_about_this_run(fitted, tmp_path):
+    page = fitted.report(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert fitted.headline.split(".")[0].split(":")[0] in page
+    assert "300 rounds" in page
+    assert "play --again" not in page, "a dataframe can't be played again from a folder"
+    opened = lw.load_run(fitted.save(tmp_path / "run"))
+    with pytest.raises(NotSupported, match="holds no report"):
+        opened.report(tmp_path / "other.html")
+
+
+def test_a_leak_is_said_aloud(caplog):
+    with caplog.at_level(logging.WARNING, logger="likewise"):
+        run = lw.fit(FRAME.assign(refused=(FRAME["approved"] == "no").astype(int)), **ROLES, **SMALL | {"rounds": 5})
+    assert "refused is the opposite of approved" in caplog.text
+    assert [finding.kind for finding in run.findings if "refused" in finding.columns] == ["leak"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"label": None}, "`label` must name the column"),
+        ({"label": "aproved"}, "`label` must be one of the columns"),
+        ({"compare_by": []}, "`compare_by` must"),
+        ({"compare_by": ["salary"]}, "salary"),
+        ({"positive": "maybe"}, "`positive` must be one of the values"),
+        ({"alpha": 2.0}, r"`alpha` must be in \(0, 1\]"),
+        ({"hypotheses": "forest"}, "`class` must be one of"),
+        ({"split": (10, 0, 90)}, "`split` must leave at least k = 6 people"),
+    ],
+)
+def test_bad_input_gets_one_sentence(changes, sentence):
+    with pytest.raises(InvalidParameter, match=sentence):
+        lw.fit(FRAME, **ROLES | SMALL | changes)
+
+
+def test_somebody_else_may_point_at_pairs():
+    nobody = lw.ScriptedAuditor([], alpha=0.2)
+    run = lw.fit(FRAME, **ROLES, **SMALL | {"rounds": 20}, auditor=nobody)
+    assert run.transcript.reported.sum() == 0
+    assert run.transcript.facts.auditor.name == "ScriptedAuditor"
+
+
+# From a folder ----------------------------------------------------------------------------------------------------
+
+
+def test_a_run_that_is_not_over_is_refused_with_how_to_go_on(fitted, tmp_path):
+    folder = fitted.save(tmp_path / "run")
+    (folder / "result.json").unlink()
+    with pytest.raises(InvalidParameter, match=r"that has finished, got .*--resume"):
+        lw.load_run(folder)
+    with pytest.raises(InvalidParameter, match=r"has no settings\.json"):
+        lw.load_run(tmp_path)
+
+
+@pytest.mark.slow
+def test_models_that_are_not_the_runs_own_are_refused(tmp_path):
+    run = lw.fit(FRAME, **ROLES, **SMALL | {"rounds": 20, "hypotheses": "models", "cuts": None})
+    folder = run.save(tmp_path / "run")
+    lw.save_models(run.hypotheses.models[::-1], folder / "models.zip")
+    with pytest.raises(ModelMismatch):
+        lw.load_run(folder)
+
+
+def test_a_run_on_a_dataframe_cannot_be_played_again_from_its_folder(fitted, tmp_path, run_command):
+    folder = fitted.save(tmp_path / "run")
+    code, said = run_command("play", "--again", str(folder), "--out", str(tmp_path / "again"))
+    assert code == 2
+    assert "call lw.fit again" in " ".join(said.split())
+    assert not Path(tmp_path / "again").exists()
