@@ -89,9 +89,9 @@ class AdaHedge(BaseLearner):
     >>> import likewise as lw
     >>> F = lw.Thresholds([[0.2, 0.5, 0.8]])
     >>> lw.AdaHedge(F, k=4, alpha=0.1, T=1000).rule
-    Cuts(epsilon=0.06, penalty=Scheduled(first=19.374..., growth=9.501...e-05), cap=6.0, rows=200)
+    Cuts(epsilon=0.05, penalty=Scheduled(first=19.374..., growth=6.598...e-05), cap=3.0, rows=200)
     >>> lw.AdaHedge(F, k=4, alpha=0.1).rule
-    Cuts(epsilon=0.06, penalty=Tilted(c=0.03, floor=0.7), cap=6.0, rows=200)
+    Cuts(epsilon=0.05, penalty=Tilted(c=0.025, floor=0.7), cap=3.0, rows=200)
     >>> lw.AdaHedge(F, k=4, alpha=0.1, T=1000, penalty="growing").rule
     Scheduled(first=29.239..., growth=0.000277...)
     """
