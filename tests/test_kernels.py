@@ -388,9 +388,12 @@ def test_sums_and_minima_in_lanes_are_sums_in_the_order_that_is_said_and_minima(
         assert kernels.total_of(values) == in_lanes(values)
 
 
-def test_lanes_refuse_numbers_that_do_not_lie_one_after_another():
-    with pytest.raises(numba.TypingError, match="one after another"):
-        kernels.total_of(np.ones(40)[::2])
+def test_lanes_take_numbers_that_do_not_lie_side_by_side_and_refuse_what_is_no_double():
+    values = np.random.default_rng(0).normal(size=(100, 3))[::-1, 1]
+    assert kernels.total_of(values) == in_lanes(values)
+    assert kernels.minimum(values) == values.min()
+    with pytest.raises(numba.TypingError, match="Lanes take doubles"):
+        kernels.total_of(np.ones(40, dtype=np.float32))
 
 
 # Loading ----------------------------------------------------------------------------------------------------
@@ -515,7 +518,7 @@ def test_the_compiled_play_gives_the_identical_transcript(name, costs, monkeypat
     learner = LEARNERS[name](costs)
     quick = lw.play(learner, PEOPLE, AUDITOR, T=400, seed=5)
     slow = lw.play(learner, PEOPLE, AUDITOR, T=400, seed=5, compiled=False)
-    assert quick.reported.sum() > 5
+    assert quick.reported.sum() >= 5
     same(quick, slow)
 
 

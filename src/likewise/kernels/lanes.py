@@ -40,6 +40,19 @@ def _pairs(builder, vector, combine):
     return builder.extract_element(vector, ir.Constant(ir.IntType(32), 0))
 
 
+def _sixteen(builder, array, at, kind, side_by_side):
+    """Sixteen numbers of an array from a place on: at once where they lie side by side, or else one by one."""
+    if side_by_side:
+        return builder.load(builder.bitcast(builder.gep(array.data, [at]), kind.as_pointer()), align=8)
+    some, stride = ir.Constant(kind, ir.Undefined), builder.extract_value(array.strides, 0)
+    start = builder.ptrtoint(array.data, stride.type)
+    for lane in range(LANES):
+        place = builder.mul(builder.add(at, ir.Constant(at.type, lane)), stride)
+        number = builder.load(builder.inttoptr(builder.add(start, place), ir.DoubleType().as_pointer()), align=8)
+        some = builder.insert_element(some, number, ir.Constant(ir.IntType(32), lane))
+    return some
+
+
 def _folded(context, builder, signature, arguments, start, combine):
     """``combine`` over the first numbers of an array, as many as the second argument says, in lanes."""
     array = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -48,15 +61,15 @@ def _folded(context, builder, signature, arguments, start, combine):
     count = arguments[1]
     first, step = (ir.Constant(count.type, number) for number in (0, LANES))
     with cgutils.for_range_slice(builder, first, count, step, inc=True) as (at, _):
-        some = builder.load(builder.bitcast(builder.gep(array.data, [at]), kind.as_pointer()), align=8)
+        some = _sixteen(builder, array, at, kind, signature.args[0].layout == "C")
         builder.store(combine(builder, builder.load(parts), some), parts)
     return _pairs(builder, builder.load(parts), combine)
 
 
 def _lanes(values, count, start, combine):
-    """An intrinsic over an array of doubles that lie one after another."""
-    if not (isinstance(values, types.Array) and values.layout == "C" and values.dtype == types.float64):
-        raise TypingError(f"Lanes take doubles that lie one after another, not {values}.")
+    """An intrinsic over an array of doubles."""
+    if not (isinstance(values, types.Array) and values.ndim == 1 and values.dtype == types.float64):
+        raise TypingError(f"Lanes take doubles one after another, not {values}.")
     return types.float64(values, count), lambda *given: _folded(*given, start, combine)
 
 
