@@ -8,7 +8,7 @@ MODELS := $(VENV)/.models
 TRIED := $(VENV)/.browser
 CODE := src tests benchmarks examples
 
-.PHONY: help demo test test-all browser check bench bench-quick docs pictures screenshots lock clean
+.PHONY: help demo test test-all browser check bench bench-quick docs pictures notebooks screenshots lock clean
 
 help:            ## This list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/make \1\t\2/' | expand -t 16
@@ -53,9 +53,12 @@ docs: $(INSTALLED) ## Build the documentation into site/; a warning is an error
 pictures: $(INSTALLED) ## Draw the pictures of the documentation again
 	@$(BIN)/python docs/images/draw.py
 
+notebooks: $(INSTALLED) ## Run the notebooks of the documentation and write down what they show
+	@$(BIN)/python docs/notebooks/write.py
+
 screenshots: $(INSTALLED) browser ## Take screenshots of the pages for the documentation
 	@$(BIN)/python -m pytest -q tests/browser/test_look.py
-	@cp tests/browser/artefacts/review-wide-light.png docs/images/review.png
+	@cp tests/browser/artefacts/report-wide-light.png docs/images/review.png
 	@cp tests/browser/artefacts/overview-wide-light.png docs/images/overview.png
 
 lock: $(INSTALLED) ## Update requirements.lock from pyproject.toml

@@ -239,7 +239,7 @@ def test_any_backend_of_joblib_gives_the_same_numbers_also_one_that_can_not_stre
         ({"backend": "spark"}, "`backend` must be one of"),
         ({"backend": "dask"}, "`address` must be given for Dask"),
         ({"backend": "loky", "address": "tcp://127.0.0.1:1"}, "`address` must be left out"),
-        ({"backend": "ray"}, 'pip install "ray'),
+        ({"backend": "ray"}, "pip install ray"),
     ],
 )
 def test_a_place_that_is_not_there_is_one_sentence(data, tmp_path, where, sentence):

@@ -70,8 +70,9 @@ def run_shell(line: str) -> None:
         assert words[0] in targets, line
     elif command == "pip":
         extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-        wanted = re.findall(r"likewise\[([a-z,]+)\]", line)
+        wanted = re.findall(r"\.\[([a-z,]+)\]", line)
         assert words[0] == "install", line
+        assert "likewise" not in line, f"there is no release to install: {line}"
         assert {extra for names in wanted for extra in names.split(",")} <= set(extras), line
     else:
         raise AssertionError(f"nobody knows how to run {line!r}")
@@ -112,7 +113,15 @@ def shell_lines(code: str) -> Iterator[str]:
     return (line for line in code.replace("\\\n", " ").splitlines() if line.strip() and not line.startswith("#"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+LONG = {"docs/gallery/lending.md", "docs/gallery/work.md", "docs/gallery/triage.md", "docs/gallery/release.md"}
+"""Pages that tell the same kind of story as another one, which is enough on every change."""
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.slow) if str(page.relative_to(ROOT)) in LONG else page for page in PAGES],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
 @pytest.mark.filterwarnings("error")
 def test_the_code_of_a_page_runs_from_top_to_bottom(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -149,10 +158,20 @@ def test_blocks_are_found_and_a_wrong_output_is_noticed(tmp_path: Path) -> None:
         run_python(page, second, names)
 
 
-@pytest.mark.parametrize("line", ["make nothing", 'pip install "likewise[nothing]"', "rm -rf x", "likewise nothing"])
+@pytest.mark.parametrize(
+    "line", ["make nothing", 'pip install ".[nothing]"', 'pip install "likewise[data]"', "rm -rf x", "likewise nothing"]
+)
 def test_a_line_of_shell_that_could_not_work_is_noticed(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(AssertionError):
         run_shell(line)
+
+
+def test_nothing_asks_for_a_release_that_does_not_exist() -> None:
+    """Whoever else may own the name on an index, it isn't us."""
+    files = [*PAGES, *(ROOT / "src").rglob("*.py"), *(ROOT / "src").rglob("*.html"), *ROOT.glob("examples/*.py")]
+    asking = re.compile(r"pip install[^\n`]*\blikewise\b")
+    assert len(files) > 200
+    assert [str(file) for file in files if asking.search(file.read_text(encoding="utf-8"))] == []
 
 
 def commands(group: Any, path: str = "likewise") -> Iterator[tuple[str, Any]]:

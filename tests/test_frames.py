@@ -259,7 +259,7 @@ def test_a_file_that_is_not_there_and_a_folder_are_one_sentence(tmp_path):
 
 def test_without_pandas_a_sentence_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
-    with pytest.raises(NotSupported, match=r'pip install "likewise\[data\]"'):
+    with pytest.raises(NotSupported, match="pip install pandas pyarrow narwhals"):
         datasets.read_people(tmp_path / "people.csv")
     with pytest.raises(NotSupported, match="need pandas"):
         datasets.synthetic(10)

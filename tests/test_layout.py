@@ -17,6 +17,7 @@ TOO_WIDE = {"service", "experiments"}
 ELSEWHERE = {
     "service/asides": "engine",
     "service/configuration": "serve",
+    "service/cosigning": "witness",
     "service/live": "replay",
     "service/log": "store",
     "service/proof/script": "chain",
@@ -25,6 +26,7 @@ ELSEWHERE = {
     "service/run/app": "api",
     "service/run/temporary": "backup",
     "service/stream": "decide",
+    "service/supervision": "deploy",
 }
 """Modules and folders whose tests are named after what they promise; keep it short."""
 

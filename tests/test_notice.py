@@ -96,6 +96,13 @@ def test_a_policy_that_gives_no_reasons_says_so():
     assert told.start == "No reasons can be given. It only answers."
 
 
+def test_one_answer_for_everybody_has_no_reasons():
+    F = lw.Thresholds([[20]], names=["income"])
+    told = lw.notice(lw.Mixture(F, np.array([0.0, 1.0, 0.0, 0.0])), [[30.0]], compared_with=[[10.0], [50.0]])
+    assert told.start == "No column made a difference: the probability is 1.000, as it is for others."
+    assert (told.against, told.in_favour, told.changes) == ((), (), ())
+
+
 def test_cells_are_told_by_who_is_in_them():
     F = lw.Cells.grid(np.array([[0.0, 0.0], [1.0, 1.0]]), bins=2)
     told = lw.notice(lw.Mixture(F, np.array([0.1, 0.2, 0.3, 0.9])), [[0.0, 1.0]])

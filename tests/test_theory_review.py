@@ -263,6 +263,36 @@ def test_an_environment_that_stops_when_lucky_fools_the_fixed_limit_and_not_ours
     assert fooled["ours"] <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / runs)
 
 
+def worst_probability(shares: tuple[float, float], most: int, detection: float = 1.0, assumed: float = 1.0) -> float:
+    """The largest probability, over all environments and plans that see every lot, that the limit is ever too low.
+
+    Backwards over (violating rounds, found at either share): each round violates, at whichever share is worse; who has
+    fooled the limit stops. Rounds that don't violate change nothing.
+    """
+    found = [(a, b) for a in range(most + 1) for b in range(most + 1 - a)]
+    one, other = (count_rounds(min(shares), [(share, "reported")]) for share in shares)
+    limit = np.full((most + 2, most + 2), most + 1)
+    for a, b in found:
+        spent = tuple(a * x + b * y for x, y in zip(one.spent, other.spent, strict=True))
+        limit[a, b] = review_limit(ReviewCount(min(shares), undrawn=MANY, spent=spent), 0.05, assumed)
+    fooled = np.zeros((most + 2, most + 2))
+    for violating in range(most, -1, -1):
+        later, seen = fooled, [share * detection for share in shares]
+        first = seen[0] * np.roll(later, -1, axis=0) + (1 - seen[0]) * later
+        second = seen[1] * np.roll(later, -1, axis=1) + (1 - seen[1]) * later
+        fooled = np.where(violating > limit, 1.0, np.maximum(first, second))
+        fooled[-1, :] = fooled[:, -1] = 0.0
+    return float(fooled[0, 0])
+
+
+def test_no_environment_and_no_plan_whatsoever_fools_the_limit_more_often_than_it_says():
+    """Exactly, by backward induction over up to 150 violating rounds; and the best of them comes close."""
+    assert 0.02 < worst_probability((0.1, 0.3), 150) <= 0.05
+    assert 0.02 < worst_probability((0.25, 0.25), 100) <= 0.05
+    assert worst_probability((0.1, 0.3), 100, detection=0.7, assumed=0.7) <= 0.05
+    assert worst_probability((0.1, 0.3), 100, detection=0.5) > 0.2  # overlooking half, and not saying so
+
+
 def test_reviewers_who_miss_half_are_covered_only_if_that_is_said():
     for assumed, holds in ((0.5, True), (1.0, False)):
         play = coverage_play(lambda *_: (0.25, 0.5), T=150, floor=0.5, detection=0.5, assumed=assumed)

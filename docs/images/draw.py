@@ -14,14 +14,17 @@ from matplotlib.figure import Figure
 import likewise as lw
 from likewise import datasets, figures
 from likewise.datasets import Dataset
-from likewise.drawing import COLOURS, canvas
+from likewise.drawing import COLOURS, GREY, canvas
 from likewise.experiments import demo
 from likewise.experiments.reproduce import accepted, no_metric, one_lot, one_lot_drawn
 from likewise.experiments.reproduce.work import Workers
 from likewise.experiments.runs import classes
+from likewise.scoreboard import Scoreboard
 from likewise.scoring import FinishedPolicy
 
 FOLDER = Path(__file__).parent
+PLAIN = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+"""Behind numbers that a line would cross."""
 
 
 def scorecard(data: Dataset) -> Figure:
@@ -52,10 +55,40 @@ def main() -> None:
         "scorecard": scorecard(datasets.german()),
     }
     drawn |= {"reviewers": reviewers(), "accepted": accepted_only(), "lots": lots(setting), "lottery": lottery()}
+    _, board, _ = demo.judged(setting, plays)
+    drawn["scoreboard"] = scoreboard(board, f"{data.name}, {board.people:,} people who took no part in learning")
     for name, figure in drawn.items():
         figures.save(figure, FOLDER / f"{name}.png")
-    _, board, _ = demo.judged(setting, plays)
     print(f"{setting.split}.\n\n{board.markdown()}")
+
+
+def scoreboard(board: Scoreboard, title: str) -> Figure:
+    """What is deployed, between one answer for everybody and the best that is possible: errors, and unfair pairs."""
+    rows = [row for row in reversed(board.rows) if row.expected_error is not None and row.unfair is not None]
+    with canvas(11, 0.5 * len(rows) + 1.6) as figure:
+        errors, pairs = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
+        colours = [COLOURS[2] if row.bold else "#9ec9e2" if row.exact else "#bbbbbb" for row in rows]
+        names = [row.name + (" (deployed)" if row.name == "this policy" else "") for row in rows]
+        for ax, values, digits in (
+            (errors, [row.expected_error or 0.0 for row in rows], "{:.3f}"),
+            (pairs, [100 * (row.unfair or 0.0) for row in rows], "{:.2f} %"),
+        ):
+            ax.barh(names, values, color=colours, height=0.66)
+            for place, value in enumerate(values):
+                ax.text(value, place, f" {digits.format(value)}", va="center", bbox=PLAIN, zorder=5)
+            ax.set_xlim(0, 1.25 * max(values))
+            ax.grid(axis="y", visible=False)
+        for row, words in ((board.rows[0], "one answer"), (board.rows[-1], "the limit")):
+            errors.axvline(
+                row.expected_error or 0.0, color=COLOURS[1] if row.exact else GREY, linestyle="--", linewidth=1.4
+            )
+            errors.text(
+                row.expected_error or 0.0, len(rows) - 0.42, words, ha="left" if words == "one answer" else "right"
+            )
+        errors.set(xlabel="expected error per person")
+        pairs.set(xlabel="pairs treated unfairly")
+        figure.suptitle(title, x=0.01, ha="left", fontsize=12)
+    return figure
 
 
 def reviewers() -> Figure:

@@ -33,7 +33,7 @@ from likewise.transparency.notes import read_note
 try:
     import httpx
 except ModuleNotFoundError:
-    raise NotSupported('The client needs httpx, which is not installed: pip install "likewise[service]".') from None
+    raise NotSupported("The client needs httpx, which is not installed: pip install httpx.") from None
 
 PASSING = frozenset({429, 502, 503, 504})
 """Statuses that may pass in a moment."""

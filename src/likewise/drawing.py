@@ -46,7 +46,7 @@ def canvas(width: float, height: float) -> Iterator[Figure]:
         import matplotlib as mpl
         from matplotlib.figure import Figure
     except ImportError:
-        raise NotSupported('Pictures need matplotlib: pip install "likewise[figures]".') from None
+        raise NotSupported("Pictures need matplotlib: pip install matplotlib.") from None
 
     with mpl.rc_context(STYLE):
         yield Figure(figsize=(width, height))

@@ -54,6 +54,9 @@ def pages(past):
         "review": f"{base}/review",
         "overview": base,
         "certificate": f"{base}/certificate",
+        "plan": f"{base}/plan?rounds_a_day=200",
+        "mine": f"{base}/review/mine",
+        "correction": f"{base}/rounds/{past.reported}/correct",
         "rounds": f"{base}/rounds",
         "round": f"{base}/rounds/{past.reported}",
         "person": f"{base}/rounds/{past.reported}/people/0",
@@ -79,8 +82,8 @@ def settled(page):
     page.wait_for_function("() => document.readyState === 'complete' && !document.querySelector('[data-busy]')")
 
 
-NAMES = ("review", "overview", "certificate", "rounds", "round", "person", "people", "log", "settings", "export",
-         "users", "home", "problem", "login")  # fmt: skip
+NAMES = ("review", "overview", "plan", "mine", "correction", "certificate", "rounds", "round", "person", "people",
+         "log", "settings", "export", "users", "home", "problem", "login")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -239,10 +242,10 @@ def test_printed_settings_show_their_values_and_a_printed_record_whom_to_ask(pas
 
 def test_each_role_finds_links_to_its_own_pages_only(past):
     expected = {
-        "auditor": ["Review"],
-        "viewer": ["Overview", "Rounds", "Log", "Settings"],
-        "decider": ["Overview", "Rounds", "People", "Settings"],
-        "admin": ["Review", "Overview", "Rounds", "People", "Log", "Settings", "Export", "Users"],
+        "auditor": ["Review", "My reviews"],
+        "viewer": ["Overview", "Plan", "Rounds", "Log", "Settings"],
+        "decider": ["Overview", "Plan", "Rounds", "People", "Settings"],
+        "admin": ["Review", "My reviews", "Overview", "Plan", "Rounds", "People", "Log", "Settings", "Export", "Users"],
     }
     for role, wanted in expected.items():
         page = past.page(f"the one {role}", role)
@@ -335,7 +338,11 @@ def test_no_id_feature_reason_or_note_is_ever_in_an_address(office):
     page.goto(f"{office.url}/streams/loans/log")
     page.get_by_label("Kind").select_option("audited")
     page.get_by_role("button", name="Filter").click()
-    page.wait_for_url("**kind=audited**")
+    page.locator("td.what", has_text="reported a pair").first.wait_for()
+    page.get_by_label("Reason or note").fill("told in confidence")
+    page.get_by_label("Person’s id").fill(f"{first}-3")
+    page.get_by_role("button", name="Filter").click()
+    page.get_by_role("link", name="The whole log").wait_for()
     whole = office.engine.round("loans", first)
     private = {one["id"] for one in whole["people"]} | {"North", "South", "confidence", "qualifications", "score"}
     private |= {
@@ -344,3 +351,39 @@ def test_no_id_feature_reason_or_note_is_ever_in_an_address(office):
     assert len(asked) > 8
     for word in private:
         assert not [pair for pair in asked if word in pair[0] + pair[1]], word
+
+
+APPLICANTS = (
+    # income, debt, years at work, postcode: the first two differ in nothing but where they live
+    (41_000, 8_000, 6, "north"), (40_000, 8_000, 6, "south"), (62_000, 3_000, 11, "north"),
+    (23_000, 15_000, 1, "south"), (55_000, 9_000, 8, "north"), (30_000, 12_000, 3, "south"),
+)  # fmt: skip
+
+
+def test_a_pair_that_anybody_would_report_stands_out_and_can_be_reported(tmp_path, chromium, keep):
+    """The picture of the documentation: made-up applicants, and a policy that learned to look at the postcode."""
+    amounts = {"income": [25_000, 35_000, 45_000, 60_000], "debt": [5_000, 10_000], "years at work": [2, 5, 10]}
+    features = [{"name": name, "compare": True} for name in amounts]
+    features.append({"name": "postcode", "kind": "category", "levels": ["north", "south"]})
+    settings = {"name": "loans", "features": features, "cuts": amounts | {"postcode": None}, "alpha": 0.1, "k": 6}
+    names = [feature["name"] for feature in features]
+    people = [{"id": f"applicant-{17 + i}", "features": dict(zip(names, values, strict=True))}
+              for i, values in enumerate(APPLICANTS)]  # fmt: skip
+    with running(database=str(tmp_path / "log.db")) as service:
+        office = Office(service, chromium)
+        service.engine.create(Settings.from_dict(settings | {"waits": {"grace": 0}, "penalty": 1.0}), "root")
+        for t in range(1, 5):  # in the past people from the north were good, whatever else was known of them
+            asked = [person | {"id": f"{t}-{person['id']}"} for person in people]
+            service.engine.decide("loans", asked, "decider")
+            service.engine.label("loans", t, {p["id"]: int(p["features"]["postcode"] == "north") for p in asked}, "x")
+            if service.engine.round("loans", t)["status"] == "open":  # somebody was asked
+                service.engine.audit("loans", t, "none", "teacher")
+        service.engine.decide("loans", people, "decider")
+        page = office.review(reduced_motion="reduce", viewport=WIDE)
+        order = page.locator("article.round tbody tr").all_inner_texts()
+        places = [1 + next(i for i, text in enumerate(order) if f"applicant-{n}" in text) for n in (17, 18)]
+        for place in places:
+            page.keyboard.press(str(place))
+        assert page.locator("#report").get_attribute("aria-disabled") == "false"
+        keep(page, "report-wide-light", full_page=False)
+        office.close()

@@ -128,7 +128,7 @@ addEventListener("DOMContentLoaded", () => new MutationObserver((changes) => {
 """Notes how long it took from a key or a click until another round is in the page, and in the next frame."""
 
 
-def test_the_next_round_shows_within_100_ms_of_a_verdict_while_every_request_hangs(office, note):
+def test_the_next_round_shows_within_50_ms_of_a_verdict_while_every_request_hangs(office, note):
     office.stream()
     wanted = list(office.open(31))
     page = office.review(script=WATCH)
@@ -159,7 +159,7 @@ def test_the_next_round_shows_within_100_ms_of_a_verdict_while_every_request_han
         times = [one[name] for one in took]
         figures = {"verdicts": len(times), "median ms": float(np.median(times)), "longest ms": max(times)}
         note(f"next-round-{name}", figures)
-        assert figures["median ms"] <= 100
+        assert figures["median ms"] <= 50
     page.unroute_all()  # what was held goes on
     all_sent(page)
     assert [t for t, _, _ in office.audits(since=office.first - 1)] == wanted[:30]

@@ -449,6 +449,21 @@ class TestOverlap:
         assert fold.state.totals.delay_max == tau
 
 
+def test_no_round_is_kept_open_for_ever_by_retracting():
+    fold = Fold(loans(waits=Waits(audit=100, label=50, grace=10)))
+    t, _ = fold.open(APART)
+    for seconds in (0, 50, 105):
+        fold.clock.now = 1_700_000_000.0 + seconds
+        fold.audit(t)
+        fold.do(RetractAudit(t, "ann"))
+    fold.clock.forward(9)
+    fold.audit(t)
+    with pytest.raises(Conflict, match="the time for its audit is over"):
+        fold.do(RetractAudit(t, "ann"))
+    fold.clock.forward(10)
+    assert "round_closed" in fold.kinds(commands.Advance(t))
+
+
 class TestErasure:
     @pytest.mark.parametrize("changes", [{}, {"penalty": "growing"}])
     def test_the_learner_is_written_down_before_somebody_is_erased_whom_it_has_met_since(self, changes):

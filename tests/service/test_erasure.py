@@ -9,7 +9,7 @@ import pytest
 from loans import Clock, drawn, loans, people
 from numpy.random import default_rng
 from serving import until
-from sqlalchemy import create_engine, select, text
+from sqlalchemy import create_engine, event, select, text
 from typer.testing import CliRunner
 
 from likewise.cli import app
@@ -34,15 +34,15 @@ def test_a_record_that_is_read_while_its_person_is_erased_is_there_or_not_there(
     engine.create(loans(), "root")
     for _ in range(3):
         engine.decide("loans", people(X), "decider")
-    events = engine.store.events
+    by_round = engine.store.by_round
 
-    def erased_meanwhile(stream, *given, round=None, **more):
-        if round == 2:
-            monkeypatch.undo()
-            engine.erase("loans", "1", "root")
-        return events(stream, *given, round=round, **more)
+    def erased_meanwhile(stream, numbers):
+        first = list(by_round(stream, numbers[:1]))
+        monkeypatch.undo()
+        engine.erase("loans", "1", "root")
+        yield from [*first, *by_round(stream, numbers[1:])]
 
-    monkeypatch.setattr(engine.store, "events", erased_meanwhile)
+    monkeypatch.setattr(engine.store, "by_round", erased_meanwhile)
     assert [one["t"] for one in engine.person("loans", "1")["rounds"]] == [1]
     with pytest.raises(Unknown):
         engine.person("loans", "1")
@@ -62,6 +62,24 @@ def test_a_record_whose_person_is_erased_before_its_first_round_is_read_is_not_t
     monkeypatch.setattr(engine.store, "asides", found_just_before)
     with pytest.raises(Unknown):
         engine.person("loans", "1")
+
+
+def test_somebody_in_many_rounds_is_shown_and_erased_with_few_questions_to_the_database(engine):
+    """As many as for somebody in a few: no more than one for every few hundred rounds."""
+    engine.create(loans(k=2), "root")
+    for t in range(1, 61):
+        engine.decide("loans", people(X), "decider")
+        engine.label("loans", t, {"0": 1, "1": 0}, "decider")
+        engine.audit("loans", t, "none", "ann", note="as the Oracle said" if t % 20 == 0 else "")
+    asked = []
+    for database in (engine.store._readers, engine.store._writers):
+        event.listen(database, "before_cursor_execute", lambda *given: asked.append(given[2]))
+    assert [one["t"] for one in engine.person("loans", "1")["rounds"]] == list(range(1, 61))
+    assert len(asked) < 20
+    asked.clear()
+    assert engine.erase("loans", "1", "root")["rounds"] == list(range(1, 61))
+    assert len(asked) < 40, asked
+    assert engine.store.remarks("loans", list(range(1, 61))) == []
 
 
 # Old backups ------------------------------------------------------------------------------------------------------

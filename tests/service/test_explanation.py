@@ -42,6 +42,7 @@ def stream(engine):
 
     def make(**changes):
         plain = {"name": "loans", "features": FEATURES, "cuts": CUTS, "alpha": 0.05, "k": 5}
+        plain |= {"review": {"ask_all": True}}
         engine.create(Settings.from_dict(plain | {"waits": {"grace": 0, "label": 50}} | changes), "root")
         for t in range(1, 13):
             asked = people(t)

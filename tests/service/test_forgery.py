@@ -16,7 +16,7 @@ from likewise.service.engine import Engine
 from likewise.service.log import Store
 from likewise.service.log.checkpoints import CheckpointFile, point
 from likewise.service.proof.replay import sentences, verify
-from likewise.service.proof.standalone import commitment, main
+from likewise.service.proof.standalone import commitment, event_hash, main
 from likewise.service.refusals import BrokenLog
 from likewise.service.stream.events import stamp
 from likewise.service.stream.learner_checkpoint import packed, unpacked
@@ -62,7 +62,8 @@ class TestWithoutTheKey:
         lines = deepcopy(exported[0])
         i = next(i for i, line in enumerate(lines) if line["line"] == "aside")
         other = lines[i] | {"content": {"id": "mallory", "features": {}}}
-        assert "twice" in found([*lines[:i], other, *lines[i:]])[1]
+        assert "twice" in found([*lines[: i + 1], other, *lines[i + 1 :]])[1]
+        assert "not what event 2 committed to" in found([*lines[:i], other, *lines[i:]])[1]
 
     def test_people_can_not_be_hidden_behind_a_header_that_says_there_are_none(self, exported, found):
         lines = deepcopy(exported[0])
@@ -109,7 +110,7 @@ class TestWithoutTheKey:
     def test_decisions_come_from_the_secret_that_the_log_commits_to(self, tmp_path):
         engine = changed(lived(tmp_path), f"UPDATE streams SET secret = '{'ab' * 32}'")
         engine.resume("loans", "root")
-        engine._secrets.clear()  # as in another process
+        engine.reads.secrets.clear()  # as in another process
         asked = [{"id": "ann", "features": {"score": 0.5, "age": 0.5, "sex": 0.0}}]
         with pytest.raises(BrokenLog, match="secret"):
             engine.decide("loans", asked, "decider")
@@ -153,6 +154,9 @@ class TestWithoutTheKey:
     )
     def test_a_log_of_another_learner_is_refused_in_a_sentence_when_the_service_starts(self, tmp_path, data, sentence):
         engine = changed(lived(tmp_path), f"UPDATE events SET data = {data} WHERE kind = 'stream_created'")
+        (first,) = engine.store.lines("loans", 0, 1)
+        for statement in ("DELETE FROM events WHERE seq > 1", f"UPDATE events SET hash = '{event_hash(first)}'"):
+            engine.store.write(lambda connection, statement=statement: connection.execute(text(statement)))
         engine.store.close()
         with Store(tmp_path / "log.db") as store:
             again = Engine(store, SIGNER)

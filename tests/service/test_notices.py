@@ -6,6 +6,7 @@ from contextlib import closing
 
 import numpy as np
 import pytest
+import sampled
 from loans import drawn, loans
 from serving import STREAM, people, running
 from visitors import Browser
@@ -88,6 +89,21 @@ def test_levels_of_a_category_are_tried(engine):
     told = notices.notice(engine, "loans", "9.0")
     assert [(change.column, change.value) for change in told.changes] == [("home", "own")]
     assert told.reasons[0].value == "rent"
+
+
+def test_of_fitted_scores_the_split_is_estimated_and_the_sum_is_exact(engine):
+    engine.create(sampled.settings(), "root", scores=sampled.scores())
+    rows = sampled.sample(24, seed=5)
+    for t in range(6):
+        people = sampled.asked(rows[4 * t : 4 * t + 4], prefix=f"{t}.")
+        opened = engine.decide("loans", people, "decider")
+        labels = {f"{t}.{i}": person["repaid"] for i, person in enumerate(rows[4 * t : 4 * t + 4])}
+        engine.label("loans", opened["t"], labels, "decider")
+        engine.audit("loans", opened["t"], "none", "ann")
+    told = notices.notice(engine, "loans", "5.1")
+    assert told.estimated
+    assert told.base + sum(reason.amount for reason in told.reasons) == pytest.approx(told.probability, abs=1e-9)
+    assert "sex" not in {reason.column for reason in told.reasons}
 
 
 def test_the_first_person_has_nobody_to_be_compared_with(engine):

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
+import httpx
 import pytest
+from serving import running
 
 from likewise.errors import InvalidParameter
 from likewise.service.accounts.sessions import SESSION, Sessions
 from likewise.service.accounts.tokens import Tokens
 from likewise.service.log.signing import Signer
+from likewise.service.pages.visits import COOKIE
 
 NOW = 1_000_000.0
 
@@ -106,3 +111,45 @@ def test_a_login_link_works_once_and_ends(sessions, token, now):
 def test_a_link_is_made_only_for_somebody_with_a_valid_token(sessions, token):
     with pytest.raises(InvalidParameter, match="`who` must be the name of somebody with a valid token, got 'bob'"):
         sessions.link("bob")
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec-Fetch-Site": "same-origin", "Origin": "https://loans.example"}, 303),
+        ({"Sec-Fetch-Site": "none"}, 303),
+        ({}, 303),
+    ],
+)
+def test_a_form_of_another_site_logs_nobody_in(tmp_path, headers, status):
+    with running(database=str(tmp_path / "log.db")) as service:
+        answer = httpx.post(f"{service.url}/login", data={"token": service.tokens["admin"]}, headers=headers)
+        assert answer.status_code == status, answer.text
+        assert ("set-cookie" in answer.headers) == (status == 303)
+        form = {"data": {"token": service.tokens["admin"]}, "headers": {"Origin": service.url}}
+        assert httpx.post(f"{service.url}/login", **form).status_code == 303
+
+
+@pytest.mark.parametrize(
+    ("settings", "host", "address"),
+    [
+        ({}, None, True),
+        ({}, "evil.example", ""),
+        ({"address": "https://loans.example/"}, "evil.example", "https://loans.example"),
+        ({"hosts": "loans.example"}, "loans.example:80", "http://loans.example:80"),
+    ],
+)
+def test_a_link_that_logs_in_names_no_host_that_only_the_request_names(tmp_path, settings, host, address):
+    with running(database=str(tmp_path / "log.db"), **settings) as service:
+        token = service.tokens["admin"]
+        own = {"Host": host or service.url.removeprefix("http://")}
+        sessions = service.service.sessions
+        cookie = sessions.login(token)
+        form = {"csrf": sessions.csrf(sessions.find(cookie)), "token": service.service.tokens.list()[0]["token"]}
+        answer = httpx.post(f"{service.url}/users/link", data=form, headers=own, cookies={COOKIE: cookie}).text
+        found = re.search(r"(\S*)/login/[\w-]{20,}", re.sub(r'[<>"]', " ", answer))[1]
+        assert found == (service.url if address is True else address)

@@ -18,6 +18,7 @@ from likewise.cli.certify import certify
 from likewise.cli.compare import compare
 from likewise.cli.data import data
 from likewise.cli.demo import demo
+from likewise.cli.doctor import doctor
 from likewise.cli.frontier import frontier
 from likewise.cli.key import key
 from likewise.cli.notice import notice
@@ -28,6 +29,7 @@ from likewise.cli.score import score
 from likewise.cli.serve import serve
 from likewise.cli.user import user
 from likewise.cli.verify import verify
+from likewise.cli.witness import witness
 from likewise.errors import LikewiseError
 
 app = typer.Typer(
@@ -65,6 +67,7 @@ for command in (
     compare,
     data,
     demo,
+    doctor,
     frontier,
     notice,
     play,
@@ -73,6 +76,7 @@ for command in (
     score,
     serve,
     verify,
+    witness,
 ):
     app.command(epilog=getattr(sys.modules[command.__module__], "EXAMPLES", None))(command)
 app.add_typer(user, name="user")

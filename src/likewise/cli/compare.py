@@ -37,7 +37,7 @@ Examples:
     likewise compare adult --backend dask --address tcp://scheduler:8786
 """
 WHERE = "Where it runs"
-NO_PICTURE = 'No picture: pip install "likewise[figures]".'
+NO_PICTURE = "No picture: pip install matplotlib."
 
 
 def compare(

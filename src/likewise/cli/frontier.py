@@ -85,7 +85,7 @@ def frontier(
         console.print("The reviewer of this run is a person, whose distance nobody knows; this is the data set's own.")
     console.print(escape(setup.data.distance_described))
     console.print(_table(trade_off))
-    console.print(f"Picture: {picture}" if picture else 'No picture: pip install "likewise[figures]".', markup=False)
+    console.print(f"Picture: {picture}" if picture else "No picture: pip install matplotlib.", markup=False)
 
 
 def _levels(text: str) -> list[float] | None:

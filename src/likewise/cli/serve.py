@@ -244,6 +244,7 @@ def _uvicorn(configuration: Configuration) -> dict[str, Any]:
         app = server_app(configuration)
     return {
         "app": app,
+        "http": "likewise.service.run.impatience:Impatient",
         "factory": several,
         "workers": configuration.workers,
         "host": configuration.host,

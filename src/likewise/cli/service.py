@@ -28,8 +28,8 @@ def service_part() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        package = 'pip install "likewise[service]"'
-        raise NotSupported(f"The service needs {error.name}, which is not installed: {package}.") from None
+        extra = 'the extra "service" of likewise brings it (in a clone: pip install ".[service]")'
+        raise NotSupported(f"The service needs {error.name}, which is not installed; {extra}.") from None
 
 
 @contextmanager

@@ -48,7 +48,7 @@ def needs(package: str) -> Any:
         return importlib.import_module(package)
     except ImportError:
         raise NotSupported(
-            f'Data frames need {package}, which is not installed: pip install "likewise[data]".'
+            f"Data frames need {package}, which is not installed: pip install pandas pyarrow narwhals."
         ) from None
 
 

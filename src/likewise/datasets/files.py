@@ -114,7 +114,7 @@ def _sheet(pandas: Any, path: Path, *, header: bool) -> pd.DataFrame:
         import openpyxl  # noqa: F401
     except ImportError:
         raise NotSupported(
-            'Excel files need openpyxl, which is not installed: pip install "likewise[xlsx]", or save the sheet as CSV.'
+            "Excel files need openpyxl, which is not installed: pip install openpyxl, or save the sheet as CSV."
         ) from None
     people: pd.DataFrame = pandas.read_excel(path, header=0 if header else None, engine="openpyxl").dropna(how="all")
     people = people.reset_index(drop=True)

@@ -63,7 +63,7 @@ def _excel(table: pd.DataFrame, path: Path) -> None:
     try:
         table.to_excel(path, index=False, engine="openpyxl")
     except ImportError:
-        raise NotSupported('Excel files need openpyxl: pip install "likewise[xlsx]", or end in .csv.') from None
+        raise NotSupported("Excel files need openpyxl: pip install openpyxl, or end in .csv.") from None
 
 
 def read_answers(path: str | Path, people: ScoredPeople, drawn: Drawn, seed: int) -> dict[tuple[int, int], bool | None]:

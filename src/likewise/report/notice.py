@@ -141,6 +141,8 @@ class Notice:
         """What amounts are counted from, and that they add up."""
         if self.unexplained:
             return self.unexplained
+        if not self.reasons:
+            return f"No column made a difference: the probability is {self.base:.3f}, as it is for others."
         whose = (
             f"the mean of {plural(self.compared_with, 'other person', 'other people')}, {self.base:.3f}"
             if self.compared_with

@@ -113,7 +113,7 @@ def _arrow() -> Any:
     try:
         import pyarrow
     except ImportError:
-        raise DataUnavailable('Scoring files needs PyArrow: pip install "likewise[data]".') from None
+        raise DataUnavailable("Scoring files needs PyArrow: pip install pyarrow.") from None
     return pyarrow
 
 

@@ -17,5 +17,5 @@ Read the folders in this order; each answers a question:
 
 On the ground floor: ``refusals`` (what is refused, and with which HTTP status?), ``redaction`` (what may the service's
 own log say about an error?), ``canonical`` (how is JSON written and hashed?), ``monitoring`` (what do operators
-watch?), ``configuration`` (how is a service set up?). Needs ``pip install "likewise[service]"``.
+watch?), ``configuration`` (how is a service set up?). Needs the extra ``service``.
 """

@@ -9,7 +9,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from pathlib import Path
 from tomllib import TOMLDecodeError
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
@@ -51,6 +51,10 @@ class Configuration(BaseSettings):
         description="What the names of the logs begin with, for witnesses and other outsiders: for example the host. "
         "It can't be changed later.",
     )
+    witnesses: str = Field(
+        default="",
+        description="Witnesses that cosign checkpoints, separated by commas: each its address, a space, and its key.",
+    )
     checkpoints: Path | None = Field(
         default=None, description="The file that checkpoints are written to. By default it is beside the database."
     )
@@ -74,9 +78,26 @@ class Configuration(BaseSettings):
     contact: str = Field(
         default="", max_length=500, description="Whom people may ask about a decision: it stands in their notices."
     )
+    webhook: str = Field(
+        default="",
+        pattern="^(https?://.+)?$",
+        description="An address that alarms are sent to, as JSON, when they begin or end.",
+    )
+    address: str = Field(
+        default="",
+        description="The address that people reach the pages at, https://loans.example say, for links that log in.",
+    )
     max_body: int = Field(default=2_000_000, ge=1024, description="The most bytes in a request.")
     max_seconds: float = Field(
         default=30, gt=0, le=DAY, description="Seconds within which the body of a request must arrive."
+    )
+    max_head_seconds: float = Field(
+        default=10, gt=0, le=DAY, description="Seconds within which the head of a request must arrive."
+    )
+    max_waiting: int = Field(
+        default=500,
+        ge=1,
+        description="The most connections that have not sent the head of a request yet; the oldest is let go.",
     )
     max_batch: int = Field(default=256, ge=1, description="The most people in a round.")
     max_features: int = Field(default=200, ge=1, description="The most features of a stream.")
@@ -91,6 +112,12 @@ class Configuration(BaseSettings):
         default=600, gt=0, le=365 * DAY, description="Seconds for which a claimed round is reserved for its auditor."
     )
     tick: float = Field(default=0.5, gt=0, le=DAY, description="Seconds between two checks for rounds that are due.")
+    metrics_by_stream: bool = Field(
+        default=False, description="Whether /metrics, which is open to everybody, tells of each stream by its name."
+    )
+    log_format: Literal["text", "json"] = Field(
+        default="text", description="How the service's own log is written: text, or json with a line per request."
+    )
     threads: int = Field(default=40, ge=1, description="The most requests worked on at the same time.")
 
     @property

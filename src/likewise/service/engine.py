@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import anyio.to_thread
 import numpy as np
@@ -21,11 +21,13 @@ import numpy as np
 from likewise.errors import require, require_number
 from likewise.policies import thresholds_of
 from likewise.service.asides import free_text, person_aside, remark_aside
+from likewise.service.canonical import loads
 from likewise.service.live.broken import BrokenStreams
 from likewise.service.live.heads import Heads
 from likewise.service.live.proofs import Proofs
 from likewise.service.live.stream import LiveStream, Outcome, Task
 from likewise.service.live.streams import Streams
+from likewise.service.live.verified import VerifiedReads
 from likewise.service.log import Idempotency, Store
 from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.erasure import ErasureCleanup, ErasureFile
@@ -45,13 +47,11 @@ from likewise.service.stream.events import (
     LabelsLate,
     Learned,
     RoundOpened,
-    StreamCreated,
     stamp,
 )
-from likewise.service.stream.events.event import RoundEvent
 from likewise.service.stream.explanation import Explanation, explain
 from likewise.service.stream.lots import Lot, commitment, review_secret
-from likewise.service.stream.readers import clean_probability, counts_as, past_round, person_view, round_view
+from likewise.service.stream.readers import audit_view, clean_probability, counts_as, person_view, round_view
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
 from likewise.service.stream.status import made_of, status
@@ -67,6 +67,14 @@ A = TypeVar("A", bound=Mapping[str, Any])
 """An answer: one of ``likewise.service.stream.answers``."""
 Reply = Callable[[Outcome, answers.Receipt | None], A]
 """From what a command led to, and the receipt for it, to its answer."""
+
+
+class Waiting(NamedTuple):
+    """Open rounds of a stream, and for how many seconds the oldest of them, and an unsigned event, has waited."""
+
+    rounds: int
+    round: float
+    unsigned: float
 
 
 class Engine:
@@ -101,12 +109,12 @@ class Engine:
         """Whether every log was read up to its head."""
         self._heads = Heads(signer, checkpoints)
         self.streams = Streams(store, self._heads.require_signed)
+        self.reads = VerifiedReads(store, self.streams)
         self.proofs = Proofs(store, self.streams, signer)
         self.leases = Leases(store)
         self.broken = BrokenStreams()
         self.erasure_cleanup = ErasureCleanup(store, erasures, clock)
-        self._stretches = Stretches(store)
-        self._secrets: dict[str, bytes] = {}
+        self._stretches = Stretches(store, lambda stream, sealed: self.reads.require_whole(stream, sealed))
 
     def start(self) -> None:
         """Read every log up to its head, and refuse one that is not what was signed; the others go on without it."""
@@ -166,14 +174,14 @@ class Engine:
     ) -> answers.RoundOpened:
         """Open a round for ``people``, each {id, features}."""
         live = self.streams.get(stream)
-        opened = live.do(self._decision(live, people, self._secret(stream), by, key), self.clock())
+        opened = live.do(self._decision(live, people, self.reads.secret(stream), by, key), self.clock())
         return cast(answers.RoundOpened, opened)
 
     async def decide_soon(
         self, stream: str, people: Sequence[Mapping[str, Any]], by: str, key: Idempotency | None = None
     ) -> answers.RoundOpened:
         """The same on an event loop, which a small batch for a stream in memory doesn't leave for a thread."""
-        live, secret = self.streams.known(stream), self._secrets.get(stream)
+        live, secret = self.streams.known(stream), self.reads.secrets.get(stream)
         if live is None or secret is None or len(people) > SMALL_BATCH or _keeps_record(live):
             return await anyio.to_thread.run_sync(self.decide, stream, people, by, key)
         opened = await live.do_soon(self._decision(live, people, secret, by, key), self.clock())
@@ -191,7 +199,7 @@ class Engine:
             t = state.opened + 1
             placed = [replace(aside, t=t) for aside in asides]
             lot = Lot.of(secret, live.name, t) if settings.lot == "round" else None
-            record = self._record(live, ids) if settings.keeps_record else {}
+            record = self.reads.record(live, ids) if settings.keeps_record else {}
             drawn = state.stream.settings.review.by_lot
             review = Lot.of(review_secret(secret), live.name, state.drawing.lots + 1) if drawn else None
             return commands.RequestDecisions(placed, thresholds, by, lot, record, review)
@@ -218,8 +226,8 @@ class Engine:
         live = self.streams.get(stream)
 
         def command(state: State) -> commands.ReceiveLabels:
-            past = self._past(live, state, t)
-            learned = past is not None and any(isinstance(event, Learned) for event in self._events_of(stream, t))
+            past = self.reads.past(live, state, t)
+            learned = past is not None and any(isinstance(event, Learned) for event in self.reads.events_of(stream, t))
             return commands.ReceiveLabels(t, labels, by, past, learned)
 
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.LabelsTaken:
@@ -269,37 +277,9 @@ class Engine:
             raise Conflict(f"You have not claimed round {t}; claim a round first.")
 
     def audit_view(self, stream: str, round_: OpenRound) -> answers.RoundShown:
-        """A round as its auditor sees it: the visible features, and probabilities or decisions; no weights.
-
-        People who already had a decision are left out: they can't be reported for this round.
-        """
+        """A round as its auditor sees it."""
         settings = self.streams.get(stream).latest.state.stream.settings
-        shown = [feature.name for feature in settings.features if feature.visible]
-        kept = {aside.ref: aside.content for aside in self.store.asides(stream, round=round_.t)}
-        places = [i for i in round_.fresh if round_.refs[i] in kept]  # not erased
-        people: list[answers.PersonShown] = []
-        for i in places:
-            content = kept[round_.refs[i]]
-            person: answers.PersonShown = {
-                "id": content["id"],
-                "features": {name: content["features"][name] for name in shown},
-            }
-            if settings.audits == "decisions":
-                person["decision"] = round_.decisions[i]
-            else:
-                person["probability"] = float(round_.probabilities[i])
-            people.append(person)
-        view: answers.RoundShown = {
-            "t": round_.t,
-            "opened_at": stamp(round_.opened_at),
-            "level": settings.level,
-            "people": people,
-        }
-        if settings.audits == "decisions":
-            ids = {i: person["id"] for i, person in zip(places, people, strict=True)}
-            pairs = round_.reportable(settings.level)
-            view["pairs"] = [[ids[i], ids[j]] for i, j in pairs if i in ids and j in ids]
-        return view
+        return audit_view(round_, self.reads.contents_of(stream, round_.t), settings)
 
     def explain(self, stream: str, t: int, auditor: str, pair: Sequence[str]) -> Explanation:
         """Why two people of a claimed round have their probabilities, whoever is ahead first, and what a report does.
@@ -313,7 +293,7 @@ class Engine:
             raise Conflict(f"Round {t} is closed.")
         if state.stream.settings.audits == "decisions":
             raise Conflict("Reviewers of this stream see decisions only, so no probability is explained to them.")
-        kept = {aside.ref: aside.content["features"] for aside in self.store.asides(stream, round=t) if aside.person}
+        kept = {ref: content["features"] for ref, content in self.reads.contents_of(stream, t).items()}
         people = {i: kept[round_.refs[i]] for i in round_.fresh if round_.refs[i] in kept}
         places = [i for i in people if round_.ids[i] in pair]
         require(len(places) == 2 == len(pair), "pair", f"name two people of round {t} who are still there", len(places))
@@ -380,8 +360,8 @@ class Engine:
         remark = remark_aside(t, reason, note)
 
         def command(state: State) -> commands.CorrectAudit:
-            past = self._past(live, state, t)
-            events = [] if past is None else self._events_of(stream, t)
+            past = self.reads.past(live, state, t)
+            events = [] if past is None else self.reads.events_of(stream, t)
             counted = counts_as(events) if events else None
             return commands.CorrectAudit(t, verdict, by, pair, remark, past, counted, clean_probability(events))
 
@@ -460,8 +440,7 @@ class Engine:
             live.positions.settle()
             people = find()
             rounds = sorted({aside.t for aside in people})
-            beside = (aside for t in rounds for aside in self.store.asides(stream, round=t))
-            remarks = [aside for aside in beside if aside.kind == "remark"]
+            remarks = self.store.remarks(stream, rounds)
             return commands.Erase([aside.ref for aside in [*people, *remarks]], rounds, by)
 
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.PersonErased:
@@ -488,16 +467,20 @@ class Engine:
     def round(self, stream: str, t: int) -> answers.RoundRecord:
         """Everything that is known of a round, open or closed."""
         self.streams.get(stream)
-        events = self._events_of(stream, t)
+        events = self.reads.events_of(stream, t)
         if not events:
             raise Unknown(f"There is no round {t} in the stream {stream!r}.")
         return round_view(events)
 
+    def rounds(self, stream: str, numbers: Sequence[int]) -> list[answers.RoundRecord]:
+        """The same of several rounds, which are there."""
+        return [round_view(events) for events in self.reads.by_round(stream, numbers)]
+
     def person(self, stream: str, person: str) -> answers.PersonRecord:
         """One person's decision record: every round they were in."""
         self.streams.get(stream)
-        asides = self.store.asides(stream, person=person)
-        views = (person_view(self._events_of(stream, aside.t), person) for aside in asides)
+        numbers = [aside.t for aside in self.store.asides(stream, person=person)]
+        views = (person_view(events, person) for events in self.reads.by_round(stream, numbers))
         rounds = [view for view in views if view is not None]
         if not rounds:  # nobody of that id, or erased while this was read
             raise Unknown(f"There is no such person in the stream {stream!r}.")
@@ -509,10 +492,10 @@ class Engine:
         """What is proved of the rounds so far, with the delay beside it; ``progress`` hears how much was read."""
         live = self.streams.get(stream)
         live.current()
-        state, seq = live.durable[:2]
-
+        state, seq, hash, tree = live.durable
         stretches = self._stretches.all(stream, state, seq, progress or (lambda share: None))
-        return certificate(joined(stretches, state), state, delta)
+        claims = certificate(joined(stretches, state), state, delta)
+        return self.proofs.signed_certificate(stream, hash, tree, claims)
 
     def events(self, stream: str, after: int = 0, limit: int = 1000) -> list[answers.LoggedEvent]:
         """Up to ``limit`` events after number ``after``, as exported."""
@@ -520,7 +503,11 @@ class Engine:
         return cast(list[answers.LoggedEvent], self.store.lines(stream, after, limit))
 
     def export(self, stream: str, *, people: bool = True) -> Iterator[dict[str, Any]]:
-        """The lines of an export, which ``likewise verify`` checks."""
+        """The lines of an export, which ``likewise verify`` checks, as JSON values."""
+        return map(loads, self.export_text(stream, people=people))
+
+    def export_text(self, stream: str, *, people: bool = True) -> Iterator[str]:
+        """The lines themselves."""
         live = self.streams.get(stream)
 
         def head() -> Frontier:
@@ -561,6 +548,13 @@ class Engine:
         self._stretches.catch_up(name, state, seq)
         return 0
 
+    def waiting(self, live: LiveStream) -> Waiting:
+        """How long something of a stream has waited."""
+        now, state = self.clock(), live.durable.state
+        oldest = next(iter(state.rounds.values()), None)
+        age = 0.0 if oldest is None else max(now - oldest.opened_at, 0.0)
+        return Waiting(state.outstanding, age, self._heads.unsigned(live, now))
+
     def sweep(self) -> None:
         """Forget leases and idempotency keys that are too old to matter."""
         before = self.clock() - KEPT
@@ -591,41 +585,6 @@ class Engine:
             return cast(dict[str, Any], reply(outcome, cast(answers.Receipt | None, signed)))
 
         return answer
-
-    def _secret(self, stream: str) -> bytes:
-        if stream not in self._secrets:
-            secret = self.store.secret(stream)
-            if secret is None:
-                raise Unknown(f"There is no stream named {stream!r}.")
-            created = self.store.events(stream, 0, 1)[0].event
-            assert isinstance(created, StreamCreated), "the first event of a log creates its stream"
-            if hashlib.sha256(secret).hexdigest() != created.secret:
-                raise BrokenLog(f"The secret behind the decisions of {stream!r} is not the one its log commits to.")
-            self._secrets[stream] = secret
-        return self._secrets[stream]
-
-    def _record(self, live: LiveStream, ids: Sequence[str]) -> dict[str, tuple[float, int]]:
-        """The first decision of people who already had one, by id."""
-        live.positions.settle()  # somebody may be on their way to the disk
-        record = {}
-        for aside in self.store.asides_of_people(live.name, ids):
-            if aside.person is not None and aside.person not in record:
-                opened = self.store.events(live.name, round=aside.t, kind=RoundOpened.kind)[0].event
-                assert isinstance(opened, RoundOpened), "a person is in the round that was opened for them"
-                found = next(person for person in opened.people if person.ref == aside.ref)
-                record[aside.person] = found.probability, found.decision
-        return record
-
-    def _past(self, live: LiveStream, state: State, t: int) -> OpenRound | None:
-        """A round that has left the state, as its events tell it; None if it is there, or never was."""
-        if t in state.rounds or not 1 <= t <= state.opened:
-            return None
-        live.positions.settle()
-        return past_round(self._events_of(live.name, t), state)
-
-    def _events_of(self, stream: str, t: int) -> list[RoundEvent]:
-        events = (sealed.event for sealed in self.store.events(stream, round=t, asides=True))
-        return [event for event in events if isinstance(event, RoundEvent)]
 
 
 def _keeps_record(live: LiveStream) -> bool:

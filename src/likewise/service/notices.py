@@ -107,8 +107,7 @@ def _others(engine: Engine, stream: str, t: int, person: str) -> list[Features]:
     """People of this round and those before it, without the person."""
     found: list[Features] = []
     while t >= 1 and len(found) < COMPARED:
-        kept = engine.store.asides(stream, round=t)
-        people = [aside for aside in kept if aside.kind == "person" and aside.person != person]
+        people = [aside for aside in engine.reads.people_of(stream, t) if aside.person != person]
         found += [aside.content["features"] for aside in people]
         t -= 1
     return found[:COMPARED]

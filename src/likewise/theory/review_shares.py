@@ -178,8 +178,9 @@ def review_plan(
     delta: float = 0.05,
     detection: float = 1.0,
     rates: Sequence[float] = (0.0, 0.005, 0.02),
+    by: str = "equal",
 ) -> ReviewPlan:
-    """What a budget buys, in advance: Theorem L for equal lots, at several supposed rates of violating rounds.
+    """What a budget buys, in advance: Theorem L at several supposed rates of violating rounds.
 
     Parameters
     ----------
@@ -193,29 +194,36 @@ def review_plan(
         r: a violating round that is reviewed is reported with this probability at least.
     rates
         Supposed shares of violating rounds.
+    by
+        How rounds are drawn, as ``review_probability`` has it. Unless all are drawn alike, a round may have a third of
+        the share only, so that none found proves less. What is found is taken to come from rounds that were drawn with
+        the share itself.
 
     Examples
     --------
     >>> plan = review_plan(rounds=20_000, reviews=2_000)
     >>> plan.share, [(p.found, p.limit) for p in plan.prospects]
     (0.1, [(0, 31), (10, 227), (40, 644)])
+    >>> [p.limit for p in review_plan(20_000, 2_000, by="gap").prospects]
+    [99, 217, 572]
     """
     require_whole(rounds, "rounds")
     require_number(reviews, "reviews", 0, open_at="low")
     for rate in rates:
         require_number(rate, "rates", 0, 1)
     share = min(1.0, reviews / rounds)
+    floor = review_floor(share, by)
     prospects = []
     for rate in rates:
         found = round(rate * share * rounds * detection)
-        limit = review_limit(_steady(rounds, share, found), delta, detection)
+        limit = review_limit(_steady(rounds, share, found, floor), delta, detection)
         prospects.append(Prospect(rate, found, limit, limit / rounds))
     return ReviewPlan(rounds, share * rounds, share, detection, tuple(prospects))
 
 
-def _steady(rounds: int, share: float, found: int) -> ReviewCount:
-    """The count of a plan with equal lots in which so much was found."""
-    one = add_round(review_count(share), share, "reported")
+def _steady(rounds: int, share: float, found: int, floor: float) -> ReviewCount:
+    """The count of a plan in which so much was found, each with the probability of the mean."""
+    one = add_round(review_count(floor), share, "reported")
     clean = max(0, round(share * rounds) - found)
     return one._replace(
         reported=found,

@@ -172,7 +172,7 @@ def cluster(backend: str | None, address: str | None, arena: Any) -> Iterator[No
 
 @contextmanager
 def _dask(address: str | None, arena: Any) -> Iterator[None]:
-    distributed = _needed("distributed", "dask", "likewise[cluster]")
+    distributed = _needed("distributed", "dask", "dask distributed")
     from joblib import parallel_config
 
     try:
@@ -203,5 +203,5 @@ def _needed(module: str, backend: str, package: str) -> Any:
         return import_module(module)
     except ImportError:
         raise NotSupported(
-            f'The backend {backend} needs a package that is not installed: pip install "{package}".'
+            f"The backend {backend} needs a package that is not installed: pip install {package}."
         ) from None

@@ -16,7 +16,7 @@ from likewise.service.api import bodies
 from likewise.service.api.problems import DOCUMENTED, problem
 from likewise.service.api.requests import KEYED, Call, StrictRoute
 from likewise.service.engine import Engine
-from likewise.service.log.export import export_text
+from likewise.service.log.export import in_blocks
 from likewise.service.notices import notice
 from likewise.service.stream import answers
 from likewise.service.stream.declared import plain_text
@@ -253,7 +253,9 @@ async def get_certificate(stream: Stream, call: Call, delta: Annotated[float, Qu
     # A long log takes minutes: whoever waits for one must not take the threads of others.
     limiter = call.service.long_requests if await to_thread.run_sync(subprocesses.is_long, stream) else None
     work = partial(subprocesses.run, Engine.certificate, stream, delta=delta)
-    return JSONResponse(await to_thread.run_sync(work, limiter=limiter))
+    shared = call.service.shared_work
+    answer = await shared.result((stream, delta), partial(to_thread.run_sync, work, limiter=limiter))
+    return JSONResponse(answer)
 
 
 @router.get(
@@ -270,9 +272,9 @@ def get_export(
     ] = True,
 ) -> StreamingResponse:
     """Download the whole log with signed checkpoints, for `likewise verify`."""
-    lines = call.service.engine.export(stream, people=people)
+    lines = call.service.engine.export_text(stream, people=people)
     name = f'attachment; filename="{stream}.jsonl"'
-    return StreamingResponse(export_text(lines), media_type="application/jsonl", headers={"Content-Disposition": name})
+    return StreamingResponse(in_blocks(lines), media_type="application/jsonl", headers={"Content-Disposition": name})
 
 
 @router.get(PERSON, response_model=answers.PersonRecord, tags=["people"])

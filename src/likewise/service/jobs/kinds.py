@@ -6,7 +6,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from likewise.service.canonical import dumps
 from likewise.service.engine import Engine
 from likewise.service.jobs.process import OnProgress, Subprocesses, Work
 from likewise.service.jobs.runner import Job, Jobs
@@ -31,10 +30,10 @@ def check(engine: Engine, stream: str, progress: OnProgress) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.jsonl"
         with path.open("w", encoding="utf-8") as file:
-            for number, line in enumerate(engine.export(stream)):
+            for number, line in enumerate(engine.export_text(stream)):
                 if number % 500 == 0:
                     progress(0.0)  # writing it is the small part
-                file.write(dumps(line) + "\n")
+                file.write(line)
         verification = verify(path, key=engine.signer.public_key, progress=progress)
     return {"said": sentences(verification), "wrong": verification.first is not None}
 

@@ -6,6 +6,7 @@ found something newer.
 
 from __future__ import annotations
 
+import hmac
 import json
 import logging
 import secrets
@@ -102,7 +103,7 @@ class Jobs:
             row = connection.execute(_of(stream, kind)).first()
         if row is None:
             return NONE
-        result = None if row.result is None else json.loads(row.result)
+        result = None if row.result is None else self._opened(row)
         return Job(
             self._runs(row), row.share, row.failed, result, row.result_seq, row.result_at, row.took
         )  # fmt: skip
@@ -138,6 +139,18 @@ class Jobs:
             thread.join(AT_ONCE if wait is None else wait)
         return self.find(stream, kind)
 
+    def _opened(self, row: Any) -> Any:
+        """A result, if it is what a job found: pages show it, so nobody else may have written it."""
+        kept = json.loads(row.result)
+        seal = self._seal(row.stream, row.kind, row.result_seq, kept.get("value")) if isinstance(kept, dict) else ""
+        if not seal or not hmac.compare_digest(seal, str(kept.get("seal"))):
+            log.error("The result of a %s of %r is not what was found; it is not shown.", row.kind, row.stream)
+            return None
+        return json.loads(kept["value"])
+
+    def _seal(self, stream: str, kind: str, seq: int | None, value: Any) -> str:
+        return self._store.keyed_hash(json.dumps(["job", stream, kind, seq, value]).encode())
+
     def stop(self) -> None:
         """End what runs; it begins again when somebody asks again."""
         self._stopping.set()
@@ -155,7 +168,7 @@ class Jobs:
             value = work(progress)
             now = self._clock()
             result = {
-                "result": json.dumps(value, allow_nan=False),
+                "result": self._sealed(stream, kind, seq, value),
                 "result_seq": seq,
                 "result_at": now,
                 "took": now - began,
@@ -169,6 +182,10 @@ class Jobs:
         finally:
             with self._lock:
                 self._running.discard(threading.current_thread())
+
+    def _sealed(self, stream: str, kind: str, seq: int, value: Any) -> str:
+        text = json.dumps(value, allow_nan=False)
+        return json.dumps({"value": text, "seal": self._seal(stream, kind, seq, text)})
 
     def _note(self, stream: str, kind: str, id: str, **values: Any) -> None:
         # By its id: a job that was taken for gone must not speak for the one that took its place.

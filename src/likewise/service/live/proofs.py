@@ -7,6 +7,7 @@ nothing is signed here that only the database says.
 from __future__ import annotations
 
 from likewise.errors import require
+from likewise.service.canonical import digest
 from likewise.service.live.stream import LiveStream
 from likewise.service.live.streams import Streams
 from likewise.service.log import Store
@@ -74,6 +75,15 @@ class Proofs:
             "note": str(self._signer.checkpoint(stream, newer)),
             "proof": hashes(proof),
         }
+
+    def signed_certificate(
+        self, stream: str, hash: str, tree: Frontier, claims: answers.StreamCertificate
+    ) -> answers.StreamCertificate:
+        """A certificate that names the head of the log that it rests on, signed."""
+        head: answers.Head = {"seq": tree.size, "hash": hash, "root": hashes([tree.root])[0]}
+        named: answers.StreamCertificate = {**claims, "origin": self._signer.origin(stream), "head": head}
+        text = f"likewise certificate 1\n{named['origin']}\n{digest(named)}\n"
+        return {**named, "key": self._signer.public_key, "note": str(self._signer.sign(text, stream))}
 
     def _tree(self, live: LiveStream) -> Frontier:
         live.current()

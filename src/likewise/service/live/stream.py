@@ -161,6 +161,13 @@ class LiveStream:
         known = self.loaded and self.latest.seq == head == self.durable.seq == self._looked_at
         return known and self._timers.next() > now
 
+    def require(self, sealed: Sequence[Sealed]) -> None:
+        """Refuse events that are not those in the Merkle tree in memory; what is on its way to the disk may be new."""
+        if sealed and max(each.seq for each in sealed) > self.durable.seq:
+            self.current()
+        known = self.durable.tree
+        self.tree.require([each for each in sealed if each.seq <= known.size], known)
+
     def save(self, *, always: bool = False) -> bool:
         """Take a snapshot if the last one is far behind; whether one was taken."""
         return self.snapshots.save(*self.durable[:3], always=always)

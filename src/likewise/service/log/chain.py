@@ -29,9 +29,15 @@ class Sealed(NamedTuple):
         """The event as it is hashed and exported."""
         return self.line() | {"data": self.event.data()}
 
-    def beside(self, asides: Mapping[str, Aside]) -> Sealed:
-        """The same with what it commits to, as far as that is still there."""
+    def beside(self, asides: Mapping[str, Aside], promised: Mapping[str, str] | None = None) -> Sealed:
+        """The same with what it commits to, as far as that is still there; ``promised`` if others committed to it."""
         shown = tuple(asides[ref] for ref in self.event.refs if ref in asides)
+        known = promised or self.event.promised
+        for aside in shown:
+            if known and known[aside.ref] != aside.commitment:
+                raise BrokenLog(
+                    f"What is kept under {aside.ref} in {self.stream!r} is not what event {self.seq} committed to."
+                )
         return self._replace(event=replace(self.event, asides=shown)) if shown else self
 
 

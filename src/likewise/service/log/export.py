@@ -1,8 +1,9 @@
-"""An export: everything an outsider needs to check a stream, one JSON object per line.
+"""An export: everything an outsider needs to check a stream, one JSON object per line, in the one spelling.
 
-First a header with the public key; then every event, in order; then what is kept beside the log, so that commitments
-can be opened; then the signed checkpoints, the last one at the head. Without people, the log can still be checked, but
-its commitments can't be opened and the learner can't be run again.
+First a header with the public key; then every event, in order, some at a time, and after them what is kept beside the
+log for them, so that commitments can be opened and whoever checks need not keep everything in memory; then the signed
+checkpoints, the last one at the head. Without people, the log can still be checked, but its commitments can't be opened
+and the learner can't be run again.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from likewise.service.canonical import EXPORT_FORMAT, dumps
 from likewise.service.log import Store
 from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.signing import Signer
-from likewise.service.stream.events import Aside
 from likewise.transparency.merkle import Frontier
 from likewise.transparency.notes import Note, checkpoint_of, read_note
 
 PAGE = 1000
 """Events read at once."""
+BLOCK = 2**18
+"""Characters that are sent together."""
 
 
 def export(
@@ -30,7 +32,7 @@ def export(
     checkpoints: CheckpointFile | None,
     *,
     people: bool = True,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[str]:
     """The lines of an export, as the log stands at its first line; later, if people are erased while it is written.
 
     ``head`` is the tree up to the log's last event, as the service knows it: what only a database says is not signed.
@@ -45,27 +47,24 @@ def export(
         "events": last,
         "people": people,
     }
-    yield {"line": "header"} | header
+    yield dumps({"line": "header"} | header) + "\n"
     after = 0
     gone: set[str] = set()  # committed to, neither shown nor erased by an event so far
     while after < last:
         beside: list[str] = []
-        erased: set[str] = set()
-        while after < last:
-            page = store.lines(stream, after, min(PAGE, last - after))
-            if not page:  # somebody cut the log: the checkpoint below will show it
-                after = last
-                break
-            for line in page:
-                yield {"line": "event"} | line
-                beside += committed(line["data"])
-                erased |= set(line["data"].get("erased", ()))
-            after = page[-1]["seq"]
-        gone = (gone | set(beside)) - erased
-        for aside in store.asides_of(beside, stream) if people else ():
-            gone.discard(aside.ref)
-            yield _line(aside)
-        if people and gone:
+        page = store.exported(stream, after, min(PAGE, last - after))
+        if not page:  # somebody cut the log: the checkpoint below will show it
+            break
+        for line in page:
+            yield line.text
+            beside += committed(line.data)
+            gone -= set(line.data.get("erased", ()))
+        after = page[-1].seq
+        gone |= set(beside)
+        for ref, text in store.exported_asides(beside, stream) if people else ():
+            gone.discard(ref)
+            yield text
+        if after == last and people and gone:
             tree = head()  # with the events that say why they are not there any more
             last = tree.size
     for checkpoint in checkpoints.read(stream) if checkpoints is not None else ():
@@ -76,8 +75,8 @@ def export(
         yield _signed(signer.checkpoint(stream, tree))
 
 
-def _signed(note: Note) -> dict[str, Any]:
-    return {"line": "checkpoint", "note": str(note)}
+def _signed(note: Note) -> str:
+    return dumps({"line": "checkpoint", "note": str(note)}) + "\n"
 
 
 def committed(data: Mapping[str, Any]) -> list[str]:
@@ -86,17 +85,21 @@ def committed(data: Mapping[str, Any]) -> list[str]:
     return [promise["ref"] for promise in promises]
 
 
-def export_text(lines: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """The lines of an export as text; canonical, as the checker compares bytes."""
-    return (dumps(line) + "\n" for line in lines)
+def in_blocks(lines: Iterable[str], size: int = BLOCK) -> Iterator[str]:
+    """The same text in larger pieces: whoever sends each line by itself waits longer than for the database.
 
-
-def _line(aside: Aside) -> dict[str, Any]:
-    return {
-        "line": "aside",
-        "ref": aside.ref,
-        "kind": aside.kind,
-        "t": aside.t,
-        "salt": aside.salt,
-        "content": aside.content,
-    }
+    Examples
+    --------
+    >>> list(in_blocks(["a", "b", "c"], size=2))
+    ['ab', 'c']
+    """
+    block: list[str] = []
+    length = 0
+    for line in lines:
+        block.append(line)
+        length += len(line)
+        if length >= size:
+            yield "".join(block)
+            block, length = [], 0
+    if block:
+        yield "".join(block)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, Row, Select, bindparam, delete, func, select
 
-from likewise.service.canonical import GENESIS, loads
+from likewise.service.canonical import GENESIS, dumps, loads, people_root
 from likewise.service.log import scrub, tables
 from likewise.service.log.append import Append, Work, carry_out, chunks
-from likewise.service.log.chain import Sealed
+from likewise.service.log.chain import Sealed, hash_of
 from likewise.service.log.connections import (
     address,
     explained,
@@ -27,7 +27,7 @@ from likewise.service.log.connections import (
 )
 from likewise.service.log.writer import Writer
 from likewise.service.refusals import BrokenLog, Unavailable
-from likewise.service.stream.events import Aside, read_event
+from likewise.service.stream.events import Aside, LabelsBooked, RoundOpened, read_event
 from likewise.service.stream.events.event import VERSION, WrittenBefore
 
 Result = TypeVar("Result")
@@ -206,8 +206,16 @@ class Store:
             events = [_sealed(row) for row in connection.execute(query)]
             if asides:
                 beside = _asides(connection, [ref for sealed in events for ref in sealed.event.refs], stream)
-                events = [sealed.beside(beside) for sealed in events]
+                events = [sealed.beside(beside, self._opened(connection, sealed)) for sealed in events]
         return events
+
+    def _opened(self, connection: Connection, sealed: Sealed) -> Mapping[str, str]:
+        """The commitments to people that an event rests on, if another one made them: that which opened their round."""
+        if not isinstance(sealed.event, LabelsBooked):
+            return {}
+        log = tables.events.c
+        query = _after(sealed.stream, 0).where(log.round == sealed.event.t, log.kind == RoundOpened.kind)
+        return _sealed(connection.execute(query).one()).event.promised
 
     def lines(self, stream: str, after: int = 0, limit: int = 1000) -> list[dict[str, Any]]:
         """The same as they stand in the log, whatever it may be: what an outsider checks."""
@@ -220,6 +228,30 @@ class Store:
         query = select(log.hash).where(log.stream == stream, log.seq > after, log.seq <= until).order_by(log.seq)
         with self.read() as connection:
             return list(connection.scalars(query))
+
+    def unfiled(self, stream: str, after: int, until: int) -> list[Sealed]:
+        """The events from ``after`` up to ``until`` that are about no round; one that is about a round is refused."""
+        query = _after(stream, after).where(tables.events.c.round.is_(None), tables.events.c.seq <= until)
+        with self.read() as connection:
+            return [_sealed(row) for row in connection.execute(query)]
+
+    def exported(self, stream: str, after: int = 0, limit: int = 1000) -> list[Exported]:
+        """The same as lines of an export. What was written is one spelling already, so nothing is spelt again."""
+        log = tables.events.c
+        columns = select(log.seq, log.at, log.data, log.hash, log.kind, log.prev, log.version, log.round)
+        query = columns.where(log.stream == stream, log.seq > after).order_by(log.seq).limit(limit)
+        name = dumps(stream)
+        with self.read() as connection:
+            return [_exported(name, stream, *row) for row in connection.execute(query)]
+
+    def exported_asides(self, refs: Sequence[str], stream: str) -> Iterator[tuple[str, str]]:
+        """What is still there under some references, in their order, as lines of an export."""
+        beside = tables.asides.c
+        for some in chunks(refs):
+            with self.read() as connection:
+                rows = connection.execute(select(tables.asides).where(beside.ref.in_(some)))
+                texts = {row.ref: _exported_aside(row, _aside(row, stream)) for row in rows}
+            yield from ((ref, texts[ref]) for ref in some if ref in texts)
 
     def pages(self, stream: str, until: int) -> Iterator[list[Sealed]]:
         """All events up to number ``until``, with their asides, some at a time."""
@@ -237,7 +269,20 @@ class Store:
         with self.read() as connection:
             events = [_sealed(row) for row in connection.execute(query)]
             asides = {row.ref: _aside(row, stream) for row in connection.execute(people)}
-        return [sealed.beside(asides) for sealed in events]
+        return _with_people(events, asides)
+
+    def by_round(self, stream: str, numbers: Sequence[int]) -> Iterator[tuple[int, list[Sealed]]]:
+        """The events of each of some rounds, with their asides: few queries, however many rounds there are."""
+        log, beside = tables.events.c, tables.asides.c
+        for some in chunks(numbers):
+            events = _after(stream, 0).where(log.round.in_(some))
+            people = select(tables.asides).where(beside.stream == stream, beside.round.in_(some))
+            found: dict[int, list[Sealed]] = {t: [] for t in some}
+            with self.read() as connection:
+                asides = {row.ref: _aside(row, stream) for row in connection.execute(people)}
+                for row in connection.execute(events):
+                    found[row.round].append(_sealed(row))
+            yield from ((t, _with_people(sealed, asides)) for t, sealed in found.items())
 
     def asides_of(self, refs: Sequence[str], stream: str | None = None) -> Iterator[Aside]:
         """What is still there under some references, in their order; of one stream if that is said."""
@@ -256,6 +301,16 @@ class Store:
             query = query.where(beside.person == person)
         with self.read() as connection:
             return [_aside(row) for row in connection.execute(query)]
+
+    def remarks(self, stream: str, rounds: Sequence[int]) -> list[Aside]:
+        """What auditors said about some rounds."""
+        beside, found = tables.asides.c, []
+        query = select(tables.asides).where(beside.stream == stream, beside.kind == "remark")
+        with self.read() as connection:
+            for some in chunks(rounds):
+                ordered = query.where(beside.round.in_(some)).order_by(beside.round, beside.ref)
+                found += [_aside(row) for row in connection.execute(ordered)]
+        return found
 
     def asides_of_people(self, stream: str, people: Sequence[str]) -> list[Aside]:
         """What is kept about some people, by their ids, the oldest first."""
@@ -279,17 +334,34 @@ def _after(stream: str, after: int) -> Select[Any]:
     return select(tables.events).where(log.stream == stream, log.seq > after).order_by(log.seq)
 
 
+def _with_people(events: Sequence[Sealed], asides: Mapping[str, Aside]) -> list[Sealed]:
+    """All events of some rounds with their asides; who is in a round was promised when it was opened."""
+    opened = {each.event.t: each.event.promised for each in events if isinstance(each.event, RoundOpened)}
+    booked = {each.seq: opened[each.event.t] for each in events if isinstance(each.event, LabelsBooked)}
+    return [sealed.beside(asides, booked.get(sealed.seq)) for sealed in events]
+
+
 def _sealed(row: Row[Any]) -> Sealed:
     if row.version != VERSION:
         raise BrokenLog(f"Event {row.seq} of {row.stream!r} has layout {row.version}; this version reads {VERSION}.")
     try:
-        event = read_event(row.kind, loads(row.data), row.at)
+        data = loads(row.data)
+        event = read_event(row.kind, data, row.at)
     except WrittenBefore as error:
         raise BrokenLog(f"The log of {row.stream!r} can't be read. {error}") from error
     except (TypeError, ValueError) as error:
         raise BrokenLog(f"Event {row.seq} of {row.stream!r} can't be read: {type(error).__name__}.") from error
+    hashed = row.data if "people" not in data else _hashed(row.data, data["people"])
+    if hash_of(row.stream, row.seq, row.prev, row.kind, row.at, hashed) != row.hash:
+        raise BrokenLog(f"Event {row.seq} of {row.stream!r} was changed: its content does not match its hash.")
     _require_filed(row, event.about)
     return Sealed(row.stream, row.seq, row.prev, row.hash, event)
+
+
+def _hashed(data: str, people: list[Any]) -> str:
+    """Data as they are hashed: with the root of a tree in place of people."""
+    spelt = list(map(dumps, people))
+    return data.replace(f'"people":[{",".join(spelt)}]', dumps({"people": people_root(spelt)})[1:-1], 1)
 
 
 def _line(row: Row[Any]) -> dict[str, Any]:
@@ -300,16 +372,44 @@ def _line(row: Row[Any]) -> dict[str, Any]:
     return {name: row._mapping[name] for name in names} | {"data": data}
 
 
+class Exported(NamedTuple):
+    """An event as a line of an export, and what it says."""
+
+    seq: int
+    text: str
+    data: dict[str, Any]
+
+
+def _exported(
+    name: str, stream: str, seq: int, at: str, data: str, hash: str, kind: str, prev: str, version: int, round: int
+) -> Exported:
+    says = json.loads(data)
+    if round != says.get("t"):
+        raise _misfiled(seq, stream, round, says.get("t"))
+    text = (
+        f'{{"at":"{at}","data":{data},"hash":"{hash}","kind":"{kind}","line":"event","prev":"{prev}","seq":{seq},'
+        f'"stream":{name},"version":{version}}}\n'
+    )
+    return Exported(seq, text, says)
+
+
+def _exported_aside(row: Row[Any], aside: Aside) -> str:
+    place = f'"kind":"{aside.kind}","line":"aside","ref":"{aside.ref}","salt":"{aside.salt}","t":{aside.t}'
+    return f'{{"content":{row.content},{place}}}\n'
+
+
 def _require_filed(row: Row[Any], t: int | None) -> None:
     """Rounds are found by a column that no hash covers: somebody could make an event disappear from its round."""
     if row.round != t:
-        raise BrokenLog(
-            f"Event {row.seq} of {row.stream!r} is filed under round {row.round}, but it is about round {t}."
-        )
+        raise _misfiled(row.seq, row.stream, row.round, t)
+
+
+def _misfiled(seq: int, stream: str, round: int | None, t: Any) -> BrokenLog:
+    return BrokenLog(f"Event {seq} of {stream!r} is filed under round {round}, but it is about round {t}.")
 
 
 def _aside(row: Row[Any], stream: str | None = None) -> Aside:
-    aside = Aside(row.ref, row.kind, row.round, row.salt, loads(row.content))
+    aside = Aside.read(row.ref, row.kind, row.round, row.salt, row.content, loads(row.content))
     # People are found by these columns: somebody who is filed elsewhere could not be erased.
     if row.person != aside.person or (stream or row.stream) != row.stream:
         raise BrokenLog(f"The content under {row.ref} in {stream or row.stream!r} is filed in the wrong place.")

@@ -13,7 +13,7 @@ import json
 import logging
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ from sqlalchemy.exc import IntegrityError
 from likewise.game.recorder import Drawn, Part
 from likewise.service.log import tables
 from likewise.service.log.append import STRETCH
+from likewise.service.log.chain import Sealed
 from likewise.service.log.store import Store
 from likewise.service.redaction import error_kind
 from likewise.service.refusals import Unavailable
@@ -44,14 +45,24 @@ class Wanted(NamedTuple):
 
 
 class Stretches:
-    """The stretches of streams, from the cache where they are still good, from the log where they aren't."""
+    """The stretches of streams, from the cache where they are still good, from the log where they aren't.
 
-    def __init__(self, store: Store) -> None:
+    Parameters
+    ----------
+    store
+        Where the logs are.
+    require
+        Hears of a stream and events of it that were read, and refuses what was never written.
+    """
+
+    def __init__(self, store: Store, require: Callable[[str, Sequence[Sealed]], None]) -> None:
         self._store = store
+        self._require = require
         self._filled: dict[str, int] = {}
 
     def all(self, stream: str, state: State, seq: int, progress: Callable[[float], None]) -> list[Stretch]:
         """Every round of a stream that has ``state`` after event ``seq``."""
+        self._require(stream, self._store.unfiled(stream, 0, seq))
         erasures = self._erasures(stream, seq)
         wanted = self._wanted(stream, state.opened, seq, erasures)
         found = []
@@ -94,6 +105,7 @@ class Stretches:
 
     def _erasures(self, stream: str, seq: int) -> list[tuple[int, PersonErased]]:
         sealed = self._store.events(stream, kind=PersonErased.kind)
+        self._require(stream, sealed)
         return [(each.seq, each.event) for each in sealed if isinstance(each.event, PersonErased) and each.seq <= seq]
 
     def _kept(self, stream: str, wanted: Wanted) -> Stretch | None:
@@ -110,7 +122,9 @@ class Stretches:
 
     def _made(self, stream: str, state: State, wanted: Wanted, erasures: list[tuple[int, PersonErased]]) -> Stretch:
         """A stretch from the log, kept for the next time."""
-        about = [(each.seq, each.event) for each in self._store.rounds(stream, wanted.rounds, wanted.seq)]
+        sealed = self._store.rounds(stream, wanted.rounds, wanted.seq)
+        self._require(stream, sealed)
+        about = [(each.seq, each.event) for each in sealed]
         touching = [(seq, event) for seq, event in erasures if any(t in wanted.rounds for t in event.rounds)]
         made = stretch((event for _, event in sorted([*about, *touching], key=_first)), state, wanted.rounds)
         if state.opened >= (wanted.number + 1) * STRETCH:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
+from typing import Annotated
 
 from fastapi import HTTPException, Query, Request
 from fastapi.responses import RedirectResponse, StreamingResponse
-from pydantic.fields import FieldInfo
 from starlette.responses import Response
 
 from likewise.errors import InvalidParameter
@@ -15,7 +14,8 @@ from likewise.service.accounts.access import STREAM_PAGE
 from likewise.service.accounts.sessions import LINK
 from likewise.service.accounts.tokens import ROLES
 from likewise.service.jobs.kinds import begin
-from likewise.service.log.export import export_text
+from likewise.service.log.export import in_blocks
+from likewise.service.pages.forms import Entry, entries_of, labelled, plainly, sent_value
 from likewise.service.pages.rendering import render, router
 from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.refusals import Conflict
@@ -29,26 +29,9 @@ ELSEWHERE = {"name", "features", "cuts", "scores", "waits", "review"}
 """Settings that the page shows in other places than its table."""
 
 
-class Entry(NamedTuple):
-    """A setting that can change, as a form shows it: a choice, or a number that may be left empty."""
-
-    name: str
-    label: str
-    hint: str
-    choices: Sequence[str]
-    optional: bool
-
-
 def entries() -> list[Entry]:
     """The form of the waits, from their declaration."""
-    return [
-        Entry(name, str(field.title), str(field.description), _choices(field), field.default is None)
-        for name, field in Waits.model_fields.items()
-    ]
-
-
-def _choices(field: FieldInfo) -> Sequence[str]:
-    return get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
+    return entries_of(Waits)
 
 
 @pages.get(STREAM_PAGE + "/settings")
@@ -64,7 +47,7 @@ def _settings(visit: Visit, stream: str, message: str = "", wrong: str = "", sta
         used=state.stream.used, made_of=made_of(state.stream),
         entries=entries(), fixed={n: f for n, f in Settings.model_fields.items() if n not in ELSEWHERE},
         plan=Review.model_fields,
-        message=message, wrong=wrong,
+        message=message, wrong=wrong, typed=dict(visit.sent) if wrong else {},
     )  # fmt: skip
 
 
@@ -73,38 +56,13 @@ def change(stream: str, visit: Visitor) -> Response:
     """Change the waits; an event records it."""
     waits = visit.service.engine.streams.get(stream).current().waits
     try:
-        asked = {entry.name: _sent(visit.sent.get(entry.name, ""), entry) for entry in entries()}
+        asked = {entry.name: sent_value(visit.sent.get(entry.name, ""), entry) for entry in entries()}
         changes = {name: value for name, value in asked.items() if value != getattr(waits, name)}
         if changes:
             visit.service.engine.change_waits(stream, changes, visit.identity.name)
     except InvalidParameter as error:
-        return _settings(visit, stream, wrong=_labelled(str(error)), status=422)
+        return _settings(visit, stream, wrong=labelled(str(error), entries()), status=422)
     return RedirectResponse(f"/streams/{stream}/settings?changed={'yes' if changes else 'no'}", 303)
-
-
-def _labelled(error: str) -> str:
-    """An error in the words of the form.
-
-    Examples
-    --------
-    >>> _labelled("`grace` must be in [0, ∞), got -1.")
-    '“Time to take a verdict back (seconds)” must be in [0, ∞), got -1.'
-    """
-    for entry in entries():
-        error = error.replace(f"`{entry.name}`", f"“{entry.label}”")
-    return error
-
-
-def _sent(text: Any, entry: Entry) -> Any:
-    """What was sent for a setting: a choice, a number, or nothing."""
-    if entry.choices:
-        return text
-    if not str(text).strip() and entry.optional:
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        raise InvalidParameter(f"`{entry.name}` must be a number, got {str(text)[:40]!r}.") from None
 
 
 @pages.post(STREAM_PAGE + "/stop")
@@ -139,10 +97,10 @@ def download(stream: str, name: str, visit: Visitor) -> Response:
     """The log as a file: with people, or without."""
     if name not in ("log.jsonl", "log-without-people.jsonl"):
         raise HTTPException(404, "There is no such export.")
-    lines = visit.service.engine.export(stream, people=name == "log.jsonl")
+    lines = visit.service.engine.export_text(stream, people=name == "log.jsonl")
     disposition = f'attachment; filename="{stream}-{name}"'
     return StreamingResponse(
-        export_text(lines), media_type="application/jsonl", headers={"Content-Disposition": disposition}
+        in_blocks(lines), media_type="application/jsonl", headers={"Content-Disposition": disposition}
     )
 
 
@@ -178,21 +136,39 @@ def _users(visit: Visit, message: str = "", secret: str = "", wrong: str = "") -
     return render(
         "users.html", visit, 422 if wrong else 200, stream=_stream(visit), tab="users",
         tokens=visit.service.tokens.list(), roles=ROLES, message=message, secret=secret, wrong=wrong,
-        now=visit.service.engine.clock(),
+        now=visit.service.engine.clock(), typed=visit.sent if wrong else {},
     )  # fmt: skip
 
 
 @pages.post("/users")
 def add(visit: Visitor) -> Response:
-    """A new token, shown once."""
+    """A new token, shown once. A name that has a valid one is refused: whoever reloads the page gets no second."""
     name = str(visit.sent.get("name", "")).strip()
     streams = str(visit.sent.get("streams", "")).replace(",", " ").split() or None
+    days = str(visit.sent.get("days", "")).strip()
     try:
-        days = float(visit.sent["days"]) if str(visit.sent.get("days", "")).strip() else None
-        token, _ = visit.service.tokens.add(name, str(visit.sent.get("role")), streams, days)
-    except ValueError as error:
-        return _users(visit, wrong=str(error))
+        _require_new(visit, name, streams or ())
+        token, _ = visit.service.tokens.add(name, str(visit.sent.get("role")), streams, _days(days))
+    except InvalidParameter as error:
+        return _users(visit, wrong=plainly(str(error)))
     return _users(visit, f"The token of {name}. It is not shown again:", token)
+
+
+def _days(text: str) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise InvalidParameter(f"“Days it is valid” must be a number, got “{text[:40]}”.") from None
+
+
+def _require_new(visit: Visit, name: str, streams: Sequence[str]) -> None:
+    """Refuse a name that has a token already, and streams that don't exist."""
+    now, tokens = visit.service.engine.clock(), visit.service.tokens
+    valid = (row for row in tokens.list() if not row["revoked_at"] and (row["expires_at"] or now + 1) > now)
+    if any(row["name"] == name for row in valid):
+        raise InvalidParameter(f"{name} has a token already. Revoke it first, or take another name.")
+    if unknown := tokens.unknown(streams):
+        raise InvalidParameter(f"There is no stream named {' or '.join(unknown)}.")
 
 
 @pages.post("/users/link")
@@ -200,22 +176,38 @@ def link(visit: Visitor, request: Request) -> Response:
     """A link that logs somebody in once."""
     sessions = visit.service.sessions
     code = sessions.link(str(visit.sent.get("token", "")))
-    address = f"{request.url.scheme}://{request.url.netloc}/login/{code}"
+    address = f"{trusted_address(request)}/login/{code}"
     return _users(visit, f"A link that logs {sessions.known(code)} in, once, within {LINK / 3600:.0f} hours:", address)
+
+
+def trusted_address(request: Request) -> str:
+    """Where people reach the pages, as somebody who is trusted says; nothing if only the request says so.
+
+    Whoever sends an administrator's request past a proxy may choose its Host header, and would be sent the code.
+    """
+    configuration, host = request.app.state.service.configuration, request.url.netloc
+    if configuration.address:
+        return str(configuration.address).rstrip("/")
+    server = request.scope.get("server") or ("", None)
+    own = {f"{name}:{server[1]}" for name in (server[0], "localhost")}
+    named = (request.url.hostname or "").lower() in configuration.allowed_hosts
+    return f"{request.url.scheme}://{host}" if named or host in own else ""
 
 
 @pages.post("/users/revoke")
 def revoke(visit: Visitor) -> Response:
-    """Revoke a token; its sessions end. Your own needs a second step; the last administrator's is refused."""
+    """Revoke a token, once somebody has confirmed it; its sessions end. The last administrator's is refused."""
     tokens, token = visit.service.tokens, str(visit.sent.get("token", ""))
-    own = any(row["token"] == token and row["name"] == visit.identity.name for row in tokens.list())
-    if own and visit.sent.get("sure") != "yes":
+    name = next((row["name"] for row in tokens.list() if row["token"] == token), "")
+    if visit.sent.get("sure") != "yes":
+        own = name == visit.identity.name
         sentences = [
-            "This token has your own name.",
+            "This token has your own name." if own else f"This is the token of {name or 'nobody'}.",
             "Everybody who logged in with it is logged out at once, and can't log in with it again.",
         ]
         return render(
-            "confirm.html", visit, stream=_stream(visit), tab="users", title="Revoke your own token?",
+            "confirm.html", visit, stream=_stream(visit), tab="users",
+            title="Revoke your own token?" if own else f"Revoke the token of {name}?",
             sentences=sentences, action="/users/revoke",
             fields={"token": token, "stream": _stream(visit) or ""}, button="Revoke it",
             back=_back(visit),

@@ -69,6 +69,7 @@ def login(
 ) -> Response:  # fmt: skip
     """Begin a session with a token or a link's code."""
     _counted(request)
+    _require_own_form(request)
     sessions = _sessions(request)
     cookie = sessions.redeem(code) if code else sessions.login(token.strip())
     if cookie is None:
@@ -103,6 +104,17 @@ def _out() -> Response:
     response = RedirectResponse("/login", 303)
     response.delete_cookie(COOKIE)
     return response
+
+
+def _require_own_form(request: Request) -> None:
+    """Refuse a form of another site: it could log somebody in as another person, who would read what they do next.
+
+    Browsers say where a form comes from, by one header or the other; whoever is no browser has no session to lose.
+    """
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    foreign = origin is not None and origin.partition("://")[2] != request.headers.get("host")
+    if site not in (None, "same-origin", "none") or (site is None and foreign):
+        raise HTTPException(403, "This form was sent from another site. Open the page to log in, and use its form.")
 
 
 def _sessions(request: Request) -> Sessions:

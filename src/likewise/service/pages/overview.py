@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Annotated, Any, cast
 
 from fastapi import Query, Request
@@ -14,11 +15,14 @@ from likewise.errors import require
 from likewise.service.accounts.access import STREAM_PAGE
 from likewise.service.jobs.kinds import begin
 from likewise.service.jobs.runner import Job
+from likewise.service.log import tables
 from likewise.service.pages import questions
 from likewise.service.pages.figures import figures
+from likewise.service.pages.filters import Filters
 from likewise.service.pages.rendering import render, router
 from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.projections import history, summaries
+from likewise.service.projections.alarms import alarms
 from likewise.service.projections.follower import Follower
 from likewise.service.projections.gathering import gathering
 from likewise.service.stream.answers import Regret
@@ -55,6 +59,7 @@ def overview(stream: str, visit: Visitor, request: Request) -> Response:
         now=engine.clock(),
         tab="overview",
         counts=status(state),
+        alarms=alarms(state, bins, engine.clock()),
         settings=settings,
         violations=sum(bin.violations for bin in bins),
         recent=summaries.recent_violations(engine.store, stream, state.opened, settings.alpha),
@@ -188,11 +193,31 @@ def rounds(
     stream: str, visit: Visitor, request: Request, before: Annotated[int | None, Query(ge=1, lt=2**53)] = None
 ) -> Response:
     """Rounds, the newest first."""
+    return _rounds(visit, request, stream, before, Filters())
+
+
+@pages.post(STREAM_PAGE + "/rounds")
+def filtered_rounds(stream: str, visit: Visitor, request: Request) -> Response:
+    """The same, filtered by what a form holds."""
+    sent = str(visit.sent.get("before", ""))
+    before = int(sent) if sent.isdecimal() and len(sent) < 16 else None
+    return _rounds(visit, request, stream, before, Filters.sent(visit.sent))
+
+
+def _rounds(visit: Visit, request: Request, stream: str, before: int | None, filters: Filters) -> Response:
     engine = visit.service.engine
     behind = _follower(request).follow(stream, PATIENCE)
-    newest: list[Any] = list(reversed(summaries.newest(engine.store, stream, LISTED, before)))
+    kept, (since, until) = tables.summaries.c, filters.days
+    conditions = filters.rounds(stream, kept.round)
+    conditions += [kept.opened_at >= _seconds(since)] if since else []
+    conditions += [kept.opened_at < _seconds(until)] if until else []
+    newest: list[Any] = list(reversed(summaries.newest(engine.store, stream, LISTED, before, conditions)))
     older = newest[-1].round if len(newest) == LISTED and newest[-1].round > 1 else None
     return render(
         "rounds.html", visit, stream=stream, tab="rounds", rounds=newest, older=older, before=before, behind=behind,
-        events=engine.store.head(stream)[0],
+        events=engine.store.head(stream)[0], filters=filters,
     )  # fmt: skip
+
+
+def _seconds(at: str) -> float:
+    return datetime.fromisoformat(at).replace(tzinfo=UTC).timestamp()

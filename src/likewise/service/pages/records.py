@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any
 
 from fastapi import Path, Query
+from fastapi.responses import RedirectResponse
 from sqlalchemy import false, select
 from starlette.responses import Response
 
 from likewise.errors import InvalidParameter
 from likewise.service.accounts.access import STREAM_PAGE
-from likewise.service.canonical import dumps, loads
+from likewise.service.canonical import loads
 from likewise.service.log.tables import events
-from likewise.service.pages.rendering import render, router, words
+from likewise.service.pages.filters import Filters
+from likewise.service.pages.forms import plainly
+from likewise.service.pages.log_words import sentence
+from likewise.service.pages.rendering import render, router
+from likewise.service.pages.review import REASONS
 from likewise.service.pages.visits import Visit, Visitor
-from likewise.service.refusals import Unknown, status_of
+from likewise.service.refusals import Conflict, Unknown, status_of
 from likewise.service.stream.answers import RoundRecord
 from likewise.service.stream.declared import plain_text
 from likewise.service.stream.events import KINDS
 from likewise.service.stream.state import State
-from likewise.wording import number, plural
+from likewise.wording import plural
 
 pages = router()
 Number = Annotated[int, Path(ge=1, lt=2**53)]
-HASH = re.compile(r"[0-9a-f]{32,}")
 LINES = 100
 """Events on a page of the log."""
 
@@ -37,11 +40,11 @@ def round_page(stream: str, t: Number, visit: Visitor) -> Response:
     order = sorted(range(len(record["people"])), key=lambda i: -record["people"][i]["probability"])
     return render(
         "round.html", visit, stream=stream, tab="rounds", round=record, settings=state.stream.settings, order=order,
-        now=_gap_now(record, state), last=state.opened,
+        now=gap_now(record, state), last=state.opened,
     )  # fmt: skip
 
 
-def _gap_now(record: RoundRecord, state: State) -> float | None:
+def gap_now(record: RoundRecord, state: State) -> float | None:
     """The gap of a reported pair under the current policy, the favoured person first; None without a pair."""
     pair = record["audit"]["pair"] if record["audit"] else []
     known = {person["id"]: person["features"] for person in record["people"]}
@@ -78,7 +81,7 @@ def _people(visit: Visit, stream: str, message: str = "", wrong: str = "", statu
 def _not_found(visit: Visit, stream: str, error: Unknown | InvalidParameter) -> Response:
     """The form again, with what was typed and what is wrong with it."""
     typed = str(visit.sent.get("id", ""))[:200]
-    return _people(visit, stream, wrong=str(error), status=status_of(error)[0], id=typed)
+    return _people(visit, stream, wrong=plainly(str(error)), status=status_of(error)[0], id=typed)
 
 
 @pages.post(STREAM_PAGE + "/people")
@@ -105,8 +108,8 @@ def erase(stream: str, visit: Visitor) -> Response:
     sentences = [
         f"This deletes the id and the features of {id} in {plural(len(rounds), 'round')}, and every remark about "
         f"{'that round' if len(rounds) == 1 else 'those rounds'}. It can't be undone.",
-        "What was learned stays learned, and the log can still be verified. But the rounds from this person's first "
-        "one up to now can no longer be replayed.",
+        "What was learned stays learned, and the log can still be verified. But each of these rounds, and some after "
+        "it, can no longer be replayed.",
         "Older backups and exports still hold this person.",
     ]
     return render(
@@ -122,7 +125,8 @@ def _id(visit: Visit) -> str:
 
 def _record(visit: Visit, stream: str, id: str) -> Response:
     engine = visit.service.engine
-    rounds = [(theirs, engine.round(stream, theirs["t"])) for theirs in engine.person(stream, id)["rounds"]]
+    record = engine.person(stream, id)["rounds"]
+    rounds = list(zip(record, engine.rounds(stream, [theirs["t"] for theirs in record]), strict=True))
     records = [
         {
             **theirs,
@@ -168,62 +172,71 @@ def log_page(
     before: Annotated[int | None, Query(ge=1, lt=2**53)] = None,
 ) -> Response:
     """The log, newest first, of one kind or round if wanted."""
+    return _log(visit, stream, kind, round.strip(), before, Filters())
+
+
+@pages.post(STREAM_PAGE + "/log")
+def filtered_log(stream: str, visit: Visitor) -> Response:
+    """The same, filtered by what a form holds."""
+    sent = {name: str(visit.sent.get(name, ""))[:40].strip() for name in ("kind", "round", "before")}
+    before = int(sent["before"]) if sent["before"].isdecimal() and len(sent["before"]) < 16 else None
+    return _log(visit, stream, sent["kind"], sent["round"][:16], before, Filters.sent(visit.sent))
+
+
+def _log(visit: Visit, stream: str, kind: str, round: str, before: int | None, filters: Filters) -> Response:
     visit.service.engine.streams.get(stream)
     log = events.c
-    query = select(log.seq, log.kind, log.at, log.round, log.data).where(log.stream == stream)
+    query = select(log.seq, log.kind, log.at, log.round, log.data).where(log.stream == stream, *filters.events(stream))
     if kind in KINDS:
         query = query.where(log.kind == kind)
-    if round := round.strip():
+    if round:
         query = query.where(log.round == int(round) if round.isdecimal() else false())
     if before is not None:
         query = query.where(log.seq < before)
     with visit.service.store.read() as connection:
         rows = connection.execute(query.order_by(log.seq.desc()).limit(LINES)).all()
-    lines = [{**row._mapping, "data": _summary(loads(row.data))} for row in rows]
+    lines = [{**row._mapping, "said": sentence(row.kind, loads(row.data))} for row in rows]
     older = rows[-1].seq if len(rows) == LINES else None
     return render(
-        "log.html", visit, stream=stream, tab="log", lines=lines, kinds=KINDS, kind=kind, round=round, older=older
+        "log.html", visit, stream=stream, tab="log", lines=lines, kinds=KINDS, kind=kind, round=round, older=older,
+        filters=filters,
     )  # fmt: skip
 
 
-def _summary(data: dict[str, Any]) -> str:
-    """An event's data in a line to read; the export has it whole.
-
-    Examples
-    --------
-    >>> _summary({"t": 3, "verdict": "reported", "reports": [{"favoured": 2, "disfavoured": 5, "gap": 0.31250001}]})
-    'verdict reported · reports 2 and 5, 0.3125 apart'
-    >>> _summary({"t": 3, "audit": "cleared", "labels": "complete", "learns": True})
-    'audit cleared · labels complete · learns yes'
-    """
-    shown = {name: value for name, value in data.items() if name != "t" and value not in (None, [])}
-    return " · ".join(f"{_name(name, value)} {_plain(value)}" for name, value in shown.items())
+@pages.get(STREAM_PAGE + "/rounds/{t}/correct")
+def correction(stream: str, t: Number, visit: Visitor) -> Response:
+    """A form to correct the verdict of a closed round."""
+    return _correction(visit, stream, t)
 
 
-def _name(name: str, value: Any) -> str:
-    return "labels by position" if name == "labels" and isinstance(value, list) else words(name)
+def _correction(visit: Visit, stream: str, t: int, wrong: str = "", status: int = 200) -> Response:
+    record = visit.service.engine.round(stream, t)
+    people = [person["id"] for person in record["people"] if person["id"] is not None]
+    open_ = t in visit.service.engine.streams.get(stream).current().rounds
+    if open_:
+        raise Conflict(f"Round {t} is not closed yet, so there is nothing to correct.")
+    return render(
+        "correction.html", visit, status, stream=stream, tab="rounds", round={"t": t, "open": False}, people=people,
+        reasons=REASONS, wrong=wrong, typed=dict(visit.sent) if wrong else {},
+        action=f"/streams/{stream}/rounds/{t}/correct", back=f"/streams/{stream}/rounds/{t}",
+    )  # fmt: skip
 
 
-def _plain(value: Any) -> str:
-    if isinstance(value, list):
-        # A pair within a list is a position with its label.
-        shown = ", ".join(": ".join(map(str, part)) if isinstance(part, list) else _plain(part) for part in value[:12])
-        return shown + (" …" if len(value) > 12 else "")
-    if isinstance(value, dict):
-        if "decision" in value:  # a person of a round
-            return f"{value['probability']:.3f} ({'yes' if value['decision'] else 'no'})"
-        if "label" in value:  # a late label, by position
-            return f"{value['position']}: {value['label']}"
-        if "favoured" in value:  # a reported pair
-            return f"{value['favoured']} and {value['disfavoured']}, {number(value['gap'])} apart"
-        if "commitment" in value:
-            return "kept beside the log"
-        if "format" in value:  # the scores of a class
-            return f"{len(value['scores'])}, fitted to a sample of {value['people']} people"
-        text = dumps(value)
-        return text if len(text) <= 160 else text[:160] + " …"
-    if isinstance(value, str):
-        return value[:12] + "…" if HASH.fullmatch(value) else value
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return number(value)
+@pages.post(STREAM_PAGE + "/rounds/{t}/correct")
+def correct(stream: str, t: Number, visit: Visitor) -> Response:
+    """Correct the verdict of a closed round, whoever gave it."""
+    try:
+        corrected(visit, stream, t)
+    except (InvalidParameter, Conflict) as error:
+        return _correction(visit, stream, t, plainly(str(error)), status_of(error)[0])
+    return RedirectResponse(f"/streams/{stream}/rounds/{t}", 303)
+
+
+def corrected(visit: Visit, stream: str, t: int) -> None:
+    """Record the correction that a form holds."""
+    sent = visit.sent
+    pair = [str(sent.get(name, "")) for name in ("first", "second")] if sent.get("verdict") == "pair" else []
+    visit.service.engine.correct(
+        stream, t, str(sent.get("verdict", "")), visit.identity.name, pair=pair,
+        reason=str(sent.get("reason", "")), note=str(sent.get("note", "")),
+    )  # fmt: skip

@@ -21,6 +21,7 @@ from starlette.responses import Response
 
 from likewise.certificates.letter import paragraphs
 from likewise.errors import LikewiseError
+from likewise.service.pages.forms import plainly
 from likewise.service.pages.visits import NotLoggedIn, Visit
 from likewise.service.refusals import status_of
 from likewise.wording import number, plural
@@ -196,7 +197,7 @@ def _to_login(request: Request) -> Response:
 
 def _problem(request: Request, error: Exception) -> Response:
     if isinstance(error, LikewiseError):
-        status, detail = status_of(error)[0], str(error)
+        status, detail = status_of(error)[0], plainly(str(error))
         if status == HTTPStatus.INTERNAL_SERVER_ERROR:
             raise error
     elif isinstance(error, HTTPException):

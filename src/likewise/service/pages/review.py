@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import random
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import cast
 
@@ -44,6 +46,8 @@ ACTIONS = (
 """What letters do, with the letter at first; reviewers can change them."""
 LEAST = 0.7
 """Seconds that a round must have been on screen before it can be answered: a second `n` is not about a new round."""
+TRIES = 5
+"""Rounds that are tried one by one before any is good enough: others may be faster."""
 PAGE = 500
 """Audits read at once when today's are counted."""
 
@@ -73,13 +77,18 @@ def review(stream: str, visit: Visitor) -> Response:
 
 @pages.post(REVIEW_PAGE + "/claim")
 def claim(stream: str, visit: Visitor) -> Response:
-    """A round that waits, as a part of the page; 204 if there is none. One that was begun comes first."""
-    beside, begun = _rounds(visit, "beside"), _rounds(visit, "begun")
-    engine = visit.service.engine
-    others = [set(engine.streams.get(stream).current().rounds) - {t} for t in begun if t not in beside]
-    claims = (
-        engine.claim(stream, visit.identity.name, visit.service.configuration.lease, out) for out in (*others, beside)
-    )
+    """A round that waits, as a part of the page; 204 if there is none.
+
+    One that was begun comes first, then one that the visitor still holds; the others in random order, so that tired
+    eyes at the end of a day don't always meet the newest.
+    """
+    beside, engine = _rounds(visit, "beside"), visit.service.engine
+    rounds, taken = engine.streams.get(stream).current().rounds, engine.leases.current(stream, engine.clock())
+    held = [t for t, lease in taken.items() if lease.holder == visit.identity.name]
+    free = some_of([t for t, round_ in rounds.items() if round_.verdict is None and t not in taken and t not in beside])
+    wanted = [t for t in (*_rounds(visit, "begun"), *held, *free) if t in rounds and t not in beside]
+    tries = (*(set(rounds) - {t} for t in wanted[:TRIES]), beside)
+    claims = (engine.claim(stream, visit.identity.name, visit.service.configuration.lease, out) for out in tries)
     claimed = next((found for found in claims if found is not None), None)
     if claimed is None:
         return Response(status_code=204, headers=_waiting(visit, stream))
@@ -89,6 +98,11 @@ def claim(stream: str, visit: Visitor) -> Response:
     )
     page.headers.update(_waiting(visit, stream))
     return page
+
+
+def some_of(rounds: Sequence[int]) -> list[int]:
+    """A few of some rounds, in random order."""
+    return random.SystemRandom().sample(rounds, min(TRIES, len(rounds)))
 
 
 @pages.post(REVIEW_PAGE + "/renew")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
@@ -246,10 +246,12 @@ def recent_violations(store: Store, stream: str, opened: int, alpha: float, roun
         return int(connection.scalar(query) or 0)
 
 
-def newest(store: Store, stream: str, count: int = SHOWN, before: int | None = None) -> list[Any]:
-    """The newest rounds, or those before a round, in order."""
+def newest(
+    store: Store, stream: str, count: int = SHOWN, before: int | None = None, conditions: Sequence[Any] = ()
+) -> list[Any]:
+    """The newest rounds, or those before a round, in order; only those that meet the conditions."""
     kept = summaries.c
-    query = select(summaries).where(kept.stream == stream).order_by(kept.round.desc()).limit(count)
+    query = select(summaries).where(kept.stream == stream, *conditions).order_by(kept.round.desc()).limit(count)
     if before is not None:
         query = query.where(kept.round < before)
     with store.read() as connection:

@@ -8,21 +8,26 @@ machine that wrote the log they agree bit by bit, on another one within 1e-9.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from likewise.errors import InvalidParameter, require
 from likewise.service.log.chain import unsealed
-from likewise.service.proof.standalone import Checker, Findings, read_lines
-from likewise.service.stream.events import Aside, Event, Learned, RoundOpened
+from likewise.service.proof.standalone import Checker, Findings, parsed, read_lines, read_texts
+from likewise.service.stream.events import Aside, Event, LabelsBooked, Learned, LearnerCheckpointed, RoundOpened
 from likewise.service.stream.events.rounds import TOLERANCE
 from likewise.service.stream.objections import Rules
 from likewise.service.stream.state import State
 
 PROGRESS_EVERY = 500
 """Lines between two reports of progress."""
+MOST_WAITING = 5000
+"""Events that wait for their people; an export shows them after a thousand events at most."""
 
 
 @dataclass
@@ -173,62 +178,115 @@ def verify(
     replay
         Whether to run the learner again.
     progress
-        Is called now and then with the share of the work that is done: half of it is reading, half running again.
+        Is called now and then with the share of the work that is done: by the bytes that were read.
     """
     for name, file in (("export", path), ("checkpoints", checkpoints)):
         require(file is None or Path(file).is_file(), name, "be a file", str(file))
     checker, report = Checker(key, witnesses), progress or (lambda share: None)
-    total = _length(path) if progress is not None else 1
-    lines, asides = [], {}
-    for number, line in enumerate(read_lines(str(path))):
+    total = Path(path).stat().st_size or 1
+    again, offset = Again(path) if replay else None, 0
+    for number, (line, text) in enumerate(read_texts(str(path))):
         if number % PROGRESS_EVERY == 0:
-            report(number / total / 2)
-        checker.take(line)
+            report(offset / total)
+        checker.take(line, text)
         if checker.refused:
             raise InvalidParameter(checker.refused)
-        if line.get("line") == "event":
-            lines.append(line)
-        elif line.get("line") == "aside":
-            asides[line.get("ref")] = line
+        if again is not None:
+            again.take(line, offset)
+        offset += len(text) + 1
     findings = checker.finish(None if checkpoints is None else read_lines(str(checkpoints), spelling=False))
-    if not replay:
+    if again is None:
         return Verification(findings, None)
-    again = run_again(lines, asides, lambda share: report(0.5 + share / 2))
-    if asides:
-        return Verification(findings, again)
-    if again.difference is not None:  # without people no learner can be run, but what may follow what is known
-        findings.problems.append(again.difference)
+    found = again.finish()
+    if again.people:
+        return Verification(findings, found)
+    if found.difference is not None:  # without people no learner can be run, but what may follow what is known
+        findings.problems.append(found.difference)
     return Verification(findings, None)
 
 
-def _length(path: str | Path) -> int:
-    with Path(path).open("rb") as file:
-        return sum(1 for _ in file)
+class Again:
+    """Folds the events of an export again, comparing what was logged with what follows.
 
+    People stand in an export after the events that they belong to, a page of events at a time; so events wait here
+    until their people have come. Somebody who is needed again, for a report that the learner keeps or for a label that
+    comes late, is read from the file a second time.
+    """
 
-def run_again(
-    lines: Sequence[dict[str, Any]],
-    asides: dict[Any, dict[str, Any]],
-    progress: Callable[[float], None] = lambda share: None,
-) -> Replay:
-    """Fold the events of an export again, comparing what was logged with what follows."""
-    state, replay, rules = State(), Replay(), Rules()
-    for number, line in enumerate(lines):
-        if number % PROGRESS_EVERY == 0:
-            progress(number / len(lines))
+    def __init__(self, path: str | Path) -> None:
+        self._file = Path(path).open("rb")  # noqa: SIM115 - it is open for as long as the fold lasts
+        self._waiting: list[dict[str, Any]] = []
+        self._asides: dict[str, dict[str, Any]] = {}
+        self._kept: dict[str, dict[str, Any]] = {}
+        self._keys, self._offsets = array("Q"), array("Q")
+        self._state, self._replay, self._rules = State(), Replay(), Rules()
+
+    @property
+    def people(self) -> int:
+        """How many people, and remarks, were shown."""
+        return len(self._keys)
+
+    def take(self, line: dict[str, Any], offset: int) -> None:
+        """The next line, and where it begins in the file."""
+        if line.get("line") == "event":
+            if self._asides or len(self._waiting) >= MOST_WAITING:
+                self._fold()
+            self._waiting.append(line)
+        elif line.get("line") == "aside" and isinstance(line.get("ref"), str):
+            self._asides[line["ref"]] = line
+            self._keys.append(_key(line["ref"]))
+            self._offsets.append(offset)
+
+    def finish(self) -> Replay:
+        """What the whole export showed."""
+        self._fold()
+        self._file.close()
+        return self._replay
+
+    def _fold(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for line in waiting:
+            if self._replay.difference is None:
+                self._fold_one(line)
+        self._asides = {}
+
+    def _fold_one(self, line: dict[str, Any]) -> None:
         try:
             sealed = unsealed(line)
-            event = sealed.beside({ref: _aside(asides[ref]) for ref in sealed.event.refs if ref in asides}).event
-            wrong = rules.objection(state, event)
+            event = sealed.beside(self._people_of(sealed.event)).event
+            wrong = self._rules.objection(self._state, event)
             if not wrong:
-                replay.note(state, event)
-                state = event.evolve(state)
+                self._replay.note(self._state, event)
+                self._state = event.evolve(self._state)
         except Exception as error:  # whatever a forged event makes of the code that reads it, it is named
             wrong = f"does not follow from the events before it ({type(error).__name__}: {error})"
         if wrong:
-            replay.difference = int(line.get("seq", 0)), f"Event {line.get('seq')} ({line.get('kind')}) {wrong}."
-            return replay
-    return replay
+            said = f"Event {line.get('seq')} ({line.get('kind')}) {wrong}."
+            self._replay.difference = int(line.get("seq", 0)), said
+
+    def _people_of(self, event: Event) -> dict[str, Aside]:
+        """Everybody whom an event rests on, as far as they are there."""
+        found = {ref: line for ref in event.refs if (line := self._find(ref, event)) is not None}
+        if isinstance(event, LearnerCheckpointed):
+            self._kept = found
+        return {ref: _aside(line) for ref, line in found.items()}
+
+    def _find(self, ref: str, event: Event) -> dict[str, Any] | None:
+        line = self._asides.get(ref) or self._kept.get(ref)
+        if line is not None or not isinstance(event, LearnerCheckpointed | LabelsBooked):
+            return line
+        keys = np.frombuffer(self._keys, dtype=np.uint64)
+        for place in np.flatnonzero(keys == _key(ref)).tolist():
+            self._file.seek(self._offsets[place])
+            again: dict[str, Any] = parsed(self._file.readline())
+            if again["ref"] == ref:
+                return again
+        return None
+
+
+def _key(ref: str) -> int:
+    """A number that finds a reference; it may find others, too."""
+    return int.from_bytes(ref.encode()[:8], "big")
 
 
 def _aside(line: dict[str, Any]) -> Aside:

@@ -24,6 +24,7 @@ import hmac
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -52,7 +53,13 @@ GENESIS = "0" * 64
 """What the first event of a stream carries for the hash of the one before."""
 MOST = 2**53 - 1
 """The largest whole number for which every JSON reader has an exact double."""
+LONG = re.compile(r"[:\[,]-?[0-9]{16}")
+"""Where a whole number may begin that is no exact double; text that only looks like one does no harm."""
+UNLIKE = re.compile(r"[:\[,]-?(?:[0-9]{16}|[0-9]+(?:\.[0-9]+)?e|[0-9]+\.0[,\]}])")
+"""Where a number may stand that Python spells otherwise than JavaScript: long, with an exponent, or a whole float."""
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 WORDS = {None: "null", True: "true", False: "false"}
+CONTENT = b'{"content":'
 SALT = 32
 """Bytes of a salt. Of a fixed length, so that no byte can be moved between it and what it salts."""
 HEADER = {"format", "stream", "origin", "public_key", "events", "people"}
@@ -65,6 +72,11 @@ def canonical(value: Any) -> bytes:
     >>> canonical({"b": 0.1, "a": [1.0, None]})
     b'{"a":[1,null],"b":0.1}'
     """
+    if isinstance(value, (dict, list, tuple)):
+        # Python's encoder is compiled; where no number and no name could be spelt in another way, it spells the same.
+        plain = _ENCODER.encode(value)
+        if plain.isascii() and not UNLIKE.search(plain):
+            return plain.encode()
     return _spelt(value).encode()
 
 
@@ -116,7 +128,8 @@ def _whole(digits: str) -> float:
 
 def parsed(line: bytes) -> Any:
     """The JSON value of a line of UTF-8."""
-    return json.loads(line.decode(), parse_int=_whole)
+    text = line.decode()
+    return json.loads(text, parse_int=_whole) if LONG.search(text) or text[:1] not in "{[" else json.loads(text)
 
 
 def unhex(text: str) -> bytes:
@@ -126,6 +139,11 @@ def unhex(text: str) -> bytes:
     except ValueError:
         return b""
     return data if data.hex() == text else b""
+
+
+def _short(ref: str) -> bytes | str:
+    """A reference in few bytes."""
+    return unhex(ref) or ref
 
 
 def event_hash(event: dict[str, Any]) -> str:
@@ -139,6 +157,28 @@ def event_hash(event: dict[str, Any]) -> str:
         tree = Tree(leaf_hash(canonical(person)) for person in people)
         line["data"] = line["data"] | {"people": {"root": tree.root(tree.size).hex(), "size": tree.size}}
     return hashlib.sha256(canonical(line)).hexdigest()
+
+
+def cut_hash(event: dict[str, Any], text: bytes) -> str:
+    """The same from the one spelling of an exported event; nothing where that can't be cut to fit.
+
+    All names but ``at`` and ``data`` stand at its end, so ``hash`` and ``line`` can be left out of it.
+    """
+    if not text or "people" in event["data"]:
+        return ""
+    kind, prev, place = event["kind"], event["prev"], f'"seq":{event["seq"]},"stream":"{event["stream"]}"'
+    end = f'"prev":"{prev}",{place},"version":{event["version"]}}}'
+    whole = f',"hash":"{event["hash"]}","kind":"{kind}","line":"event",{end}'.encode()
+    if not text.endswith(whole):
+        return ""
+    return hashlib.sha256(text[: -len(whole)] + f',"kind":"{kind}",{end}'.encode()).hexdigest()
+
+
+def cut_content(aside: dict[str, Any], text: bytes) -> bytes:
+    """The one spelling of what an exported line shows, cut from that of the line; nothing where it doesn't fit."""
+    place = f'"ref":"{aside["ref"]}","salt":"{aside["salt"]}","t":{aside["t"]}'
+    end = f',"kind":"{aside["kind"]}","line":"aside",{place}}}'.encode()
+    return text[len(CONTENT) : -len(end)] if text.startswith(CONTENT) and text.endswith(end) else b""
 
 
 def commitment(salt: str, content: dict[str, Any]) -> str:
@@ -165,13 +205,13 @@ class Lots:
         self._stream, self._next = settings["name"], created.get("lot")
         self._one = settings.get("lot") == "round"
         accepted, decisions = settings.get("labels") == "accepted", settings.get("audits") == "decisions"
-        self._record = self._one or accepted or decisions
+        self.record = self._one or accepted or decisions
         self._visits: list[tuple[int, str, tuple[float, int], bool]] = []
 
     def wrong(self, seq: int, opened: dict[str, Any]) -> str:
         """What is wrong with the decisions of a round; nothing if they follow from its nonce."""
         returning, people = set(opened.get("returning", ())), opened["people"]
-        if self._record:
+        if self.record:
             for i, person in enumerate(people):
                 answer = person["probability"], person["decision"]
                 self._visits.append((seq, person["ref"], answer, i in returning))
@@ -283,14 +323,17 @@ class Checker:
         self._header: dict[str, Any] = {}
         self._tree = Tree()
         self._promises: dict[str, Promise] = {}
+        """What was committed to and not shown so far, by reference."""
+        self._shown: dict[bytes | str, int] = {}
+        """The round of everything that was shown, by reference: all that has to be kept of it."""
+        self._ids: dict[str, str] = {}
         self._erased: dict[str, int] = {}
-        self._asides: dict[str, dict[str, Any]] = {}
         self._checkpoints: list[Note] = []
         self._lots: Lots | None = None
         self._reviews: Reviews | None = None
 
-    def take(self, line: dict[str, Any]) -> None:
-        """Look at one line."""
+    def take(self, line: dict[str, Any], text: bytes = b"") -> None:
+        """Look at one line; ``text`` is its one spelling, where that is known."""
         if self.refused:
             return
         rest = {name: value for name, value in line.items() if name != "line"}
@@ -299,9 +342,9 @@ class Checker:
             if (line["line"] == "header") != (self._lines == 1):
                 self._wrong(0, f"Line {self._lines} is wrong: the first line, and no other, must be a header.")
             if line["line"] == "event":
-                self._take_event(rest)
+                self._take_event(rest, text)
             elif line["line"] == "aside":
-                self._take_aside(rest)
+                self._take_aside(rest, text)
             elif line["line"] == "checkpoint":
                 if set(rest) != {"note"}:
                     self._wrong(0, f"Line {self._lines} says something that is not signed.")
@@ -323,8 +366,7 @@ class Checker:
             return self.findings
         try:
             self._check_asides()
-            ids = {ref: aside["content"]["id"] for ref, aside in self._asides.items() if aside["kind"] == "person"}
-            self.findings.problems += () if self._lots is None else self._lots.unlike(ids)
+            self.findings.problems += () if self._lots is None else self._lots.unlike(self._ids)
             self._check_key()
             kept = None if elsewhere is None else self._kept(elsewhere)
             self._check_checkpoints(list({str(note): note for note in [*self._checkpoints, *(kept or ())]}.values()))
@@ -353,7 +395,7 @@ class Checker:
         if set(header) != HEADER or not header["origin"].endswith(f"/{header['stream']}"):
             self._wrong(0, f"The header does not have the fields of format {FORMAT}.")
 
-    def _take_event(self, event: dict[str, Any]) -> None:
+    def _take_event(self, event: dict[str, Any], text: bytes) -> None:
         """The next link: the right number, the right stream, the hash of the one before, and its own hash."""
         seq, kind, data, findings = event["seq"], event["kind"], event["data"], self.findings
         if event["stream"] != findings.stream:
@@ -362,14 +404,14 @@ class Checker:
             self._wrong(findings.events + 1, f"Event {findings.events + 1} is missing: event {seq} is in its place.")
         if event["prev"] != findings.head:
             self._wrong(seq, f"Event {seq} does not carry the hash of the event before it.")
-        if event_hash(event) != event["hash"]:
+        if (cut_hash(event, text) or event_hash(event)) != event["hash"]:
             self._wrong(seq, f"Event {seq} ({kind}) was changed: its content does not match its hash.")
         findings.events, findings.head = seq, event["hash"]
         self._tree.add(leaf_hash(unhex(event["hash"])))
         promises = [(person, "person") for person in data.get("people", ())] + [(data.get("remark"), "remark")]
         for promise, what in promises:
             if promise:
-                if promise["ref"] in self._promises:
+                if promise["ref"] in self._promises or _short(promise["ref"]) in self._shown:
                     self._wrong(seq, f"Event {seq} commits to {promise['ref']} a second time.")
                 self._promises[promise["ref"]] = Promise(seq, data["t"], what, promise["commitment"])
         if kind == "person_erased":
@@ -396,7 +438,9 @@ class Checker:
 
     def _take_erasure(self, seq: int, data: dict[str, Any]) -> None:
         """What is erased was committed to before, in the very rounds that the event names."""
-        known = [self._promises[ref].t for ref in data["erased"] if ref in self._promises]
+        hidden = {ref: self._promises[ref].t for ref in data["erased"] if ref in self._promises}
+        shown = {ref: self._shown.get(_short(ref)) for ref in data["erased"] if ref not in hidden}
+        known = [t for t in (hidden | shown).values() if t is not None]
         if len(known) != len(data["erased"]) or sorted(set(known)) != data["rounds"]:
             self._wrong(seq, f"Event {seq} erases something that no earlier event committed to in the rounds it names.")
         self._erased |= dict.fromkeys(data["erased"], seq)
@@ -427,34 +471,36 @@ class Checker:
     def _key_at(self, size: int) -> str:
         return [key for seq, key in self._keys if seq <= size][-1]
 
-    def _take_aside(self, aside: dict[str, Any]) -> None:
-        if aside["ref"] in self._asides:
-            self._wrong(self.findings.events + 1, f"The reference {aside['ref']} is shown twice.")
-        self._asides[aside["ref"]] = aside
+    def _take_aside(self, aside: dict[str, Any], text: bytes) -> None:
+        """What is shown is what was committed to."""
+        ref, content = aside["ref"], cut_content(aside, text) or canonical(aside["content"])
+        promise = self._promises.pop(ref, None)
+        if promise is None:
+            twice = "is shown twice" if _short(ref) in self._shown else "belongs to no event before it"
+            self._wrong(self.findings.events + 1, f"The reference {ref} {twice}.")
+            return
+        same = set(aside) == {"ref", "kind", "t", "salt", "content"}
+        same = same and (aside["kind"], aside["t"]) == (promise.kind, promise.t)
+        same = same and len(unhex(aside["salt"])) == SALT
+        if not same or hashlib.sha256(unhex(aside["salt"]) + content).hexdigest() != promise.commitment:
+            self._wrong(promise.seq, f"What is shown for {ref} is not what event {promise.seq} committed to.")
+        self._shown[_short(ref)] = promise.t
+        if self._lots is not None and self._lots.record and aside["kind"] == "person":
+            self._ids[ref] = aside["content"]["id"]
 
     def _check_asides(self) -> None:
-        """Every person shown is the one committed to, and whoever isn't shown was erased by an event."""
-        for ref, aside in self._asides.items():
-            promise = self._promises.get(ref)
-            if promise is None:
-                self._wrong(self.findings.events + 1, f"The reference {ref} belongs to no event.")
-                continue
-            same = set(aside) == {"ref", "kind", "t", "salt", "content"}
-            same = same and (aside["kind"], aside["t"]) == (promise.kind, promise.t)
-            same = same and len(unhex(aside["salt"])) == SALT
-            if not same or commitment(aside["salt"], aside["content"]) != promise.commitment:
-                self._wrong(promise.seq, f"What is shown for {ref} is not what event {promise.seq} committed to.")
+        """Whoever isn't shown was erased by an event, and nobody who was is shown."""
+        for ref, seq in self._erased.items():
             # Whoever is erased while an export is written may stand in it already.
-            if self._erased.get(ref, math.inf) <= self._header.get("events", 0):
-                self._wrong(self._erased[ref], f"Event {self._erased[ref]} erased {ref}, which is still shown.")
-        self.findings.asides, self.findings.erased = len(self._asides), len(self._erased)
+            if seq <= self._header.get("events", 0) and _short(ref) in self._shown:
+                self._wrong(seq, f"Event {seq} erased {ref}, which is still shown.")
+        self.findings.asides, self.findings.erased = len(self._shown), len(self._erased)
         if self._header.get("people") is not True:
-            if self._asides:
+            if self._shown:
                 self._wrong(0, "The export says that it was made without people, but it shows some.")
             self.findings.notes.append("The export was made without people: no commitment could be opened.")
             return
-        hidden = {ref: promise.seq for ref, promise in self._promises.items() if ref not in self._asides}
-        for seq in sorted({seq for ref, seq in hidden.items() if ref not in self._erased}):
+        for seq in sorted({promise.seq for ref, promise in self._promises.items() if ref not in self._erased}):
             self._wrong(seq, f"Event {seq} commits to something that is neither shown nor erased.")
 
     def _check_checkpoints(self, checkpoints: list[Note]) -> None:
@@ -556,14 +602,23 @@ def read_lines(path: str, *, spelling: bool = True) -> Iterator[dict[str, Any]]:
 
     A receipt that somebody kept may be spelt in any way: it is signed, and holds nothing else.
     """
+    return (value for value, _ in read_texts(path, spelling=spelling))
+
+
+def read_texts(path: str, *, spelling: bool = True) -> Iterator[tuple[dict[str, Any], bytes]]:
+    """The same, each with its text if that is the one spelling of it."""
     with open(path, "rb") as file:
         for number, line in enumerate(file, 1):
+            text = line.removesuffix(b"\n")
             try:
-                value = parsed(line)
-                spelt = isinstance(value, dict) and (not spelling or canonical(value) + b"\n" == line)
+                value = parsed(text)
+                spelt = isinstance(value, dict) and (not spelling or (canonical(value) == text and line[-1:] == b"\n"))
             except (ValueError, RecursionError):
                 value, spelt = None, False
-            yield value if spelt else {"line": f"Line {number} of {path} is not JSON as the service writes it"}
+            if spelt:
+                yield value, text if spelling else b""
+            else:
+                yield {"line": f"Line {number} of {path} is not JSON as the service writes it"}, line
 
 
 def say_cheating(path: str, key: str | None = None) -> int:
@@ -599,7 +654,10 @@ def main(arguments: list[str] | None = None) -> int:
     if given.cheating is not None:
         return say_cheating(given.cheating, given.key)
     kept = read_lines(given.checkpoints, spelling=False) if given.checkpoints else None
-    findings = check(read_lines(given.export), kept, given.key, given.witness)
+    checker = Checker(given.key, given.witness)
+    for line, text in read_texts(given.export):
+        checker.take(line, text)
+    findings = checker.finish(kept)
     if given.evidence is not None and findings.evidence is not None:
         with open(given.evidence, "w", encoding="utf-8") as file:
             json.dump(findings.evidence, file, indent=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import resource
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,6 +22,7 @@ from likewise.service.api.routes import health, router
 from likewise.service.configuration import Configuration
 from likewise.service.monitoring import Measured
 from likewise.service.redaction import begin_log
+from likewise.service.run.impatience import Impatient
 from likewise.service.running import Service
 
 TURN = 0.001
@@ -78,15 +80,25 @@ def create_app(configuration: Configuration | None = None) -> FastAPI:
     pages.install(app)
     limits = service.configuration
     app.add_middleware(Limits, max_body=limits.max_body, max_seconds=limits.max_seconds)
-    app.add_middleware(Measured, metrics=service.metrics)
+    app.add_middleware(Measured, metrics=service.metrics, logs=limits.log_format == "json")
     app.add_middleware(Doors, hosts=limits.allowed_hosts, behind_proxy=limits.behind_proxy)
     return app
 
 
+def _allow_many_files() -> None:
+    """Let the process hold as many connections as it may: by default most systems stop at a thousand."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
 def server_app(configuration: Configuration | None = None) -> FastAPI:
     """The application of a process that does nothing else, set up for many short requests."""
-    begin_log()  # of several workers each is a process that nobody else has set up
+    configuration = configuration or Configuration()
+    begin_log(configuration.log_format)  # of several workers each is a process that nobody else has set up
     app = create_app(configuration)
+    limits = app.state.service.configuration
+    Impatient.limit(limits.max_head_seconds, limits.max_waiting)
+    _allow_many_files()
     sys.setswitchinterval(TURN)
     gc.collect()
     gc.freeze()  # what is there now stays, so that no request waits while it is looked through for garbage

@@ -157,6 +157,7 @@ class RoundShown(TypedDict):
     opened_at: Time
     level: Annotated[float, Field(description="A pair can be reported if its gap is larger than this.")]
     people: list[PersonShown]
+    shown: Annotated[str, Field(description="A hash of what is shown; the log has it beside the verdict.")]
     pairs: NotRequired[
         Annotated[
             list[list[str]],
@@ -553,6 +554,14 @@ class PersonNotice(TypedDict):
     sentences: dict[str, str]
 
 
+class Head(TypedDict):
+    """The last event of a log, and the root of the Merkle tree up to it."""
+
+    seq: int
+    hash: str
+    root: str
+
+
 class StreamCertificate(TypedDict):
     """What is proved of the rounds so far, with its assumptions; beside it, all fields of a certificate."""
 
@@ -568,6 +577,10 @@ class StreamCertificate(TypedDict):
     discarded: int
     corrected: int
     erased: int
+    origin: NotRequired[str]
+    head: Annotated[NotRequired[Head], Field(description="Where the log stood: what the certificate rests on.")]
+    key: NotRequired[Key]
+    note: Annotated[NotRequired[str], Field(description="A signed note of SHA-256 of all the rest but `key`.")]
 
 
 class Health(TypedDict):

@@ -310,8 +310,9 @@ def _audit(decision: Decision, command: Audit) -> None:
         if round_.verdict.final:
             raise Conflict(f"Round {round_.t} can't be audited any more: {WHY_NOT[round_.verdict.outcome]}.")
         raise Conflict(f"Round {round_.t} already has a verdict: {round_.verdict.outcome} by {round_.verdict.by}.")
-    answer = _answer(command, round_, decision.after.stream.settings)
-    decision.add(Audited(at=decision.at, t=command.t, **answer))
+    settings = decision.after.stream.settings
+    answer = _answer(command, round_, settings)
+    decision.add(Audited(at=decision.at, t=command.t, shown=round_.shown(settings), **answer))
     _close(decision, command.t)
 
 
@@ -321,6 +322,13 @@ def _retract(decision: Decision, command: RetractAudit) -> None:
         raise Conflict(f"Round {command.t} has no verdict to retract.")
     if verdict.by != command.by and not command.anybodys:
         raise Conflict(f"Somebody else gave the verdict on round {command.t}.")
+    round_, waits = decision.after.rounds[command.t], decision.after.waits
+    if waits.audit is not None and decision.now > round_.opened_at + waits.audit + waits.grace:
+        # Each retraction gives the audit more time: without an end, two people could keep a round open for ever.
+        raise Conflict(
+            f"The verdict on round {command.t} can't be retracted any more: the time for its audit is over. Correct it "
+            "once the round is closed."
+        )
     decision.add(AuditRetracted(at=decision.at, t=command.t, by=command.by))
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
-from likewise.service.stream.answers import Outcome, PersonRound, RoundRecord
-from likewise.service.stream.events import AuditCorrected, Learned, ReviewDrawn, RoundClosed
+from likewise.service.stream.answers import Outcome, PersonRound, PersonShown, RoundRecord, RoundShown
+from likewise.service.stream.events import AuditCorrected, Learned, ReviewDrawn, RoundClosed, stamp
 from likewise.service.stream.events.event import RoundEvent
+from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
 
 
@@ -69,3 +70,37 @@ def person_view(events: Sequence[RoundEvent], id: str) -> PersonRound | None:
         "audit": audit["verdict"] if audit else None,
         "reported_as": None if id not in pair else "favoured" if pair[0] == id else "disfavoured",
     }
+
+
+def audit_view(round_: OpenRound, kept: Mapping[str, Any], settings: Settings) -> RoundShown:
+    """A round as its auditor sees it: the visible features, and probabilities or decisions; no weights.
+
+    People who already had a decision are left out: they can't be reported for this round. ``kept`` are id and features
+    of those who are still there, by reference.
+    """
+    shown = [feature.name for feature in settings.features if feature.visible]
+    places = [i for i in round_.fresh if round_.refs[i] in kept]  # not erased
+    people: list[PersonShown] = []
+    for i in places:
+        content = kept[round_.refs[i]]
+        person: PersonShown = {
+            "id": content["id"],
+            "features": {name: content["features"][name] for name in shown},
+        }
+        if settings.audits == "decisions":
+            person["decision"] = round_.decisions[i]
+        else:
+            person["probability"] = float(round_.probabilities[i])
+        people.append(person)
+    view: RoundShown = {
+        "t": round_.t,
+        "opened_at": stamp(round_.opened_at),
+        "level": settings.level,
+        "people": people,
+        "shown": round_.shown(settings),
+    }
+    if settings.audits == "decisions":
+        ids = {i: person["id"] for i, person in zip(places, people, strict=True)}
+        pairs = round_.reportable(settings.level)
+        view["pairs"] = [[ids[i], ids[j]] for i, j in pairs if i in ids and j in ids]
+    return view

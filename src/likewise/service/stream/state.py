@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from likewise.protocol import Batch, Estimate, Floats, Report, Round, Rows
+from likewise.service.canonical import digest
 from likewise.service.stream.answers import Labelled, Outcome
 from likewise.service.stream.counting import answer, found_later, joined, one_more
 from likewise.service.stream.drawing import Drawing
@@ -147,6 +148,15 @@ class OpenRound:
     def fresh(self) -> list[int]:
         """Positions of people who count, and are still there."""
         return [i for i in range(len(self.refs)) if i not in self.returning and i not in self.erased]
+
+    def shown(self, settings: Settings) -> str:
+        """A hash of what an auditor sees of it: whom, which of their features, and their probabilities or decisions.
+
+        People stand there by their references, to whose content the event that opened the round commits.
+        """
+        features = [feature.name for feature in settings.features if feature.visible]
+        numbers = self.decisions if settings.audits == "decisions" else self.probabilities.tolist()
+        return digest([self.t, features, [[self.refs[i], numbers[i]] for i in self.fresh]])
 
     def needs_nobody(self, settings: Settings) -> bool:
         """Whether no report of it could be accepted, so that no reviewer is asked."""

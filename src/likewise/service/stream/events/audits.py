@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 
@@ -43,6 +44,11 @@ class _Answer(RoundEvent):
         """The reference of the remark."""
         return [] if self.remark is None else [self.remark.ref]
 
+    @property
+    def promised(self) -> Mapping[str, str]:
+        """The commitment to the remark."""
+        return {} if self.remark is None else {self.remark.ref: self.remark.commitment}
+
     def given_verdict(self, view: RoundRecord) -> GivenVerdict:
         """The answer in plain values, with the auditor's words where they are still there."""
         words: dict[str, Any] = self.asides[0].content if self.asides else {}
@@ -82,9 +88,17 @@ def _wrong_pair(pair: Pair, round_: OpenRound | PastRound, settings: Settings) -
 @kind
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audited(_Answer):
-    """An auditor looked at an open round and answered; or its wait ended and nobody had."""
+    """An auditor looked at an open round and answered; or its wait ended and nobody had.
+
+    Attributes
+    ----------
+    shown
+        A hash of what the auditor saw; None if nobody looked.
+    """
 
     kind: ClassVar[str] = "audited"
+    may_lack: ClassVar[tuple[str, ...]] = ("shown",)
+    shown: str | None = None
 
     def evolve(self, state: State) -> State:
         """The round has a verdict."""
@@ -103,7 +117,11 @@ class Audited(_Answer):
         if self.verdict == EXPIRED:
             due = round_.audit_due(state.waits) <= self.time + SLACK and self.by == CLOCK
             return "" if due and not self.reports else "ends the wait for an audit too early"
-        return "is a verdict by nobody" if self.by == CLOCK else self.wrong(round_, state.stream.settings)
+        if self.by == CLOCK:
+            return "is a verdict by nobody"
+        settings = state.stream.settings
+        seen = round_.shown(settings)
+        return self.wrong(round_, settings) or ("" if self.shown == seen else "is about a round that was not shown so")
 
 
 @kind

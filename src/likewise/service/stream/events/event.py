@@ -66,6 +66,13 @@ class Aside:
     salt: str
     content: dict[str, Any]
 
+    @classmethod
+    def read(cls, ref: str, kind: str, t: int, salt: str, text: str, content: dict[str, Any]) -> Aside:
+        """What was kept, with its content as it was spelt."""
+        aside = cls(ref, kind, t, salt, content)
+        aside.__dict__["text"] = text
+        return aside
+
     @cached_property
     def text(self) -> str:
         """The content as canonical JSON."""
@@ -139,6 +146,11 @@ class Event(ABC):
     def refs(self) -> list[str]:
         """The references of everything that the event commits to, or rests on."""
         return []
+
+    @property
+    def promised(self) -> Mapping[str, str]:
+        """The commitments that it holds, by reference."""
+        return {}
 
     @property
     def announces(self) -> tuple[str, int | None] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -86,6 +87,11 @@ class RoundOpened(RoundEvent):
     def refs(self) -> list[str]:
         """The references of its people."""
         return [person.ref for person in self.people]
+
+    @property
+    def promised(self) -> Mapping[str, str]:
+        """The commitments to its people."""
+        return {person.ref: person.commitment for person in self.people}
 
     def evolve(self, state: State) -> State:
         """The round is open, and the policy deployed for it counts in the average."""
@@ -180,7 +186,10 @@ class RoundOpened(RoundEvent):
             return f"should open round {state.opened + 1} with {state.outstanding} rounds outstanding"
         if self.version != state.totals.learned:
             return f"should deploy policy version {state.totals.learned}, not {self.version}"
-        if memory.policies.setdefault((self.version, state.totals.booked), self.policy) != self.policy:
+        deployed = (self.version, state.totals.booked)
+        if deployed not in memory.policies:
+            memory.policies = {deployed: self.policy}  # none before it can come again
+        if memory.policies[deployed] != self.policy:
             return f"deploys a policy version {self.version} that differs from the one deployed before"
         if not 1 <= len(self.people) <= state.stream.settings.k:
             return f"opens a round of {len(self.people)} people, not of 1 to {state.stream.settings.k}"

@@ -1,0 +1,126 @@
+"""Reads that lead to a claim, a screen or a decision: each is held against what the service knows by itself.
+
+Whoever has the database could change an event or a person for a moment and put it back. So every event is hashed again
+when it is read (``store``), must be the one in the Merkle tree in memory, and every person must be the one that their
+event committed to. What doesn't agree is refused, and nothing is shown, decided or certified from it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from likewise.service.live.stream import LiveStream
+from likewise.service.live.streams import Streams
+from likewise.service.log import Store
+from likewise.service.log.append import chunks
+from likewise.service.log.chain import Sealed
+from likewise.service.refusals import BrokenLog, Unknown
+from likewise.service.stream.events import Aside, PersonErased, RoundOpened, StreamCreated
+from likewise.service.stream.events.event import RoundEvent
+from likewise.service.stream.readers import past_round
+from likewise.service.stream.state import OpenRound, State
+
+
+class VerifiedReads:
+    """What the engine reads of its streams.
+
+    Parameters
+    ----------
+    store, streams
+        Where the logs are, and what is known of them.
+    """
+
+    def __init__(self, store: Store, streams: Streams) -> None:
+        self._store = store
+        self._streams = streams
+        self.secrets: dict[str, bytes] = {}
+
+    def require(self, stream: str, sealed: Sequence[Sealed]) -> None:
+        """Refuse events that are not those that were written."""
+        self._streams.get(stream).require(sealed)
+
+    def require_whole(self, stream: str, sealed: Sequence[Sealed]) -> None:
+        """The same of events that were read with their people: whoever is missing must have been erased."""
+        self.require(stream, sealed)
+        missing = {ref for each in sealed for ref in each.event.refs}
+        missing -= {aside.ref for each in sealed for aside in each.event.asides}
+        if not missing:
+            return
+        erasures = self._store.events(stream, kind=PersonErased.kind)
+        self.require(stream, erasures)
+        for event in (each.event for each in erasures):
+            missing -= set(event.erased if isinstance(event, PersonErased) else ())
+        if missing:
+            raise BrokenLog(f"What was kept under {min(missing)} in {stream!r} is gone, but no event has erased it.")
+
+    def events_of(self, stream: str, t: int) -> list[RoundEvent]:
+        """Everything that happened to a round, with its people as far as they are still there."""
+        sealed = self._store.events(stream, round=t, asides=True)
+        self.require_whole(stream, sealed)
+        if sealed and not isinstance(sealed[0].event, RoundOpened):
+            raise BrokenLog(f"The event that opened round {t} of {stream!r} is not where it was filed.")
+        if sealed:  # an event of this round may be filed under none
+            self._store.unfiled(stream, sealed[0].seq, 2**62)
+        return [each.event for each in sealed if isinstance(each.event, RoundEvent)]
+
+    def by_round(self, stream: str, numbers: Sequence[int]) -> Iterator[list[RoundEvent]]:
+        """The same of several rounds, one after another."""
+        for some in chunks(numbers):
+            found = [sealed for _, sealed in self._store.by_round(stream, some)]
+            self.require(stream, [each for sealed in found for each in sealed])
+            for sealed in found:
+                yield [each.event for each in sealed if isinstance(each.event, RoundEvent)]
+
+    def people_of(self, stream: str, t: int) -> list[Aside]:
+        """The people of a round who are still there."""
+        sealed = self._store.events(stream, round=t, kind=RoundOpened.kind, asides=True)
+        self.require_whole(stream, sealed)
+        if not sealed:
+            raise BrokenLog(f"The event that opened round {t} of {stream!r} is not where it was filed.")
+        return [aside for each in sealed for aside in each.event.asides]
+
+    def contents_of(self, stream: str, t: int) -> dict[str, Any]:
+        """Id and features of the people of a round, by their references."""
+        return {aside.ref: aside.content for aside in self.people_of(stream, t)}
+
+    def past(self, live: LiveStream, state: State, t: int) -> OpenRound | None:
+        """A round that has left the state, as its events tell it; None if it is there, or never was."""
+        if t in state.rounds or not 1 <= t <= state.opened:
+            return None
+        live.positions.settle()
+        return past_round(self.events_of(live.name, t), state)
+
+    def record(self, live: LiveStream, ids: Sequence[str]) -> dict[str, tuple[float, int]]:
+        """The first decision of people who already had one, by id."""
+        live.positions.settle()  # somebody may be on their way to the disk
+        record: dict[str, tuple[float, int]] = {}
+        for aside in self._store.asides_of_people(live.name, ids):
+            if aside.person is not None and aside.person not in record:
+                record[aside.person] = self._first(live.name, aside)
+        return record
+
+    def _first(self, stream: str, aside: Aside) -> tuple[float, int]:
+        sealed = self._store.events(stream, round=aside.t, kind=RoundOpened.kind)
+        self.require(stream, sealed)
+        for event in (each.event for each in sealed):
+            for person in event.people if isinstance(event, RoundOpened) else ():
+                if person.ref == aside.ref and person.commitment == aside.commitment:
+                    return person.probability, person.decision
+        raise BrokenLog(f"What is kept under {aside.ref} in {stream!r} is not what its round committed to.")
+
+    def secret(self, stream: str) -> bytes:
+        """What the decisions of a stream are derived from, and its first event commits to."""
+        if stream not in self.secrets:
+            secret = self._store.secret(stream)
+            if secret is None:
+                raise Unknown(f"There is no stream named {stream!r}.")
+            sealed = self._store.events(stream, 0, 1)
+            self.require(stream, sealed)
+            created = sealed[0].event
+            assert isinstance(created, StreamCreated), "the first event of a log creates its stream"
+            if hashlib.sha256(secret).hexdigest() != created.secret:
+                raise BrokenLog(f"The secret behind the decisions of {stream!r} is not the one its log commits to.")
+            self.secrets[stream] = secret
+        return self.secrets[stream]

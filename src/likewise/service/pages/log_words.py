@@ -1,0 +1,117 @@
+"""Events of the log in people's words, one sentence each; the export has them whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from likewise.wording import number, plural
+
+Data = Mapping[str, Any]
+VERDICTS = {
+    "reported": "reported a pair",
+    "cleared": "found no violation",
+    "skipped": "skipped the round",
+    "expired": "nobody reviewed the round in time",
+}
+
+
+def sentence(kind: str, data: Data) -> str:
+    """What happened, in a sentence.
+
+    Examples
+    --------
+    >>> pair = {"favoured": 2, "disfavoured": 5, "gap": 0.31250001}
+    >>> sentence("audited", {"by": "ann", "t": 3, "verdict": "reported", "reports": [pair], "remark": None})
+    'ann reported a pair: the people at places 3 and 6, 0.31 apart.'
+    >>> sentence("learned", {"version": 18, "delay": 0, "dropped": False})
+    'The learner learned from the round, which gives policy 18.'
+    """
+    words = WORDS.get(kind)
+    return words(data) if words is not None else kind.replace("_", " ")
+
+
+def _opened(data: Data) -> str:
+    yes = sum(person["decision"] for person in data["people"])
+    again = f" {plural(len(data['returning']), 'person', 'people')} came before." if data.get("returning") else ""
+    people = plural(len(data["people"]), "person", "people")
+    return f"{data['by']} asked about {people}: {yes} got a yes, under policy {data['version']}.{again}"
+
+
+def _audited(data: Data) -> str:
+    if data["by"] == "clock":
+        gone = data["verdict"] == "expired"
+        return "Nobody reviewed the round in time." if gone else "Nobody had to look: no pair could be reported."
+    remark = " There is a remark." if data.get("remark") else ""
+    return f"{data['by']} {VERDICTS[data['verdict']]}{_pair(data)}.{remark}"
+
+
+def _corrected(data: Data) -> str:
+    return f"{data['by']} corrected the verdict: {VERDICTS[data['verdict']]}{_pair(data)}. Nothing was unlearned."
+
+
+def _pair(data: Data) -> str:
+    pairs = [
+        f"the people at places {pair['favoured'] + 1} and {pair['disfavoured'] + 1}, {pair['gap']:.2f} apart"
+        for pair in data.get("reports", [])
+    ]
+    return f": {' and '.join(pairs)}" if pairs else ""
+
+
+def _labels(data: Data, how: str) -> str:
+    ones = sum(label for _, label in data["labels"])
+    return (
+        f"{data['by']} sent {plural(len(data['labels']), 'label')}{how}: {ones} yes, {len(data['labels']) - ones} no."
+    )
+
+
+def _closed(data: Data) -> str:
+    audit, labels = data["audit"], data["labels"]
+    end = "is learned" if data["learns"] else "is discarded: nothing is learned from it"
+    return f"The round is closed (review {audit}, labels {labels}) and {end}."
+
+
+def _learned(data: Data) -> str:
+    late = f", {plural(data['delay'], 'round')} late" if data["delay"] else ""
+    lost = " Its report was lost, because somebody was erased." if data["dropped"] else ""
+    return f"The learner learned from the round{late}, which gives policy {data['version']}.{lost}"
+
+
+def _changes(data: Data) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} is now {_value(value)}" for name, value in data["changes"].items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "empty" if value is None else number(value)
+
+
+def _drawn(data: Data) -> str:
+    second = " A second reviewer gets it, too." if data.get("second") else ""
+    drawn = "drew the round for review" if data["drawn"] else "did not draw the round for review"
+    return f"The lot {drawn}, with probability {data['probability']:.2f}.{second}"
+
+
+WORDS: dict[str, Callable[[Data], str]] = {
+    "stream_created": lambda data: f"{data['by']} created the stream.",
+    "round_opened": _opened,
+    "audited": _audited,
+    "audit_retracted": lambda data: f"{data['by']} took the verdict back.",
+    "audit_corrected": _corrected,
+    "labels_received": lambda data: _labels(data, ""),
+    "labels_late": lambda data: _labels(data, ", too late to be learned"),
+    "labels_booked": lambda data: f"{data['by']} sent {plural(len(data['booked']), 'late label')}, which was learned.",
+    "labels_expired": lambda data: f"The wait for labels has ended: {plural(data['missing'], 'label')} never came.",
+    "round_closed": _closed,
+    "learned": _learned,
+    "settings_changed": lambda data: f"{data['by']} changed settings: {_changes(data)}.",
+    "plan_changed": lambda data: f"{data['by']} changed the review plan: {_changes(data)}.",
+    "stopped": lambda data: f"{data['by']} stopped all decisions: {data['reason']}",
+    "resumed": lambda data: f"{data['by']} resumed decisions.",
+    "person_erased": lambda data: f"{data['by']} erased somebody from {plural(len(data['rounds']), 'round')}.",
+    "learner_checkpointed": lambda data: "The learner's state was written down, because somebody was to be erased.",
+    "cleared_by_arithmetic": lambda data: "Nobody has to look: no two people were far enough apart.",
+    "review_drawn": _drawn,
+    "key_rotated": lambda data: f"{data['by']} changed the key that signs the log.",
+}

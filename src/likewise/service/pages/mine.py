@@ -1,0 +1,151 @@
+"""My reviews: what a reviewer answered, with search, what became of reports, and corrections. Only their own."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+from fastapi import Path
+from fastapi.responses import RedirectResponse
+from sqlalchemy import select
+from starlette.responses import Response
+
+from likewise.errors import InvalidParameter
+from likewise.service.accounts.access import REVIEW_PAGE
+from likewise.service.canonical import dumps, loads
+from likewise.service.log.tables import events
+from likewise.service.pages.forms import plainly
+from likewise.service.pages.records import corrected, gap_now
+from likewise.service.pages.rendering import render, router
+from likewise.service.pages.review import REASONS
+from likewise.service.pages.visits import Visit, Visitor
+from likewise.service.refusals import Conflict, Unknown, status_of
+from likewise.service.stream.answers import RoundRecord
+from likewise.service.stream.state import State
+
+pages = router()
+LISTED = 50
+"""Rounds on a page of them."""
+SEARCHED = 500
+"""The newest verdicts that are searched."""
+Number = Annotated[int, Path(ge=1, lt=2**53)]
+
+
+class Mine(NamedTuple):
+    """A round that somebody reviewed, as they may see it: their own verdict, and what became of their report."""
+
+    t: int
+    at: str
+    verdict: str
+    pair: list[str | None]
+    gap: float | None
+    reason: str
+    note: str
+    corrected: str | None
+    became: str
+    open: bool
+
+    def holds(self, text: str) -> bool:
+        """Whether a text is anywhere in it."""
+        words = [str(self.t), self.verdict, self.reason, self.note, self.corrected or "", *map(str, self.pair)]
+        return text.casefold() in " ".join(words).casefold()
+
+
+@pages.get(REVIEW_PAGE + "/mine")
+def mine(stream: str, visit: Visitor) -> Response:
+    """The newest rounds that the visitor reviewed."""
+    return _list(visit, stream)
+
+
+@pages.post(REVIEW_PAGE + "/mine")
+def search(stream: str, visit: Visitor) -> Response:
+    """Those that hold a text, which is sent in a form: it may be somebody's id."""
+    return _list(visit, stream, str(visit.sent.get("text", "")).strip()[:200])
+
+
+def _list(visit: Visit, stream: str, text: str = "") -> Response:
+    state = visit.service.engine.streams.get(stream).current()
+    numbers = _reviewed(visit, stream, SEARCHED if text else LISTED)
+    rounds = [each for t in numbers if (each := _own(visit, stream, t, state)) is not None]
+    found = [each for each in rounds if not text or each.holds(text)][:LISTED]
+    return render(
+        "mine.html", visit, stream=stream, tab="mine", rounds=found, text=text, sees=state.stream.settings.audits
+    )  # fmt: skip
+
+
+def _reviewed(visit: Visit, stream: str, count: int) -> list[int]:
+    """The newest rounds with a verdict of the visitor's, each once."""
+    log, by = events.c, f'"by":{dumps(visit.identity.name)}'
+    query = select(log.round, log.data).where(
+        log.stream == stream, log.kind == "audited", log.data.contains(by, autoescape=True)
+    )
+    with visit.service.store.read() as connection:
+        rows = connection.execute(query.order_by(log.seq.desc()).limit(count)).all()
+    return list(dict.fromkeys(row.round for row in rows if loads(row.data)["by"] == visit.identity.name))
+
+
+def _own(visit: Visit, stream: str, t: int, state: State) -> Mine | None:
+    """A round, if its verdict is the visitor's."""
+    record = visit.service.engine.round(stream, t)
+    audit = record["audit"]
+    if audit is None or audit["by"] != visit.identity.name:
+        return None
+    hidden = state.stream.settings.audits == "decisions"
+    own = [each["verdict"] for each in record["corrections"] if each["by"] == visit.identity.name]
+    return Mine(
+        t, audit["at"], audit["verdict"], list(audit["pair"]), None if hidden else audit["gap"],
+        audit["reason"], audit["note"], own[-1] if own else None,
+        "" if hidden else _became(record, state), t in state.rounds,
+    )  # fmt: skip
+
+
+def _became(record: RoundRecord, state: State) -> str:
+    """What became of a report, in words; nothing without one."""
+    audit = record["audit"]
+    if audit is None or audit["verdict"] != "reported":
+        return ""
+    if record["learned"] is None:
+        return "not learned yet" if record["status"] in ("open", "closed") else "not learned"
+    now = gap_now(record, state)
+    if now is None:
+        return "can’t be followed: somebody was erased"
+    if now < -state.stream.settings.alpha:
+        return f"turned round: the other person is now {-now:.2f} ahead"
+    within = ", which is within what is allowed" if abs(now) <= state.stream.settings.alpha else ""
+    return f"{abs(now):.2f} apart today{within}"
+
+
+@pages.get(REVIEW_PAGE + "/mine/{t}")
+def correction(stream: str, t: Number, visit: Visitor) -> Response:
+    """A form to correct one's own verdict."""
+    return _correction(visit, stream, t)
+
+
+def _correction(visit: Visit, stream: str, t: int, wrong: str = "", status: int = 200) -> Response:
+    engine = visit.service.engine
+    state = engine.streams.get(stream).current()
+    own = _own(visit, stream, t, state)
+    if own is None:
+        raise Unknown(f"You have given no verdict on round {t}.")
+    people = [person["id"] for person in engine.round(stream, t)["people"] if person["id"] is not None]
+    typed: dict[str, Any] = dict(visit.sent) if wrong else {}
+    return render(
+        "correction.html", visit, status, stream=stream, tab="mine", round=own, people=people, reasons=REASONS,
+        wrong=wrong, typed=typed, action=f"/streams/{stream}/review/mine/{t}", back=f"/streams/{stream}/review/mine",
+    )  # fmt: skip
+
+
+@pages.post(REVIEW_PAGE + "/mine/{t}")
+def correct(stream: str, t: Number, visit: Visitor) -> Response:
+    """Correct one's own verdict; before its round is closed, it is taken back instead."""
+    engine = visit.service.engine
+    state = engine.streams.get(stream).current()
+    if _own(visit, stream, t, state) is None:
+        raise Unknown(f"You have given no verdict on round {t}.")
+    try:
+        if visit.sent.get("verdict") == "retract":
+            engine.retract(stream, t, visit.identity.name)
+        else:
+            corrected(visit, stream, t)
+    except (InvalidParameter, Conflict) as error:
+        return _correction(visit, stream, t, plainly(str(error)), status_of(error)[0])
+    return RedirectResponse(f"/streams/{stream}/review/mine", 303)

@@ -1,0 +1,137 @@
+"""Somebody with the database but without the key: nothing that they change is shown, decided or certified."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from forging import SIGNER, lived
+from loans import drawn
+from sqlalchemy import text
+
+from likewise.service.canonical import digest
+from likewise.service.jobs.runner import Jobs
+from likewise.service.proof.standalone import canonical, event_hash
+from likewise.service.refusals import BrokenLog
+from likewise.transparency.notes import read_note
+
+
+@pytest.fixture
+def engine(tmp_path):
+    engine = lived(tmp_path)
+    engine.resume("loans", "root")
+    for trigger in ("events_follow", "events_stay", "events_last", "events_once"):
+        engine.store.write(lambda connection, name=trigger: connection.execute(text(f"DROP TRIGGER {name}")))
+    yield engine
+    engine.store.close()
+
+
+def do(engine, statement, **values):
+    engine.store.write(lambda connection: connection.execute(text(statement), values) and None)
+
+
+def asked(engine):
+    rng = np.random.default_rng(9)
+    people = drawn(rng, k=3, prefix="new.")
+    return engine.decide("loans", [p | {"features": p["features"] | {"sex": 0.0}} for p in people], "decider")["t"]
+
+
+def cleared(engine):
+    """The first cleared verdict: its line in the log."""
+    lines = engine.store.lines("loans", 0, 10_000)
+    return next(line for line in lines if line["kind"] == "audited" and line["data"]["verdict"] == "cleared")
+
+
+def forge(engine, line, *, rehash):
+    """Change an event, with its hash or under the old one."""
+    line = json.loads(json.dumps(line))
+    line["data"]["verdict"] = "skipped"
+    hash = event_hash(line) if rehash else line["hash"]
+    data = canonical(line["data"]).decode()
+    do(engine, "UPDATE events SET data = :data, hash = :hash WHERE seq = :seq", data=data, hash=hash, seq=line["seq"])
+
+
+@pytest.mark.parametrize("rehash", [False, True])
+def test_an_event_that_is_changed_for_a_moment_leads_to_no_certificate_and_no_page(engine, rehash):
+    honest = engine.certificate("loans")
+    line = cleared(engine)
+    t = line["data"]["t"]
+    forge(engine, line, rehash=rehash)
+    for look in (lambda: engine.certificate("loans"), lambda: engine.round("loans", t)):
+        with pytest.raises(BrokenLog):
+            look()
+    with pytest.raises(BrokenLog):
+        engine.correct("loans", t, "none", "ann")
+    do(engine, "UPDATE events SET data = :data, hash = :hash WHERE seq = :seq",
+       data=canonical(line["data"]).decode(), hash=line["hash"], seq=line["seq"])  # fmt: skip
+    assert engine.certificate("loans")["letter"] == honest["letter"], "once it is put back, all is as it was"
+
+
+def test_an_event_can_not_be_hidden_from_a_certificate(engine):
+    """Events are found by a column that no hash covers."""
+    line = cleared(engine)
+    do(engine, "UPDATE events SET round = NULL WHERE seq = :seq", seq=line["seq"])
+    with pytest.raises(BrokenLog, match="is filed under round None"):
+        engine.certificate("loans")
+    do(engine, "UPDATE events SET kind = 'resumed' WHERE seq = :seq", seq=line["seq"])
+    with pytest.raises(BrokenLog):
+        engine.certificate("loans")
+
+
+def test_a_person_who_is_changed_is_not_shown_to_a_reviewer_nor_decided_about(engine):
+    t = asked(engine)
+    do(engine, "UPDATE asides SET content = replace(content, :old, :new)", old='"score":0', new='"score":1')
+    for look in (lambda: engine.claim("loans", "ann"), lambda: engine.round("loans", t)):
+        with pytest.raises(BrokenLog, match="is not what event"):
+            look()
+
+
+def test_a_verdict_says_what_was_shown(engine):
+    t = asked(engine)
+    claimed = engine.claim("loans", "ann")
+    while claimed["t"] != t:
+        engine.audit("loans", claimed["t"], "skip", "ann")
+        claimed = engine.claim("loans", "ann")
+    engine.audit("loans", t, "none", "ann")
+    events = engine.store.events("loans", round=t)
+    opened, audited = (next(e.event for e in events if e.event.kind == kind) for kind in ("round_opened", "audited"))
+    assert audited.shown == claimed["shown"]
+    people = [[person.ref, person.probability] for person in opened.people]
+    assert audited.shown == digest([t, ["score", "age"], people]), "sensitive features are not shown"
+
+
+def test_a_result_on_a_page_is_what_the_job_found(engine):
+    jobs = Jobs(engine.store)
+    jobs.begin("loans", "verify", 3, lambda progress: {"said": ["Something is wrong."], "wrong": True}, wait=10)
+    assert jobs.find("loans", "verify").result["wrong"] is True
+    for forged in ('{"said": ["All is well."], "wrong": false}', '{"value": "{}", "seal": "ab"}', "3"):
+        do(engine, "UPDATE jobs SET result = :result", result=forged)
+        assert jobs.find("loans", "verify").result is None
+    other = Jobs(engine.store)
+    other.begin("loans", "certificate", 3, lambda progress: "a letter", wait=10)
+    do(engine, "UPDATE jobs SET result = (SELECT result FROM jobs WHERE kind = 'certificate') WHERE kind = 'verify'")
+    assert jobs.find("loans", "verify").result is None, "the result of another job is none of this one"
+
+
+def test_a_certificate_names_the_head_that_it_rests_on_and_is_signed(engine):
+    certificate = json.loads(json.dumps(engine.certificate("loans")))
+    head = engine.streams.get("loans").durable
+    assert (certificate["head"]["seq"], certificate["head"]["hash"]) == (head.seq, head.hash)
+    note = read_note(certificate["note"])
+    assert note.signed_by("likewise/loans", bytes.fromhex(SIGNER.public_key))
+    rest = {name: value for name, value in certificate.items() if name not in ("key", "note")}
+    assert note.text == f"likewise certificate 1\nlikewise/loans\n{digest(rest)}\n"
+    assert digest(rest | {"erased": 7}) not in note.text
+
+
+def test_the_secret_behind_decisions_is_not_changed_together_with_the_event_that_commits_to_it(engine):
+    line = engine.store.lines("loans", 0, 1)[0]
+    secret = bytes(32)
+    line["data"]["secret"] = "66687aadf862bd776c8fc18b8e9f8e20089714856ee233b3902a591d0d5f2925"
+    do(engine, "UPDATE streams SET secret = :secret", secret=secret.hex())
+    do(engine, "UPDATE events SET data = :data, hash = :hash WHERE seq = 1",
+       data=canonical(line["data"]).decode(), hash=event_hash(line))  # fmt: skip
+    engine.reads.secrets.clear()
+    with pytest.raises(BrokenLog):
+        asked(engine)

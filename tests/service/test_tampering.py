@@ -1,0 +1,64 @@
+"""Random tamperings: whatever alters log, people, lots or claims is found by anybody who kept a checkpoint."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from forging import lived
+from loans import drawn
+from tampering import CHANGES, EDITS, Insider, bend, found, tally
+
+from likewise.service.proof.standalone import read_lines
+
+
+@pytest.fixture(scope="module")
+def stream(tmp_path_factory):
+    """A running engine, the lines of its export, and the receipts and checkpoints that somebody kept."""
+    folder = tmp_path_factory.mktemp("tampering")
+    engine = lived(folder, lot="round")
+    engine.resume("loans", "root")
+    rng = np.random.default_rng(3)
+    asked = [p | {"features": p["features"] | {"sex": 0.0}} for p in drawn(rng, k=3, prefix="last.")]
+    receipt = engine.decide("loans", asked, "decider")["receipt"]
+    engine.sign_heads(always=True)
+    lines = list(engine.export("loans"))
+    kept = [*read_lines(str(folder / "checkpoints.jsonl"), spelling=False), receipt]
+    yield engine, folder, lines, kept
+    engine.store.close()
+
+
+def tampered(stream, exports, databases, first=0):
+    engine, folder, lines, kept = stream
+    assert not found(lines, kept), "nothing is wrong with what nobody touched"
+    misses = [miss for seed in range(first, first + exports) if (miss := bend(lines, kept, seed)) is not None]
+    insider = Insider(engine, folder / "log.db", kept)
+    assert "refused" not in insider.honest[:1]
+    for seed in range(first, first + databases):
+        misses += insider.bend(seed)
+    assert not found(list(engine.export("loans")), kept), "all was put back"
+    return misses
+
+
+def test_fifty_tamperings_are_found(stream):
+    assert len(CHANGES) + len(EDITS) < 50
+    misses = tampered(stream, exports=len(CHANGES), databases=50 - len(CHANGES))  # of each kind of edit one at least
+    assert misses == [], "\n" + tally(misses)
+
+
+@pytest.mark.slow
+def test_two_thousand_tamperings_are_found(stream, capsys):
+    misses = tampered(stream, exports=1500, databases=500, first=100)
+    with capsys.disabled():
+        kinds = len(CHANGES) + len(EDITS)
+        sys.stdout.write(f"\n2,000 tamperings of {kinds} kinds; misses: {len(misses)}\n{tally(misses)}")
+    assert misses == []
+
+
+def test_the_generator_notices_a_checker_that_finds_nothing(stream, monkeypatch):
+    """A generator whose changes change nothing, or whose check can't fail, would find no misses either."""
+    _, _, lines, kept = stream
+    monkeypatch.setattr("tampering.found", lambda *_: False)
+    misses = [bend(lines, kept, seed) for seed in range(2 * len(CHANGES))]
+    assert {miss.kind for miss in misses if miss is not None} == {change.__name__ for change in CHANGES}
