@@ -212,6 +212,10 @@ class Client:
         body = {"verdict": verdict, "pair": list(pair), "reason": reason, "note": note}
         return self._change("PUT", _at(stream, "rounds", t, "audit"), body, stream)
 
+    def judge_pair(self, stream: str, t: int, pair: Sequence[str], objects: bool | None) -> dict[str, Any]:
+        """Whether a pair that somebody else named is too different, if this auditor is asked; None to skip."""
+        return self._ask("PUT", _at(stream, "rounds", t, "opinion"), {"pair": list(pair), "objects": objects})
+
     def retract(self, stream: str, t: int) -> dict[str, Any]:
         """Take a verdict back within its grace time."""
         return self._change("POST", _at(stream, "rounds", t, "audit", "retract"), None, stream)

@@ -43,6 +43,7 @@ ACCESS: dict[tuple[str, str], tuple[str, ...]] = {
     ("POST", ROUND + "/audit/renew"): (ADMIN, AUDITOR),
     ("POST", ROUND + "/audit/release"): (ADMIN, AUDITOR),
     ("PUT", ROUND + "/audit"): (ADMIN, AUDITOR),
+    ("PUT", ROUND + "/opinion"): (ADMIN, AUDITOR),
     ("POST", ROUND + "/audit/retract"): (ADMIN, AUDITOR),
     ("POST", ROUND + "/audit/correct"): (ADMIN, AUDITOR),
     ("GET", ROUND): TEAM,

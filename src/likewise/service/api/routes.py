@@ -176,13 +176,19 @@ def release(stream: Stream, t: Number, call: Call) -> Response:
 
 @router.put(ROUND + "/audit", response_model=answers.VerdictTaken, openapi_extra=KEYED, tags=["audits"])
 def put_audit(stream: Stream, t: Number, body: bodies.VerdictBody, call: Call) -> Response:
-    """Give a verdict: pair, none or skip. A pair whose gap is too small is refused with 422 and the reason."""
+    """Give a verdict: pair, none or skip; a late one is recorded too. Too small a gap is refused with 422."""
     if call.identity.role == AUDITOR:
         call.service.engine.require_claimed(stream, t, call.by)
     answer = call.service.engine.audit(
         stream, t, body.verdict, call.by, pair=body.pair, reason=body.reason, note=body.note, key=call.key
     )
     return JSONResponse(answer)
+
+
+@router.put(ROUND + "/opinion", response_model=answers.OpinionTaken, openapi_extra=KEYED, tags=["audits"])
+def put_opinion(stream: Stream, t: Number, body: bodies.OpinionBody, call: Call) -> Response:
+    """Answer whether a pair that somebody else named is too different, if you are asked about it."""
+    return JSONResponse(call.service.engine.judge_pair(stream, t, body.pair, body.objects, call.by, call.key))
 
 
 @router.post(ROUND + "/audit/retract", response_model=answers.VerdictRetracted, openapi_extra=KEYED, tags=["audits"])
