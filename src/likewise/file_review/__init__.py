@@ -5,6 +5,7 @@ draws        which pairs can be treated too differently at all; random ones of t
 worksheet    drawn pairs as a table for people to fill in, and their answers back
 answers      what the answers prove, with what it assumes
 review       all of it together: ``likewise.audit``
+live         the drawn pairs on the review page of a service
 page         ``audit.html``, and ``review.html`` to judge pairs in a browser
 """
 

@@ -18,6 +18,7 @@ from likewise.hypotheses import Cells, EnumerableClass, Thresholds
 from likewise.hypotheses.cells import Grid
 from likewise.hypotheses.priors import prior_weights
 from likewise.learners import AdaHedge, AnytimeHedge, Cuts, Hedge, OneSided, Scheduled, Tilted
+from likewise.learners.fixed import FixedPolicy, score_as_it_is
 from likewise.policies import Floored, Mixture
 from likewise.protocol import Estimate, Floats, Key, Role, Rows
 from likewise.reduction import label_weights
@@ -76,7 +77,7 @@ class Model:
         self.learner: Any = self._learner()
         if settings.labels == "accepted":
             self.learner = OneSided(self.learner, safe=settings.safe)
-        self.inside: AdaHedge | Hedge | AnytimeHedge = getattr(self.learner, "learner", self.learner)
+        self.inside: AdaHedge | Hedge | AnytimeHedge | FixedPolicy = getattr(self.learner, "learner", self.learner)
         """The learner, or what is inside one that sees only the labels of accepted people."""
 
     def _thresholds(self) -> Thresholds:
@@ -97,8 +98,10 @@ class Model:
         grid = Grid(cuts, list(range(width)), list(range(width)), width)
         return Cells(grid, grid.cells)
 
-    def _learner(self) -> AdaHedge | Hedge | AnytimeHedge:
+    def _learner(self) -> AdaHedge | Hedge | AnytimeHedge | FixedPolicy:
         settings, penalty = self.settings, _penalty(self.settings.penalty)
+        if settings.learner == "none":
+            return self._nothing_learned()
         shared: dict[str, Any] = {"k": settings.k, "T": settings.T, "costs": settings.costs}
         if settings.learner == "adahedge":
             return AdaHedge(self.hypotheses, alpha=settings.level, penalty=penalty, **shared)
@@ -109,6 +112,17 @@ class Model:
         if penalty is None:
             raise InvalidParameter("`penalty` must be given for hedge without `T`, got None.")
         return AnytimeHedge(self.hypotheses, penalty=penalty, **shared)
+
+    def _nothing_learned(self) -> FixedPolicy:
+        """The score that is cut, as it is."""
+        settings, F = self.settings, self.hypotheses
+        plain = settings.labels == "all" and settings.penalty is None and self.program is None
+        require(plain, "learner", "not be none with a penalty, fitted scores or labels of accepted people", "none")
+        one = isinstance(F, Thresholds) and len(self.columns) == 1 and self.columns[0][1] is not None
+        require(one, "cuts", "be of one number, the score, where nothing is learned", sorted(settings.cuts))
+        assert isinstance(F, Thresholds)
+        weights = tuple(score_as_it_is(F).tolist())
+        return FixedPolicy(F, weights=weights, k=settings.k, T=settings.T, costs=settings.costs)
 
     def encode(self, people: Sequence[Mapping[str, Any]]) -> Rows:
         """People, each a mapping of checked features, turned into what the class needs."""

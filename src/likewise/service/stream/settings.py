@@ -286,10 +286,11 @@ class Choices(Declared):
         title="Class of hypotheses",
         description="What policies are mixed from: thresholds on single features or scores, or the cells of a grid.",
     )
-    learner: Literal["adahedge", "hedge"] = Field(
+    learner: Literal["adahedge", "hedge", "none"] = Field(
         default="adahedge",
         title="Learner",
-        description="What learns the policy: adahedge finds its learning rate by itself, hedge computes it in advance.",
+        description="What learns the policy: adahedge finds its learning rate by itself, hedge computes it in advance. "
+        "none learns nothing, to have a score reviewed as it is: the probability is the share of cuts at or below it.",
     )
     penalty: Penalty = Field(
         default=None,
