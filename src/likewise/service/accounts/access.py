@@ -92,6 +92,8 @@ ACCESS: dict[tuple[str, str], tuple[str, ...]] = {
     ("GET", STREAM_PAGE + "/export"): (ADMIN,),
     ("GET", STREAM_PAGE + "/export/{name}"): (ADMIN,),
     ("POST", STREAM_PAGE + "/verify"): (ADMIN,),
+    ("GET", "/streams/new"): (ADMIN,),
+    ("POST", "/streams/new"): (ADMIN,),
     ("GET", "/users"): (ADMIN,),
     ("POST", "/users"): (ADMIN,),
     ("POST", "/users/link"): (ADMIN,),
