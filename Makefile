@@ -8,7 +8,7 @@ MODELS := $(VENV)/.models
 TRIED := $(VENV)/.browser
 CODE := src tests benchmarks examples
 
-.PHONY: help demo test test-all browser check bench bench-quick docs pictures screenshots lock clean
+.PHONY: help demo test test-all browser check bench bench-quick docs pictures notebooks screenshots lock clean
 
 help:            ## This list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/make \1\t\2/' | expand -t 16
@@ -52,6 +52,9 @@ docs: $(INSTALLED) ## Build the documentation into site/; a warning is an error
 
 pictures: $(INSTALLED) ## Draw the pictures of the documentation again
 	@$(BIN)/python docs/images/draw.py
+
+notebooks: $(INSTALLED) ## Run the notebooks of the documentation and write down what they show
+	@$(BIN)/python docs/notebooks/write.py
 
 screenshots: $(INSTALLED) browser ## Take screenshots of the pages for the documentation
 	@$(BIN)/python -m pytest -q tests/browser/test_look.py

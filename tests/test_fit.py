@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import likewise as lw
+from likewise.auditors.asked import Silent
 from likewise.cli import main
 from likewise.errors import InvalidParameter, ModelMismatch, NotSupported
 from likewise.experiments import runs
@@ -171,6 +172,19 @@ def test_somebody_else_may_point_at_pairs():
     run = lw.fit(FRAME, **ROLES, **SMALL | {"rounds": 20}, auditor=nobody)
     assert run.transcript.reported.sum() == 0
     assert run.transcript.facts.auditor.name == "ScriptedAuditor"
+    # Whose measure is not known, of whom nothing is claimed.
+    assert all(candidate.unfair_limit is None for candidate in run.choice.candidates)
+    assert any("not by the reviewer's" in note for note in run.scoreboard.notes)
+
+
+def test_a_person_is_shown_people_as_they_are_written():
+    asked = []
+    reviewer = lw.AskAuditor(0.2, ask=lambda prompt: asked.append(prompt) or "", console=Silent())
+    run = lw.fit(FRAME, **ROLES, **SMALL | {"rounds": 6}, auditor=reviewer)
+    assert run.settings.ask
+    assert len(asked) == 6
+    assert set(run.transcript.view.columns) == {"income", "debt"}
+    assert set(run.transcript.view["income"]) <= {f"{value:g}" for value in FRAME["income"]}
 
 
 # From a folder ----------------------------------------------------------------------------------------------------

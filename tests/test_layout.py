@@ -20,12 +20,15 @@ ELSEWHERE = {
     "service/cosigning": "witness",
     "service/live": "replay",
     "service/log": "store",
+    "service/proof/drawn": "bank",
     "service/proof/script": "chain",
     "service/proof/signed_log": "transparency",
+    "service/proof/spelling": "canonical",
     "service/readiness": "lost_logs",
     "service/run/app": "api",
     "service/run/temporary": "backup",
     "service/stream": "decide",
+    "service/supervision": "deploy",
 }
 """Modules and folders whose tests are named after what they promise; keep it short."""
 

@@ -212,6 +212,10 @@ class Client:
         body = {"verdict": verdict, "pair": list(pair), "reason": reason, "note": note}
         return self._change("PUT", _at(stream, "rounds", t, "audit"), body, stream)
 
+    def judge_pair(self, stream: str, t: int, pair: Sequence[str], objects: bool | None) -> dict[str, Any]:
+        """Whether a pair that somebody else named is too different, if this auditor is asked; None to skip."""
+        return self._ask("PUT", _at(stream, "rounds", t, "opinion"), {"pair": list(pair), "objects": objects})
+
     def retract(self, stream: str, t: int) -> dict[str, Any]:
         """Take a verdict back within its grace time."""
         return self._change("POST", _at(stream, "rounds", t, "audit", "retract"), None, stream)
@@ -261,6 +265,10 @@ class Client:
     def notice(self, stream: str, person: str, t: int | None = None) -> dict[str, Any]:
         """What a person may be told about their decision of round ``t``, or about their newest one."""
         return self._ask("GET", _at(stream, "notices", person), params={} if t is None else {"t": t})
+
+    def receipt(self, stream: str, person: str, t: int | None = None) -> dict[str, Any]:
+        """The proof of one person's decision in a round, the first by default; `likewise verify --person` checks it."""
+        return self._ask("GET", _at(stream, "receipts", person), params=None if t is None else {"t": t})
 
     def erase(self, stream: str, person: str) -> dict[str, Any]:
         """Erase a person forever; the log still verifies."""

@@ -15,7 +15,7 @@ from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.signing import Signer
 from likewise.service.log.tree import leaves
 from likewise.service.proof import standalone
-from likewise.service.proof.standalone import canonical, event_hash
+from likewise.service.proof.spelling import canonical, event_hash
 from likewise.service.stream.settings import Feature, Waits
 from likewise.transparency.merkle import Frontier
 

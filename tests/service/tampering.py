@@ -20,7 +20,8 @@ from forging import FORGER, SIGNER, checkpoint, events, renumbered
 from sqlalchemy.exc import DBAPIError
 
 from likewise.errors import LikewiseError
-from likewise.service.proof.standalone import canonical, check, commitment, event_hash, parsed
+from likewise.service.proof.spelling import canonical, commitment, event_hash, parsed
+from likewise.service.proof.standalone import check
 
 
 class Miss(NamedTuple):

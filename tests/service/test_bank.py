@@ -16,7 +16,7 @@ from likewise.errors import InvalidParameter, ReportRefused
 from likewise.service.engine import Engine
 from likewise.service.log import Store
 from likewise.service.log.checkpoints import CheckpointFile
-from likewise.service.proof import standalone
+from likewise.service.proof import drawn, standalone
 from likewise.service.proof.replay import verify
 from likewise.service.stream.settings import Waits
 
@@ -140,7 +140,7 @@ def probability(data):
 def number(data):
     """A whole lot that was never committed to, with the decisions that follow from it."""
     data["lot"]["nonce"] = "ef" * 32
-    u = standalone.lot(bytes.fromhex("ef" * 32), "loans", data["t"], [p["probability"] for p in data["people"]])
+    u = drawn.lot(bytes.fromhex("ef" * 32), "loans", data["t"], [p["probability"] for p in data["people"]])
     for person in data["people"]:
         person["decision"] = int(u < person["probability"])
 

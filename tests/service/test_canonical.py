@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from likewise.errors import InvalidParameter
 from likewise.service.canonical import canonical, dumps, loads
-from likewise.service.proof import standalone
+from likewise.service.proof import spelling as theirs
 
 MOST = 2**53 - 1
 # Appendix B of RFC 8785: the bits of a double, and how it is spelt.
@@ -61,7 +61,7 @@ def doubles():
     return [value for value in values if math.isfinite(value)]
 
 
-@pytest.mark.parametrize("spell", [canonical, standalone.canonical])
+@pytest.mark.parametrize("spell", [canonical, theirs.canonical])
 def test_doubles_are_spelt_as_the_standard_prints_them(spell):
     assert {bits: spell(double(bits)).decode() for bits in SAMPLES} == SAMPLES
 
@@ -71,29 +71,29 @@ def test_three_implementations_agree_on_a_hundred_thousand_doubles_and_each_read
     assert len(values) > 100_000
     spelt = [rfc8785.dumps(value) for value in values]
     assert [canonical(value) for value in values] == spelt
-    assert [standalone.canonical(value) for value in values] == spelt
+    assert [theirs.canonical(value) for value in values] == spelt
     read = [loads(spelling) for spelling in spelt]
     # Adding 0.0 changes -0.0 alone, which JSON numbers don't tell from 0.
     assert np.array(read, dtype=float).tobytes() == (np.array(values) + 0.0).tobytes()
-    assert [standalone.parsed(spelling) for spelling in spelt] == read
+    assert [theirs.parsed(spelling) for spelling in spelt] == read
 
 
 def test_a_list_of_numbers_is_spelt_alike_however_its_neighbours_are_spelt():
     values = doubles()[::97]
-    assert canonical(values) == rfc8785.dumps(values) == standalone.canonical(values)
+    assert canonical(values) == rfc8785.dumps(values) == theirs.canonical(values)
 
 
 def test_every_character_is_spelt_alike_as_a_text_and_as_a_name():
     characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
     everything = "".join(characters)
-    assert canonical(everything) == rfc8785.dumps(everything) == standalone.canonical(everything)
+    assert canonical(everything) == rfc8785.dumps(everything) == theirs.canonical(everything)
     names = dict.fromkeys(characters[:0x300] + characters[0x300::997], 1)
-    assert canonical(names) == rfc8785.dumps(names) == standalone.canonical(names)
+    assert canonical(names) == rfc8785.dumps(names) == theirs.canonical(names)
 
 
 def test_names_are_sorted_by_utf_16_units_as_the_standard_prints_them():
     names = {"\u20ac": 5, "\r": 1, "\ufb33": 7, "1": 2, "\U0001f600": 6, "\u0080": 3, "\u00f6": 4}
-    for spell in (canonical, standalone.canonical):
+    for spell in (canonical, theirs.canonical):
         assert list(json.loads(spell(names)).values()) == [1, 2, 3, 4, 5, 6, 7]
 
 
@@ -111,11 +111,11 @@ values = st.recursive(
 @given(values)
 def test_three_implementations_agree_on_any_value_and_on_what_is_read_back(value):
     spelling = rfc8785.dumps(value)
-    assert canonical(value) == spelling == standalone.canonical(value)
-    assert canonical(loads(spelling)) == spelling == standalone.canonical(standalone.parsed(spelling))
+    assert canonical(value) == spelling == theirs.canonical(value)
+    assert canonical(loads(spelling)) == spelling == theirs.canonical(theirs.parsed(spelling))
 
 
-@pytest.mark.parametrize("spell", [canonical, standalone.canonical])
+@pytest.mark.parametrize("spell", [canonical, theirs.canonical])
 @pytest.mark.parametrize(
     "value", [math.nan, math.inf, -math.inf, 2**53, -(2**53), 10**400, "\ud800", {"\udfff": 1}, [{"a": [2**60]}]]
 )
@@ -138,7 +138,7 @@ def test_names_that_are_no_text_are_refused_not_turned_into_text():
     "text", [b"[1.0]", b"[-0]", b"[1e3]", b"[9007199254740993]", b"[1e-07]", b'["\\u00e9"]', b"[1, 2]"]
 )
 def test_an_outsider_sees_that_a_line_is_spelt_otherwise(text):
-    assert standalone.canonical(standalone.parsed(text)) != text
+    assert theirs.canonical(theirs.parsed(text)) != text
 
 
 def test_hashes_and_commitments_of_the_two_copies_agree():
@@ -146,7 +146,7 @@ def test_hashes_and_commitments_of_the_two_copies_agree():
 
     event = {"seq": 3, "data": {"probability": 1.0, "by": "Zoë"}, "hash": "left out"}
     people = {"seq": 3, "data": {"people": [{"probability": 1.0}, {"probability": 0.5}], "by": "Zoë"}}
-    assert ours.event_hash(people) == standalone.event_hash(people)
+    assert ours.event_hash(people) == theirs.event_hash(people)
     assert len({ours.event_hash(people | {"data": {"people": some}}) for some in ([], [1], [1, 1], [[1], 1])}) == 4
-    assert ours.event_hash(event) == standalone.event_hash(event) != standalone.event_hash(event | {"seq": 4})
-    assert ours.commitment("ab" * 32, ours.dumps(event)) == standalone.commitment("ab" * 32, event)
+    assert ours.event_hash(event) == theirs.event_hash(event) != theirs.event_hash(event | {"seq": 4})
+    assert ours.commitment("ab" * 32, ours.dumps(event)) == theirs.commitment("ab" * 32, event)

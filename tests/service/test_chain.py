@@ -18,7 +18,8 @@ from likewise.service.log.signing import Signer
 from likewise.service.proof.replay import verify
 from likewise.service.proof.script import script
 from likewise.service.proof.signed_log import ORDER, genuine, verify_signature
-from likewise.service.proof.standalone import GENESIS, event_hash, main
+from likewise.service.proof.spelling import event_hash
+from likewise.service.proof.standalone import GENESIS, main
 from likewise.service.stream.events import Aside, Resumed, Stopped, stamp
 from likewise.transparency.notes import read_note
 

@@ -84,6 +84,8 @@ def test_a_whole_stream_through_the_client(service, tmp_path):
         client.retract("small", t)
         client.change_waits("small", grace=0)
         assert client.change_plan("small", rule="any")["review"]["rule"] == "any"
+        with pytest.raises(ServiceRefused, match="Nobody asks you"):
+            client.judge_pair("small", t, ids[:2], True)
         assert "reviews a week" in client.plan("small", rounds_a_day=10)["sentence"]
         client.audit("small", t, "skip")
         assert client.label("small", t, dict.fromkeys(ids[1:], 0))["disposition"] == "joined"
@@ -93,6 +95,7 @@ def test_a_whole_stream_through_the_client(service, tmp_path):
         assert client.stream("small")["learned"] == 1
         assert client.person("small", ids[0])["rounds"][0]["label"] == 1
         assert client.notice("small", ids[0], t)["about"] == ids[0]
+        assert client.receipt("small", ids[0], t)["content"]["id"] == ids[0]
         head = service.engine.store.head("small")[0]
         assert [one["seq"] for one in client.events("small", page=2)] == list(range(1, head + 1))
         assert "letter" in client.certificate("small")

@@ -188,12 +188,12 @@ class TestAudits:
         with pytest.raises(InvalidParameter, match="pair"):
             fold.do(Audit(t, "pair", "ann", pair))
 
-    def test_one_verdict_per_round(self):
+    def test_one_verdict_settles_a_round_and_a_second_is_recorded_as_late(self):
         fold = Fold()
         t, _ = fold.open(APART)
         fold.audit(t)
-        with pytest.raises(Conflict, match="already has a verdict: cleared by ann"):
-            fold.audit(t, by="bob")
+        assert [event.kind for event in fold.audit(t, by="bob")] == ["verdict_late"]
+        assert fold.state.rounds[t].verdict.by == "ann"
 
     def test_a_round_that_nobody_looked_at_is_not_a_round_without_violation(self):
         reviewed = {}

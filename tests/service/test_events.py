@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from loans import Fold, bank_life, far_apart, fingerprint, loans
+from test_panel import team
 
 from likewise.errors import InvalidParameter
 from likewise.service.canonical import dumps
@@ -43,13 +44,23 @@ def lived():
             fold.do(fold.late(t, {1: 1, 2: 0}))
     fold.do(commands.CorrectAudit(2, "skip", "bob", past=fold.past(2)))
     fold.do(commands.ChangeWaits({"grace": 0}, "root"))
-    fold.do(commands.ChangePlan({"ask_all": False, "share": 0.5}, "root"))
+    fold.do(commands.Audit(3, "skip", "eve", past=fold.past(3)))
+    fold.do(commands.ChangePlan({"ask_all": False, "second": 1.0}, "root"))
     fold.open(APART)
     fold.do(commands.Stop("lunch", "root"))
     fold.do(commands.Resume("root"))
     fold.do(commands.RotateKey("ab" * 32, "cd" * 32, "a note", "root"))
     fold.do(commands.Erase(["3.1"], [3], "root"))
     return fold
+
+
+def everything(lived, bank):
+    """The events of all streams here, and of one on which two people disagree and a third decides."""
+    fold, t, pairs = team()
+    fold.audit(t, pairs[0], "ann")
+    fold.audit(t, None, "ben")
+    fold.do(commands.JudgePair(t, [str(i) for i in pairs[0]], True, "cyd"))
+    return lived.events + bank.events + fold.events
 
 
 @pytest.fixture(scope="module")
@@ -59,11 +70,11 @@ def bank():
 
 
 def test_every_kind_happened(lived, bank):
-    assert {event.kind for event in lived.events + bank.events} == set(KINDS)
+    assert {event.kind for event in everything(lived, bank)} == set(KINDS)
 
 
 def test_what_stands_in_the_log_comes_back_as_it_was(lived, bank):
-    for event in lived.events + bank.events:
+    for event in everything(lived, bank):
         written = json.loads(dumps(event.data()))
         again = read_event(event.kind, written, event.at, event.asides)
         assert type(again) is type(event)
@@ -112,7 +123,7 @@ def test_nobody_is_encoded_again_who_was_encoded_when_deciding(lived, monkeypatc
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_an_event_with_other_fields_is_refused(lived, bank, kind):
-    event = next(event for event in lived.events + bank.events if event.kind == kind)
+    event = next(event for event in everything(lived, bank) if event.kind == kind)
     data = event.data()
     with pytest.raises(InvalidParameter, match=f"An event of the kind {kind} must hold"):
         read_event(kind, data | {"more": 1}, event.at)

@@ -16,7 +16,8 @@ from likewise.service.engine import Engine
 from likewise.service.log import Store
 from likewise.service.log.checkpoints import CheckpointFile, point
 from likewise.service.proof.replay import sentences, verify
-from likewise.service.proof.standalone import commitment, event_hash, main
+from likewise.service.proof.spelling import commitment, event_hash
+from likewise.service.proof.standalone import main
 from likewise.service.refusals import BrokenLog
 from likewise.service.stream.events import stamp
 from likewise.service.stream.learner_checkpoint import packed, unpacked

@@ -12,7 +12,7 @@ from sqlalchemy import text
 
 from likewise.service.canonical import digest
 from likewise.service.jobs.runner import Jobs
-from likewise.service.proof.standalone import canonical, event_hash
+from likewise.service.proof.spelling import canonical, event_hash
 from likewise.service.refusals import BrokenLog
 from likewise.transparency.notes import read_note
 

@@ -19,12 +19,13 @@ from likewise.service.log import Idempotency, Store
 from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.signing import Signer
 from likewise.service.proof.replay import verify
-from likewise.service.proof.standalone import canonical
+from likewise.service.proof.spelling import canonical
 from likewise.service.refusals import Conflict, StreamStopped, Unknown
 from likewise.service.stream.settings import Review, Waits
+from likewise.verdicts import Opinion, Outcome, Question, Verdict, close, settle
 
 POOL = [f"p{i}" for i in range(6)]
-AUDITORS = ("ann", "bob")
+AUDITORS = ("ann", "bob", "cyd")
 PATIENCE = (None, 20.0)
 WORLDS = (
     {},
@@ -36,7 +37,16 @@ WORLDS = (
     {"audits": "decisions"},
 )
 """Whose labels come, what is drawn, and what auditors see."""
-PLANS = ({"ask_all": True}, {"ask_all": True}, {}, {"share": 0.5}, {"share": 0.3, "choose": "largest"}, {"budget": 2})
+PLANS = (
+    {"ask_all": True},
+    {},
+    {"share": 0.5},
+    {"share": 0.3, "choose": "largest"},
+    {"budget": 2},
+    {"second": 1.0},
+    {"second": 0.5, "rule": "any"},
+    {"share": 0.7, "second": 1.0, "rule": "any"},
+)
 """Which rounds are reviewed."""
 
 
@@ -61,6 +71,40 @@ class Believed:
     q: float = 1.0
     unlooked: bool = False
     found_later: bool = False
+    voices: list = field(default_factory=list)
+    opinions: list = field(default_factory=list)
+    late_voices: list = field(default_factory=list)
+    wanted: int = 1
+    rule: str | None = None
+
+    def asked(self, by):
+        """Whether somebody is to be asked for a verdict, or an opinion."""
+        if self.status != "open" or self.verdict is not None:
+            return None
+        if not self.voices:
+            return Question("verdict")
+        return next((q for q in self.outcome().questions if q.of == by or (q.of is None and by not in q.but)), None)
+
+    def outcome(self):
+        blind = [Verdict(by, pair, outcome == "skipped") for by, outcome, pair in self.voices]
+        skipped = [voice.skipped for voice in blind]
+        if self.rule is None or (len(blind) > 1 and all(skipped)):
+            return Outcome(True)
+        wanted = 1 if any(skipped) and not all(skipped) else self.wanted
+        return settle(blind, self.opinions, wanted=wanted, rule=self.rule)
+
+    def heard(self, now, over=False):
+        """What the voices come to."""
+        self.verdict, self.said, self.auditor = None, now, "clock" if over else "somebody"
+        given = [outcome for _, outcome, _ in self.voices if outcome != "skipped"]
+        if over:
+            blind = [Verdict(by, pair, outcome == "skipped") for by, outcome, pair in self.voices]
+            self.verdict = "expired" if not given else "reported" if close(blind, self.opinions) else "cleared"
+        elif self.voices and self.outcome().settled:
+            if self.rule is None or not given:
+                self.verdict = self.voices[-1][1]
+            else:
+                self.verdict = "reported" if self.outcome().accepted else "cleared"
 
     @property
     def untaken(self):
@@ -75,8 +119,11 @@ class Believed:
     @property
     def counts(self):
         """What it is among all rounds."""
-        if self.verdict == "cleared" and self.auditor == "clock":
+        if self.verdict == "cleared" and self.auditor == "clock" and not self.voices:
             return "cleared"
+        late = self.found_later or any(pair for _, _, pair in self.late_voices)
+        if self.verdict == "cleared" and not self.unlooked and late:
+            return "reported"
         words = {"cleared": "clean", "reported": "reported", "undrawn": "undrawn", None: None}
         return "unanswered" if self.verdict == "cleared" and self.unlooked else words.get(self.verdict, "unanswered")
 
@@ -113,7 +160,7 @@ class Believed:
     def pass_time(self, waits, now):
         late = waits.audit is not None and now >= max(self.opened + waits.audit, self.retracted + waits.grace)
         if self.verdict is None and late:
-            self.verdict, self.said = "expired", now
+            self.heard(now, over=True)
         if self.labelled is None and waits.label is not None and now >= self.opened + waits.label:
             self.labels_over = True
         return self.settle(waits, now)
@@ -233,6 +280,7 @@ class Machine(RuleBasedStateMachine):
         elif lot is not None:
             one.q = lot["probability"]
             one.verdict = None if lot["drawn"] else "undrawn"
+            one.wanted, one.rule = 1 + lot["second"], self.plan.rule if self.plan.second else None
 
     @precondition(lambda self: self.rounds)
     @rule(engine=either, place=places, mask=st.integers(1, 7), values=st.integers(0, 7))
@@ -275,9 +323,7 @@ class Machine(RuleBasedStateMachine):
         shown = [person["probability"] for person in people]
         high, low = far_apart(shown)
         pair = [one.ids[high], one.ids[low]] if verdict == "pair" else []
-        if one.status != "open" or one.verdict is not None:
-            refusal = Conflict
-        elif verdict == "pair" and (None in pair or high == low):
+        if verdict == "pair" and (None in pair or high == low):
             refusal = InvalidParameter
         elif verdict == "pair" and self.unreportable(one, people, high, low):
             refusal = ReportRefused
@@ -285,11 +331,50 @@ class Machine(RuleBasedStateMachine):
             refusal = None
         found = self.ask(engine, refusal, lambda e: e.audit("loans", t, verdict, by, pair=pair, note="a note"))
         if found is not None:
-            one.verdict = {"pair": "reported", "none": "cleared", "skip": "skipped"}[verdict]
-            one.said, one.auditor = self.clock.now, by
-            one.pair = (high, low) if pair else None
-            assert found["verdict"] == one.verdict
-            assert found["pair"] == pair
+            outcome = {"pair": "reported", "none": "cleared", "skip": "skipped"}[verdict]
+            assert (found["verdict"], found["pair"]) == (outcome, pair)
+            assert found["disposition"] == self.believe_verdict(t, one, (by, outcome, (high, low) if pair else None))
+
+    def believe_verdict(self, t, one, voice):
+        """None is dropped, and none counts twice."""
+        if voice in one.voices + one.late_voices:
+            return "duplicate"
+        by, outcome, pair = voice
+        question = one.asked(by)
+        before = [opinion.pair for opinion in one.opinions if opinion.by == by]
+        about = question.pair if question is not None else before[-1] if before else None
+        if about is not None and by not in [other[0] for other in one.voices] and pair in (None, about):
+            opinion = Opinion(by, about, {"reported": True, "cleared": False}.get(outcome))
+            if opinion in one.opinions:
+                return "duplicate"
+            if question is not None:
+                one.opinions.append(opinion)
+                one.heard(self.clock.now)
+                self.close(t, one.settle(self.waits, self.clock.now))
+                return "taken"
+        if question is None or question.what != "verdict":
+            one.late_voices.append(voice)
+            return "late"
+        one.voices.append(voice)
+        one.heard(self.clock.now)
+        self.close(t, one.settle(self.waits, self.clock.now))
+        return "taken"
+
+    @precondition(lambda self: any(one.rule and one.voices for one in self.rounds.values()))
+    @rule(engine=either, place=places, by=st.sampled_from(AUDITORS), objects=st.sampled_from((True, False, None)))
+    def judge(self, engine, place, by, objects):
+        teams = sorted(t for t, one in self.rounds.items() if one.rule and one.voices)
+        t = teams[place % len(teams)]
+        one = self.rounds[t]
+        question = one.asked(by)
+        named = question.pair if question is not None else None
+        if named is not None and None in [one.ids[i] for i in named]:
+            return
+        pair = [one.ids[i] for i in named] if named else ["p0", "p1"]
+        refusal = None if named else Conflict
+        if self.ask(engine, refusal, lambda e: e.judge_pair("loans", t, pair, objects, by)) is not None:
+            one.opinions.append(Opinion(by, named, objects))
+            one.heard(self.clock.now)
             self.close(t, one.settle(self.waits, self.clock.now))
 
     def unreportable(self, one, people, high, low):
@@ -302,9 +387,14 @@ class Machine(RuleBasedStateMachine):
     def retract(self, engine, place, by):
         t = self.pick(place)
         one = self.rounds[t]
-        possible = one.status == "open" and one.verdict not in (None, "expired", "undrawn") and one.auditor == by
+        patience = math.inf if self.waits.audit is None else self.waits.audit + self.waits.grace
+        final = (one.verdict is not None and one.final) or self.clock.now > one.opened + patience
+        possible = one.status == "open" and not final and by in [voice[0] for voice in one.voices]
         if self.ask(engine, None if possible else Conflict, lambda e: e.retract("loans", t, by)) is not None:
-            one.verdict, one.pair, one.retracted = None, None, self.clock.now
+            one.voices = [voice for voice in one.voices if voice[0] != by]
+            said = one.said
+            one.heard(said)
+            one.retracted = self.clock.now
 
     @rule(engine=either, seconds=st.sampled_from((0.0, 5.0, 11.0, 25.0)))
     def tick(self, engine, seconds):
@@ -385,6 +475,11 @@ class Machine(RuleBasedStateMachine):
             view = first.round("loans", t)
             assert view["status"] == one.status, t
             assert (view["audit"] or {}).get("verdict") == one.verdict, t
+            for name, voices in (("verdicts", one.voices), ("late_verdicts", one.late_voices)):
+                assert [(said["by"], said["verdict"]) for said in view[name]] == [voice[:2] for voice in voices], t
+            assert [(said["by"], said["objects"]) for said in view["opinions"]] == [
+                (opinion.by, opinion.objects) for opinion in one.opinions
+            ], t
             labels = {i: person["label"] for i, person in enumerate(view["people"]) if person["label"] is not None}
             assert labels == one.labels, t
             assert [person["id"] for person in view["people"]] == one.ids
@@ -410,11 +505,7 @@ class Machine(RuleBasedStateMachine):
         waiting = [t for t, one in self.rounds.items() if one.counts is None]
         up_to = min(waiting, default=len(self.rounds) + 1) - 1
         assert (said["up_to"], said["waiting"]) == (up_to, len(waiting))
-        outcomes = [
-            (one.q, "reported" if one.counts == "clean" and one.found_later else one.counts)
-            for t, one in sorted(self.rounds.items())
-            if t <= up_to
-        ]
+        outcomes = [(one.q, one.counts) for t, one in sorted(self.rounds.items()) if t <= up_to]
         floor = self.engines[0].streams.get("loans").current().drawing.floor
         count = theory.count_rounds(1.0 if floor is None else floor, outcomes)
         for name in ("cleared", "undrawn", "clean", "reported", "unanswered"):

@@ -17,7 +17,7 @@ from likewise.errors import InvalidParameter, ReportRefused
 from likewise.learners import OneSided
 from likewise.protocol import Batch, Estimate, Round
 from likewise.reduction import estimated_weights
-from likewise.service.proof import standalone
+from likewise.service.proof import drawn
 from likewise.service.stream import commands
 from likewise.service.stream.events import Audited, LabelsBooked, Learned, RoundClosed, RoundOpened
 from likewise.service.stream.events.sums import sums
@@ -93,7 +93,7 @@ def test_a_checker_written_from_the_docs_draws_the_same_number():
     hash, number = re.search(r"begins\s+with `(\w+)` and U is ([\d.]+)\.", page).groups()
     probabilities = [0.5, 0.25, 1.0]
     assert hashlib.sha256(b"[0.25,0.5,1]").hexdigest().startswith(hash)
-    assert standalone.lot(bytes(32), "loans", 7, probabilities) == float(number)
+    assert drawn.lot(bytes(32), "loans", 7, probabilities) == float(number)
     assert Lot("00" * 32, "").number("loans", 7, probabilities) == float(number)
     derived = hmac.digest(SECRET, b'likewise nonce 1\n["loans",7]', "sha256")
     assert Lot.of(SECRET, "loans", 7).nonce == derived.hex()

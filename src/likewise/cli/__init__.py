@@ -18,6 +18,7 @@ from likewise.cli.certify import certify
 from likewise.cli.compare import compare
 from likewise.cli.data import data
 from likewise.cli.demo import demo
+from likewise.cli.doctor import doctor
 from likewise.cli.frontier import frontier
 from likewise.cli.key import key
 from likewise.cli.notice import notice
@@ -66,6 +67,7 @@ for command in (
     compare,
     data,
     demo,
+    doctor,
     frontier,
     notice,
     play,

@@ -31,6 +31,7 @@ def verify(
         Path | None, typer.Option(help="Where to write a proof of cheating, if the service signed two pasts.")
     ] = None,
     cheating: Annotated[Path | None, typer.Option(help="A proof of cheating to check, instead of an export.")] = None,
+    person: Annotated[Path | None, typer.Option(help="A person's receipt to check, instead of an export.")] = None,
     replay: Annotated[bool, typer.Option(help="Run the learner again and compare.")] = True,
     script: Annotated[
         bool, typer.Option("--script", help="Print the stand-alone checker instead: one file, standard library only.")
@@ -53,6 +54,12 @@ def verify(
         if not cheating.is_file():
             raise InvalidParameter(f"There is no file {cheating} here.")
         raise typer.Exit(say_cheating(str(cheating), key))
+    if person is not None:
+        from likewise.service.proof.standalone import say_person
+
+        if not person.is_file():
+            raise InvalidParameter(f"There is no file {person} here.")
+        raise typer.Exit(say_person(str(person), key))
     if export is None:
         raise InvalidParameter("Give the export to check: likewise verify export.jsonl.")
     _refuse_other_files(export)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from pathlib import Path
 from tomllib import TOMLDecodeError
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
@@ -112,6 +112,12 @@ class Configuration(BaseSettings):
         default=600, gt=0, le=365 * DAY, description="Seconds for which a claimed round is reserved for its auditor."
     )
     tick: float = Field(default=0.5, gt=0, le=DAY, description="Seconds between two checks for rounds that are due.")
+    metrics_by_stream: bool = Field(
+        default=False, description="Whether /metrics, which is open to everybody, tells of each stream by its name."
+    )
+    log_format: Literal["text", "json"] = Field(
+        default="text", description="How the service's own log is written: text, or json with a line per request."
+    )
     threads: int = Field(default=40, ge=1, description="The most requests worked on at the same time.")
 
     @property

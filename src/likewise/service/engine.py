@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import anyio.to_thread
 import numpy as np
@@ -38,7 +38,7 @@ from likewise.service.log.stretches import Stretches
 from likewise.service.refusals import BrokenLog, Conflict, Unknown
 from likewise.service.stream import answers, commands
 from likewise.service.stream.claims import DAYS, prospect
-from likewise.service.stream.decide import require_past
+from likewise.service.stream.decide import VERDICTS, require_past
 from likewise.service.stream.events import (
     Aside,
     AuditCorrected,
@@ -46,7 +46,9 @@ from likewise.service.stream.events import (
     LabelsBooked,
     LabelsLate,
     Learned,
+    PairJudged,
     RoundOpened,
+    VerdictLate,
     stamp,
 )
 from likewise.service.stream.explanation import Explanation, explain
@@ -57,6 +59,7 @@ from likewise.service.stream.state import OpenRound, State
 from likewise.service.stream.status import made_of, status
 from likewise.service.stream.transcript import certificate, joined
 from likewise.transparency.merkle import Frontier
+from likewise.verdicts import Question
 
 SMALL_BATCH = 50
 """So many people get their decisions in a moment; more would hold up an event loop."""
@@ -67,6 +70,14 @@ A = TypeVar("A", bound=Mapping[str, Any])
 """An answer: one of ``likewise.service.stream.answers``."""
 Reply = Callable[[Outcome, answers.Receipt | None], A]
 """From what a command led to, and the receipt for it, to its answer."""
+
+
+class Waiting(NamedTuple):
+    """Open rounds of a stream, and for how many seconds the oldest of them, and an unsigned event, has waited."""
+
+    rounds: int
+    round: float
+    unsigned: float
 
 
 class Engine:
@@ -230,12 +241,19 @@ class Engine:
     # What auditors ask --------------------------------------------------------------------------------------------
 
     def claim(
-        self, stream: str, auditor: str, seconds: float = 600.0, beside: Collection[int] = ()
+        self,
+        stream: str,
+        auditor: str,
+        seconds: float = 600.0,
+        beside: Collection[int] = (),
+        *,
+        opinions: bool = True,
     ) -> answers.RoundClaimed | None:
         """The oldest round that waits for an audit, leased to ``auditor``; None if there is none.
 
         An auditor who holds a lease gets the same round again, with the lease renewed; but none of the rounds
-        ``beside`` which another is wanted, so that the next one can be fetched while one is looked at.
+        ``beside`` which another is wanted, so that the next one can be fetched while one is looked at. Without
+        ``opinions``, nobody is asked about a pair of a round that they have judged already.
         """
         require_number(seconds, "seconds", 0, open_at="low")
         live, now = self.streams.get(stream), self.clock()
@@ -245,9 +263,20 @@ class Engine:
         free = (t for t in state.rounds if t not in taken)
         for round_ in (state.rounds[t] for t in itertools.chain(held, free) if t not in beside):
             waits = round_.verdict is None and round_.audit_due(state.waits) > now
-            if waits and self.leases.take(stream, round_.t, auditor, now, now + seconds):
-                return {**self.audit_view(stream, round_), "until": stamp(now + seconds)}
+            question = round_.panel.asks(auditor) if waits else None
+            about = question is not None and question.of is not None and not opinions
+            if question is not None and not about and self.leases.take(stream, round_.t, auditor, now, now + seconds):
+                return self._claimed(stream, round_, question, now + seconds)
         return None
+
+    def _claimed(self, stream: str, round_: OpenRound, question: Question, until: float) -> answers.RoundClaimed:
+        """A round as somebody sees it, and what they are asked about it."""
+        asks: Literal["verdict", "opinion"] = "verdict" if question.pair is None else "opinion"
+        shown = self.audit_view(stream, round_)
+        if question.pair is None:
+            return cast(answers.RoundClaimed, {**shown, "until": stamp(until), "asks": asks})
+        pair = [str(round_.ids[position]) for position in question.pair]
+        return cast(answers.RoundClaimed, {**shown, "until": stamp(until), "asks": asks, "pair": pair})
 
     def renew(self, stream: str, t: int, auditor: str, seconds: float = 600.0) -> answers.Lease:
         """Keep a leased round for longer; a round that was never claimed is refused."""
@@ -264,8 +293,9 @@ class Engine:
 
     def require_claimed(self, stream: str, t: int, auditor: str) -> None:
         """Refuse an auditor who never had a round in front of them: they can't have looked at it."""
-        waits = t in self.streams.get(stream).latest.state.rounds
-        if waits and not self.leases.had(stream, t, auditor):
+        round_ = self.streams.get(stream).latest.state.rounds.get(t)
+        said = round_ is not None and round_.panel.of(auditor) is not None
+        if round_ is not None and not said and not self.leases.had(stream, t, auditor):
             raise Conflict(f"You have not claimed round {t}; claim a round first.")
 
     def audit_view(self, stream: str, round_: OpenRound) -> answers.RoundShown:
@@ -304,26 +334,58 @@ class Engine:
         note: str = "",
         key: Idempotency | None = None,
     ) -> answers.VerdictTaken:
-        """Take a verdict: "pair", "none" or "skip"."""
+        """Take a verdict: "pair", "none" or "skip". None is dropped: one that comes too late is recorded as late."""
         live, now = self.streams.get(stream), self.clock()
         lease = self.leases.current(stream, now).get(t)
-        if lease is not None and lease.holder != by:
+        if lease is not None and lease.holder != by and not self.leases.had(stream, t, by):
             raise Conflict(f"Somebody else is auditing round {t}.")
         remark = remark_aside(t, reason, note)
 
+        def command(state: State) -> commands.Audit:
+            past = self.reads.past(live, state, t)
+            events = [] if past is None else self.reads.events_of(stream, t)
+            return commands.Audit(t, verdict, by, pair, remark, past, clean_probability(events))
+
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.VerdictTaken:
-            event, ids = outcome.event(Audited), outcome.before.rounds[t].ids
+            event = outcome.sealed[0].event if outcome.sealed else None
+            reports = event.reports if isinstance(event, Audited | VerdictLate) else ()
             hidden = outcome.before.stream.settings.audits == "decisions"
+            round_ = outcome.before.rounds.get(t)
+            ids = () if round_ is None else round_.ids
+            named = [str(ids[position]) for report in reports for position in report.positions] if ids else list(pair)
+            taken, late = isinstance(event, Audited | PairJudged), isinstance(event, VerdictLate)
             return {
                 "t": t,
-                "verdict": event.verdict,
-                "pair": [str(ids[position]) for report in event.reports for position in report.positions],
-                "gap": event.reports[0].gap if event.reports and not hidden else None,
+                "verdict": cast(answers.Outcome, VERDICTS[verdict]),
+                "pair": named if reports else list(pair),
+                "gap": reports[0].gap if reports and not hidden else None,
                 "final_at": stamp(now + outcome.before.waits.grace),
+                "disposition": "taken" if taken else "late" if late else "duplicate",
                 "receipt": receipt,
             }
 
-        return self._do(live, lambda state: commands.Audit(t, verdict, by, pair, remark), reply, key)
+        answer = self._do(live, command, reply, key)
+        self._hand_on(live, t, by)
+        return answer
+
+    def judge_pair(
+        self, stream: str, t: int, pair: Sequence[str], objects: bool | None, by: str, key: Idempotency | None = None
+    ) -> answers.OpinionTaken:
+        """Take an answer about a pair that somebody else named: too different, not, or None for a skip."""
+        live = self.streams.get(stream)
+
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.OpinionTaken:
+            return {"t": t, "objects": objects, "receipt": receipt}
+
+        answer = self._do(live, lambda state: commands.JudgePair(t, pair, objects, by), reply, key)
+        self._hand_on(live, t, by)
+        return answer
+
+    def _hand_on(self, live: LiveStream, t: int, by: str) -> None:
+        """Let a colleague have a round that still has a question, now that this auditor has answered."""
+        round_ = live.latest.state.rounds.get(t)
+        if round_ is not None and round_.verdict is None and round_.panel.said:
+            self.leases.release(live.name, t, by)
 
     def retract(
         self, stream: str, t: int, by: str, key: Idempotency | None = None, *, anybodys: bool = False
@@ -539,6 +601,13 @@ class Engine:
         state, seq = self.streams.get(name).durable[:2]
         self._stretches.catch_up(name, state, seq)
         return 0
+
+    def waiting(self, live: LiveStream) -> Waiting:
+        """How long something of a stream has waited."""
+        now, state = self.clock(), live.durable.state
+        oldest = next(iter(state.rounds.values()), None)
+        age = 0.0 if oldest is None else max(now - oldest.opened_at, 0.0)
+        return Waiting(state.outstanding, age, self._heads.unsigned(live, now))
 
     def sweep(self) -> None:
         """Forget leases and idempotency keys that are too old to matter."""

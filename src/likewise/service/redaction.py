@@ -6,19 +6,43 @@ out, except those that we wrote ourselves or that are about the database alone.
 
 from __future__ import annotations
 
+import json
 import logging
 import traceback
 from collections.abc import Iterator
+from contextvars import ContextVar
+from datetime import UTC, datetime
 
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
 from likewise.service.refusals import BrokenLog
 
+REQUEST_ID: ContextVar[str | None] = ContextVar("request_id", default=None)
+"""The id of the request that is being answered."""
 
-def begin_log() -> None:
+
+def begin_log(format: str = "text") -> None:
     """Write the log of this process to standard error, each line with its time; what is set up already stays."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
+    if format == "json":
+        for handler in logging.getLogger().handlers:
+            handler.setFormatter(JsonLines())
+
+
+class JsonLines(logging.Formatter):
+    """A log record as one JSON object: time, level, logger, message, the id of its request, and what else it holds."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        fields = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        more = {"request_id": REQUEST_ID.get(), **getattr(record, "fields", {})}
+        return json.dumps(fields | {name: value for name, value in more.items() if value is not None})
 
 
 def redacted(error: BaseException) -> str:

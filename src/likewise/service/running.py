@@ -15,7 +15,7 @@ from likewise.service.accounts.sessions import Sessions
 from likewise.service.accounts.tokens import Tokens
 from likewise.service.configuration import Configuration
 from likewise.service.cosigning import Cosigning, witnesses_of
-from likewise.service.engine import Engine
+from likewise.service.engine import Engine, Waiting
 from likewise.service.jobs.process import Subprocesses
 from likewise.service.jobs.shared import SharedWork
 from likewise.service.log import Store
@@ -25,6 +25,7 @@ from likewise.service.log.keys import signer_at
 from likewise.service.monitoring import Metrics
 from likewise.service.readiness import Readiness
 from likewise.service.redaction import redacted
+from likewise.service.supervision import Notifier, tell
 
 log = logging.getLogger(__name__)
 SWEEP_EVERY = 600.0
@@ -67,7 +68,8 @@ class Service:
         self.sessions = Sessions(self.store, self.engine.signer)
         self.gate = Gate(self.tokens, self.sessions, configuration.max_rate, configuration.max_anonymous_rate)
         self.metrics = Metrics()
-        self.each_tick: list[Callable[[], None]] = [Cosigning(self.engine, witnesses_of(configuration.witnesses))]
+        cosigning = Cosigning(self.engine, witnesses_of(configuration.witnesses))
+        self.each_tick: list[Callable[[], None]] = [Notifier(), cosigning]
         """What else is done every time the clock looks."""
         self.before_stop: list[Callable[[], None]] = [self.subprocesses.stop]
         """What else is ended before the database is let go of."""
@@ -79,6 +81,7 @@ class Service:
 
     def stop(self) -> None:
         """Finish what was begun, sign the heads, and let go of the database."""
+        tell("STOPPING=1")
         self._clock.stop()
         for end in self.before_stop:
             end()
@@ -91,7 +94,22 @@ class Service:
         self.metrics.outstanding.set(sum(live.durable.state.outstanding for live in loaded))
         self.metrics.ready.set(self.engine.ready)
         self.metrics.broken.set(len(self.engine.broken))
+        self.metrics.clock_lag.set(self._clock.lag())
+        ages = {live.name: self.engine.waiting(live) for live in loaded}
+        self.metrics.oldest_round.set(max((age.round for age in ages.values()), default=0.0))
+        self.metrics.unsigned.set(max((age.unsigned for age in ages.values()), default=0.0))
+        if self.configuration.metrics_by_stream:
+            self._measure_streams(ages)
         return self.metrics.text()
+
+    def _measure_streams(self, ages: dict[str, Waiting]) -> None:
+        gauges = self.metrics.by_stream
+        for name, age in ages.items():
+            gauges["outstanding_rounds"].labels(name).set(age.rounds)
+            gauges["oldest_open_round_seconds"].labels(name).set(age.round)
+            gauges["oldest_unsigned_seconds"].labels(name).set(age.unsigned)
+        for name in {*ages, *self.engine.broken}:
+            gauges["broken"].labels(name).set(name in self.engine.broken)
 
 
 class SteadyClock:
@@ -155,6 +173,7 @@ class ClockThread:
         self._each_tick, self._failed = each_tick, failed
         self._time, self._monotonic = time_of_day, time.monotonic
         self._steady = SteadyClock()
+        self._looked = self._monotonic()
         self._swept = -math.inf  # a machine that has just started counts from 0
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="likewise-clock", daemon=True)
@@ -168,6 +187,10 @@ class ClockThread:
         self._stopping.set()
         if self._thread.ident is not None:
             self._thread.join()
+
+    def lag(self) -> float:
+        """Seconds since the last look that succeeded."""
+        return self._monotonic() - self._looked
 
     def _run(self) -> None:
         while not self._stopping.is_set():
@@ -188,6 +211,7 @@ class ClockThread:
         self._engine.tick()
         for work in self._each_tick:
             work()
+        self._looked = self._monotonic()
         if time.monotonic() - self._swept > SWEEP_EVERY:
             self._engine.sweep()
             self._swept = time.monotonic()

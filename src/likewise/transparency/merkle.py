@@ -88,6 +88,11 @@ def _split(size: int) -> int:
     return 1 << (size - 1).bit_length() - 1
 
 
+def nodes_of(leaves: Sequence[bytes]) -> Nodes:
+    """The nodes of a small tree, whose entries have these hashes; each is computed when it is asked for."""
+    return lambda level, number: root_of(leaves[number << level : (number + 1) << level])
+
+
 def subtree(nodes: Nodes, start: int, end: int) -> bytes:
     """The root of the entries ``start`` up to ``end``, where that is a subtree of the whole."""
     size = end - start

@@ -148,14 +148,14 @@ def deployed(setup: Setup, t: Transcript) -> Deployed:
     if len(held.y) == 0:
         return Deployed(average, NOBODY)
     judged = Judged(held, setup.data.metric, s.alpha, s.costs, s.delta)
-    choice = judged.choice(candidates(setup.learner, t), with_pairs=not s.ask)
+    choice = judged.choice(candidates(setup.learner, t), with_pairs=not setup.asked)
     name, learned = this_entry(choice)
     alone = labels_alone(setup.hypotheses, setup.compared_people(), setup.simulated(), s.T, s.seed, s.costs)
     entries = {name: learned, "labels alone": Entry(alone, "labels")}
     if held.today is not None:
         entries["today's rule"] = Entry(held.today)
     board = judged.board(entries, setup.hypotheses, name)
-    if s.ask:
+    if setup.asked:
         board = dataclasses.replace(board, notes=(*board.notes, _whose(setup)))
     by_group = judged.groups(entries, name)
     return Deployed(as_mixture(choice, setup.hypotheses), choice.headline, choice, board, by_group)

@@ -134,7 +134,7 @@ class FinishedRun:
         """Write one page about the run, with its pictures inside, for somebody who doesn't know the paper."""
         path = Path(path)
         if self.setup is not None and self.outcome is not None:
-            trade_off = tradeoff(self.setup, self.transcript)
+            trade_off = None if self.setup.asked else tradeoff(self.setup, self.transcript)
             with whole_file(path) as draft:
                 page(draft, self.setup, self.transcript, self.certificate, self.outcome, trade_off)
             return path

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from likewise.auditors import AskAuditor
 from likewise.datasets import SHARES, Dataset
 from likewise.datasets.doctor import Finding, examined
 from likewise.errors import require
@@ -62,7 +64,9 @@ def fit(
         As ``likewise.datasets.from_frame`` takes them: the column of the right answer, the columns that may justify a
         difference, those that must not, and so on.
     auditor
-        Who points at pairs, given people as the distance sees them; by default a simulated one who knows the distance.
+        Who points at pairs; by default a simulated one who knows the distance. ``AskAuditor`` is shown the columns to
+        compare by as they are written, any other auditor as numbers. Their own measure is not known, so nothing is
+        claimed about unfair pairs, and those of the scoreboard are by the distance.
     alpha
         How much more than their distance the probabilities of two people may differ.
     rounds, k
@@ -92,11 +96,14 @@ def fit(
         sensitive=tuple(sensitive), drop=tuple(drop), categories=tuple(categories), units=dict(units or {}), id=ids,
         today=today, split=tuple(split), hypotheses=hypotheses, cuts=cuts, learner=learner, costs=costs, labels=labels,
         alpha=alpha, k=k, T=rounds, seed=seed, delta=delta, part=rounds_in_a_part(learner, rounds),
+        ask=isinstance(auditor, AskAuditor),
     )  # fmt: skip
     ready = isinstance(frame, Dataset)
     data = frame if ready else of_frame(frame, settings, name="Your data", distance=distance)
     setup, findings = assemble(settings, data), () if ready else _looked_at(frame, settings)
-    return finished(setup, setup.simulated() if auditor is None else auditor, findings)
+    if auditor is None:
+        return finished(setup, setup.simulated(), findings)
+    return finished(dataclasses.replace(setup, somebody=True), auditor, findings)
 
 
 def finished(setup: Setup, auditor: Auditor, findings: tuple[Finding, ...] = ()) -> FinishedRun:

@@ -61,7 +61,7 @@ def write_outputs(
     folder.write("policy.json", finished_policy(outcome, transcript, setup).save)
     _keep_models(run)
     _explain_class(run, transcript)
-    trade_off = None if s.ask else tradeoff(setup, transcript)
+    trade_off = None if setup.asked else tradeoff(setup, transcript)
     result = {"finished": transcript.rounds == s.T} | summary(transcript, certificate, trade_off)
     result |= _decided(outcome, setup)
     drawable = importlib.util.find_spec("matplotlib") is not None
@@ -183,7 +183,7 @@ def _explain_class(run: Run, transcript: Transcript) -> None:
     if suggestion is None:
         return
     text = f"{suggestion.datasheet}\n"
-    if not setup.settings.ask:
+    if not setup.asked:
         played, alpha = setup.measured(transcript), setup.settings.alpha
         text += f"\n{contributions(played, suggestion, setup.data.metric, alpha)}\n"
     run.folder.write("class.txt", lambda path: path.write_text(text, encoding="utf-8"))
@@ -196,7 +196,7 @@ def _figures(
     fair = None if trade_off is None else _at(trade_off, t.alpha)
     yield "violations-and-regret", figures.violations_and_regret(t, learner, hindsight=fair)
     yield "one-round", figures.one_round(t)
-    distance = None if run.setup.settings.ask else run.setup.data.metric
+    distance = None if run.setup.asked else run.setup.data.metric
     yield "did-reports-help", figures.did_reports_help(t, learner, distance=distance)
     if trade_off is not None:
         points = figures.frontier_points(trade_off, t, run.setup.data.metric)
@@ -217,8 +217,8 @@ def page(
 ) -> Path:
     """Write the report of a run, one page for somebody who doesn't know the paper."""
     data, s, read = setup.data, setup.settings, _read(outcome, setup)
-    unfair = None if s.ask else unfair_people(setup, outcome.learned)
-    likeness = "" if s.ask else f" {data.distance_described}"
+    unfair = None if setup.asked else unfair_people(setup, outcome.learned)
+    likeness = "" if setup.asked else f" {data.distance_described}"
     return write_report(
         path,
         t,
@@ -229,7 +229,7 @@ def page(
         compare_by=data.compare_by,
         parameters=s.to_dict(),
         frontier=trade_off,
-        distance=None if s.ask else data.metric,
+        distance=None if setup.asked else data.metric,
         again="" if s.source == FRAME else again,
         people=shown_people(setup, t),
         unfair=unfair,

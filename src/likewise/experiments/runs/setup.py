@@ -85,6 +85,13 @@ class Setup:
     split: Split
     """Who is fitted on, who plays, and who is held out."""
     held_out: HeldOutPeople
+    somebody: bool = False
+    """Whether somebody else than the simulated auditor reviews, by a measure that may be written down nowhere."""
+
+    @property
+    def asked(self) -> bool:
+        """Whether the data set's distance is not that of whoever reviews."""
+        return self.settings.ask or self.somebody
 
     @property
     def hypotheses(self) -> EnumerableClass:

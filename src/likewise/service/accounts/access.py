@@ -20,6 +20,7 @@ STREAM = "/v1/streams/{stream}"
 ROUND = STREAM + "/rounds/{t}"
 PERSON = STREAM + "/people/{person:path}"
 NOTICE = STREAM + "/notices/{person:path}"
+RECEIPT = STREAM + "/receipts/{person:path}"
 STREAM_PAGE = "/streams/{stream}"
 REVIEW_PAGE = STREAM_PAGE + "/review"
 TEAM = (ADMIN, DECIDER, VIEWER)
@@ -42,6 +43,7 @@ ACCESS: dict[tuple[str, str], tuple[str, ...]] = {
     ("POST", ROUND + "/audit/renew"): (ADMIN, AUDITOR),
     ("POST", ROUND + "/audit/release"): (ADMIN, AUDITOR),
     ("PUT", ROUND + "/audit"): (ADMIN, AUDITOR),
+    ("PUT", ROUND + "/opinion"): (ADMIN, AUDITOR),
     ("POST", ROUND + "/audit/retract"): (ADMIN, AUDITOR),
     ("POST", ROUND + "/audit/correct"): (ADMIN, AUDITOR),
     ("GET", ROUND): TEAM,
@@ -54,6 +56,7 @@ ACCESS: dict[tuple[str, str], tuple[str, ...]] = {
     ("GET", PERSON): (ADMIN, DECIDER),
     ("DELETE", PERSON): (ADMIN,),
     ("GET", NOTICE): (ADMIN, DECIDER),
+    ("GET", RECEIPT): (ADMIN, DECIDER),
     # Pages.
     ("GET", "/"): ROLES,
     ("POST", "/logout"): ROLES,

@@ -148,6 +148,13 @@ class VerdictBody(Body):
     note: Words = ""
 
 
+class OpinionBody(Body):
+    """An auditor's answer about a pair that somebody else named."""
+
+    pair: list[Id] = Field(description="The ids of the two, in any order.", min_length=2, max_length=2)
+    objects: bool | None = Field(description="Whether they were treated too differently; null to skip.")
+
+
 class StopBody(Body):
     """Why a stream is stopped."""
 

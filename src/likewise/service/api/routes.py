@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from likewise.errors import require
-from likewise.service.accounts.access import NOTICE, PERSON, ROUND, STREAM
+from likewise.service.accounts.access import NOTICE, PERSON, RECEIPT, ROUND, STREAM
 from likewise.service.accounts.tokens import ADMIN, AUDITOR
 from likewise.service.api import bodies
 from likewise.service.api.problems import DOCUMENTED, problem
@@ -176,13 +176,19 @@ def release(stream: Stream, t: Number, call: Call) -> Response:
 
 @router.put(ROUND + "/audit", response_model=answers.VerdictTaken, openapi_extra=KEYED, tags=["audits"])
 def put_audit(stream: Stream, t: Number, body: bodies.VerdictBody, call: Call) -> Response:
-    """Give a verdict: pair, none or skip. A pair whose gap is too small is refused with 422 and the reason."""
+    """Give a verdict: pair, none or skip; a late one is recorded too. Too small a gap is refused with 422."""
     if call.identity.role == AUDITOR:
         call.service.engine.require_claimed(stream, t, call.by)
     answer = call.service.engine.audit(
         stream, t, body.verdict, call.by, pair=body.pair, reason=body.reason, note=body.note, key=call.key
     )
     return JSONResponse(answer)
+
+
+@router.put(ROUND + "/opinion", response_model=answers.OpinionTaken, openapi_extra=KEYED, tags=["audits"])
+def put_opinion(stream: Stream, t: Number, body: bodies.OpinionBody, call: Call) -> Response:
+    """Answer whether a pair that somebody else named is too different, if you are asked about it."""
+    return JSONResponse(call.service.engine.judge_pair(stream, t, body.pair, body.objects, call.by, call.key))
 
 
 @router.post(ROUND + "/audit/retract", response_model=answers.VerdictRetracted, openapi_extra=KEYED, tags=["audits"])
@@ -303,6 +309,17 @@ async def get_notice(
     whom, contact = plain_text(person, "person"), call.service.configuration.contact
     work = partial(notice, call.service.engine, stream, whom, t, contact, subprocesses.run)
     return JSONResponse((await to_thread.run_sync(work, limiter=limiter)).to_dict())
+
+
+@router.get(RECEIPT, response_model=answers.PersonReceipt, tags=["people"])
+def get_receipt(
+    stream: Stream,
+    person: Person,
+    call: Call,
+    t: Annotated[int | None, Query(ge=1, le=2**53, description="A round; the first one by default.")] = None,
+) -> Response:
+    """Read the proof of one person's decision, for the person: it shows nobody else, and anybody can check it."""
+    return JSONResponse(call.service.engine.proofs.person(stream, plain_text(person, "person"), t))
 
 
 health = APIRouter()

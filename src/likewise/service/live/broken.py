@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from sqlalchemy.exc import DBAPIError
@@ -37,6 +37,9 @@ class BrokenStreams:
 
     def __len__(self) -> int:
         return len(self._since)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._since))
 
     def guard(self, name: str, work: Callable[[], Result]) -> Result | None:
         """Do something for a stream; None if it is broken, which is said in the service's log, once in a while.

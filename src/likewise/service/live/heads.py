@@ -81,6 +81,11 @@ class Heads:
         self._file.write([point(name, at, key, self._signer.checkpoint(name, tree)) for name, tree in moved])
         self._signed |= {name: (tree.size, now) for name, tree in moved}
 
+    def unsigned(self, live: LiveStream, now: float) -> float:
+        """Seconds for which events of a stream may have waited for a checkpoint; 0 if none waits."""
+        seq, at = self._signed.get(live.name, (0, now))
+        return max(now - at, 0.0) if self._file is not None and live.durable.seq > seq else 0.0
+
     def _due(self, live: LiveStream, now: float, *, always: bool) -> bool:
         seq, at = self._signed.get(live.name, (0, -EVERY_SECONDS))
         new = live.durable.seq - seq

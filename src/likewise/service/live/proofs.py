@@ -6,16 +6,20 @@ nothing is signed here that only the database says.
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import Any
+
 from likewise.errors import require
-from likewise.service.canonical import digest
+from likewise.service.canonical import digest, dumps, loads
 from likewise.service.live.stream import LiveStream
 from likewise.service.live.streams import Streams
 from likewise.service.log import Store
+from likewise.service.log.chain import Sealed
 from likewise.service.log.signing import Signer
-from likewise.service.refusals import Unknown
+from likewise.service.refusals import BrokenLog, Unknown
 from likewise.service.stream import answers
-from likewise.service.stream.events import KeyRotated
-from likewise.transparency.merkle import Frontier
+from likewise.service.stream.events import Decided, KeyRotated, RoundOpened
+from likewise.transparency.merkle import Frontier, inclusion_proof, leaf_hash, nodes_of
 from likewise.transparency.notes import Proof, hashes
 
 
@@ -76,6 +80,39 @@ class Proofs:
             "proof": hashes(proof),
         }
 
+    def person(self, stream: str, person: str, t: int | None = None) -> answers.PersonReceipt:
+        """The proof of one person's decision in a round, the first by default, which shows nobody else."""
+        asides = [aside for aside in self._store.asides(stream, person=person) if t in (None, aside.t)]
+        if not asides:
+            raise Unknown(f"There is no such person in the stream {stream!r}.")
+        aside = asides[0]
+        opened = self._opened(stream, aside.t)
+        event = opened.event
+        assert isinstance(event, RoundOpened)
+        place = [one.ref for one in event.people].index(aside.ref)
+        leaves = [leaf_hash(dumps(_plain(one)).encode()) for one in event.people]
+        found = event.people[place]
+        if found.commitment != aside.commitment:
+            raise BrokenLog(f"What is kept under {aside.ref} in {stream!r} is not what its round committed to.")
+        before = self._opened(stream, aside.t - 1) if aside.t > 1 else self._store.events(stream, 0, 1)[0]
+        return {
+            "key": self._signer.public_key,
+            "opened": _hashed(opened),
+            "proof": self.inclusion(stream, opened.seq)["proof"],
+            "before": _hashed(before),
+            "before_proof": self.inclusion(stream, before.seq)["proof"],
+            "position": place,
+            "person": _plain(found),
+            "people_proof": hashes(inclusion_proof(nodes_of(leaves), place, len(leaves))),
+            "salt": aside.salt,
+            "content": aside.content,
+        }
+
+    def _opened(self, stream: str, t: int) -> Sealed:
+        (opened,) = self._store.events(stream, round=t, kind=RoundOpened.kind)
+        self._streams.get(stream).require([opened])
+        return opened
+
     def signed_certificate(
         self, stream: str, hash: str, tree: Frontier, claims: answers.StreamCertificate
     ) -> answers.StreamCertificate:
@@ -88,3 +125,12 @@ class Proofs:
     def _tree(self, live: LiveStream) -> Frontier:
         live.current()
         return live.durable.tree
+
+
+def _plain(person: Decided) -> dict[str, Any]:
+    return asdict(person)
+
+
+def _hashed(sealed: Sealed) -> dict[str, Any]:
+    """An event as it is hashed: with the root of a tree in place of people."""
+    return sealed.line() | {"data": loads(sealed.event.hashed_text)}

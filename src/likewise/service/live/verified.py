@@ -44,7 +44,7 @@ class VerifiedReads:
     def require_whole(self, stream: str, sealed: Sequence[Sealed]) -> None:
         """The same of events that were read with their people: whoever is missing must have been erased."""
         self.require(stream, sealed)
-        missing = {ref for each in sealed for ref in each.event.refs}
+        missing = {ref for each in sealed if isinstance(each.event, RoundEvent) for ref in each.event.refs}
         missing -= {aside.ref for each in sealed for aside in each.event.asides}
         if not missing:
             return

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from likewise.service.log.store import Store
-from likewise.service.log.tables import leases
+from likewise.service.log.tables import leases, looks
 
 PROBED = ("", 0)
 """A stream that can't be, and a round: what a look at the database writes to."""
@@ -38,15 +38,22 @@ class Leases:
             return {row.round: Lease(*row) for row in connection.execute(query)}
 
     def had(self, stream: str, round: int, holder: str) -> bool:
-        """Whether the last lease of a round was this holder's, also if it ran out since."""
-        kept = leases.c
+        """Whether a lease of a round was ever this holder's, also if it ran out and somebody else took it since."""
+        kept = looks.c
         query = select(kept.round).where(kept.stream == stream, kept.round == round, kept.holder == holder)
         with self._store.read() as connection:
             return connection.execute(query).first() is not None
 
     def take(self, stream: str, round: int, holder: str, now: float, until: float) -> bool:
         """Lease a round, or renew a lease; False if somebody else has it."""
-        return self._store.write(lambda connection: _take(connection, stream, round, holder, now, until))
+
+        def write(connection: Connection) -> bool:
+            taken = _take(connection, stream, round, holder, now, until)
+            if taken:
+                _remember(connection, stream, round, holder, until)
+            return taken
+
+        return self._store.write(write)
 
     def renew(self, stream: str, round: int, holder: str, until: float) -> bool:
         """Prolong a lease, also one that ran out and that nobody else took; False if it isn't the holder's."""
@@ -68,8 +75,15 @@ class Leases:
 
     def sweep(self, before: float) -> None:
         """Forget leases that ran out before a time (seconds)."""
-        old = delete(leases).where(leases.c.until < before)
-        self._store.write(lambda connection: connection.execute(old) and None)
+        old = [delete(table).where(table.c.until < before) for table in (leases, looks)]
+        self._store.write(lambda connection: [connection.execute(each) for each in old] and None)
+
+
+def _remember(connection: Connection, stream: str, round: int, holder: str, until: float) -> None:
+    """That somebody had a round in front of them: their verdict is worth recording whoever has it now."""
+    row = (looks.c.stream == stream, looks.c.round == round, looks.c.holder == holder)
+    if connection.execute(update(looks).where(*row).values(until=until)).rowcount == 0:
+        connection.execute(insert(looks), [{"stream": stream, "round": round, "holder": holder, "until": until}])
 
 
 def _take(connection: Connection, stream: str, round: int, holder: str, now: float, until: float) -> bool:

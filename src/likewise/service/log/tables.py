@@ -81,6 +81,16 @@ leases = Table(
 )
 """Which auditor has which round in front of them, and until when."""
 
+looks = Table(
+    "looks",
+    metadata,
+    Column("stream", Text, primary_key=True),
+    Column("round", BigInteger, primary_key=True, autoincrement=False),
+    Column("holder", Text, primary_key=True),
+    Column("until", Double, nullable=False),
+)
+"""Who had which round in front of them, also after somebody else took it: verdicts of all of them are recorded."""
+
 snapshots = Table(
     "snapshots",
     metadata,

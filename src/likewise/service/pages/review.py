@@ -88,7 +88,8 @@ def claim(stream: str, visit: Visitor) -> Response:
     free = some_of([t for t, round_ in rounds.items() if round_.verdict is None and t not in taken and t not in beside])
     wanted = [t for t in (*_rounds(visit, "begun"), *held, *free) if t in rounds and t not in beside]
     tries = (*(set(rounds) - {t} for t in wanted[:TRIES]), beside)
-    claims = (engine.claim(stream, visit.identity.name, visit.service.configuration.lease, out) for out in tries)
+    lease = visit.service.configuration.lease
+    claims = (engine.claim(stream, visit.identity.name, lease, out, opinions=False) for out in tries)
     claimed = next((found for found in claims if found is not None), None)
     if claimed is None:
         return Response(status_code=204, headers=_waiting(visit, stream))

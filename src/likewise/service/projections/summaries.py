@@ -127,8 +127,9 @@ def _changes(row: dict[str, Any], event: Event, one_sided: bool) -> dict[str, An
             changes = _labelled(row, event.labels)
             return changes | {"error": _error(row | changes, one_sided)}
         case Audited() | AuditCorrected():
-            pair = asdict(event.reports[0]) if event.reports else NO_PAIR
-            return {"verdict": event.verdict} | pair
+            if event.reports or row["verdict"] != "reported" or isinstance(event, AuditCorrected):
+                pair = asdict(event.reports[0]) if event.reports else NO_PAIR
+                return {"verdict": event.verdict} | pair
         case ClearedByArithmetic():
             return {"verdict": NEEDLESS}
         case ReviewDrawn():
@@ -136,7 +137,8 @@ def _changes(row: dict[str, Any], event: Event, one_sided: bool) -> dict[str, An
         case AuditRetracted():
             return {"verdict": None} | NO_PAIR
         case RoundClosed():
-            return {"status": "closed" if event.learns else "discarded"}
+            settled = {"verdict": event.audit} | ({} if event.audit == "reported" else NO_PAIR)
+            return {"status": "closed" if event.learns else "discarded"} | settled
         case Learned():
             counts = {"learned": event.version, "delay": event.delay, "waited": event.waited}
             return {"status": "learned", "error": _error(row, one_sided)} | counts

@@ -18,7 +18,8 @@ import numpy as np
 
 from likewise.errors import InvalidParameter, require
 from likewise.service.log.chain import unsealed
-from likewise.service.proof.standalone import Checker, Findings, parsed, read_lines, read_texts
+from likewise.service.proof.spelling import parsed
+from likewise.service.proof.standalone import Checker, Findings, read_lines, read_texts
 from likewise.service.stream.events import Aside, Event, LabelsBooked, Learned, LearnerCheckpointed, RoundOpened
 from likewise.service.stream.events.rounds import TOLERANCE
 from likewise.service.stream.objections import Rules

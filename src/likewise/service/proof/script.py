@@ -1,16 +1,19 @@
-"""The checker for outsiders as one file: two modules that need only the standard library, put together."""
+"""The checker for outsiders as one file: a few modules that need only the standard library, put together."""
 
 from __future__ import annotations
 
 import re
 from importlib.resources import files
 
-IMPORT = re.compile(r"from likewise\.service\.proof\.signed_log import \([^)]*\)\n")
+PARTS = ("signed_log", "spelling", "drawn", "person", "standalone")
+"""In the order in which they need each other."""
+OURS = re.compile(r"from likewise\.service\.proof\.\w+ import (?:\([^)]*\)|[^\n]*)\n")
+FUTURE = "from __future__ import annotations\n"
 
 
 def script() -> str:
-    """The text of the file."""
-    folder = files("likewise.service.proof")
-    main, part = (folder.joinpath(name).read_text(encoding="utf-8") for name in ("standalone.py", "signed_log.py"))
-    body = part[part.index("import base64\n") :]
-    return IMPORT.sub(lambda _: body, main)
+    """The text of the file: the docstring of the checker, then each part without its own."""
+    texts = {name: files("likewise.service.proof").joinpath(f"{name}.py").read_text(encoding="utf-8") for name in PARTS}
+    docstring = texts["standalone"].partition(FUTURE)[0]
+    bodies = (OURS.sub("", texts[name].partition(FUTURE)[2]) for name in PARTS)
+    return docstring + FUTURE + "\n".join(bodies)

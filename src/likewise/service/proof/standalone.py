@@ -20,18 +20,15 @@ from __future__ import annotations
 import argparse
 import base64
 import hashlib
-import hmac
 import json
-import math
 import os
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from decimal import Decimal
-from json.encoder import encode_basestring
 from typing import Any
 
+from likewise.service.proof.drawn import Lots, Reviews
+from likewise.service.proof.person import check_person
 from likewise.service.proof.signed_log import (
     Note,
     Tree,
@@ -46,228 +43,24 @@ from likewise.service.proof.signed_log import (
     signed_by,
     witnessed_by,
 )
+from likewise.service.proof.spelling import (
+    _short,
+    canonical,
+    cut_content,
+    cut_hash,
+    event_hash,
+    parsed,
+    unhex,
+)
 
 FORMAT = 3
 """Of exports."""
 GENESIS = "0" * 64
 """What the first event of a stream carries for the hash of the one before."""
-MOST = 2**53 - 1
-"""The largest whole number for which every JSON reader has an exact double."""
-LONG = re.compile(r"[:\[,]-?[0-9]{16}")
-"""Where a whole number may begin that is no exact double; text that only looks like one does no harm."""
-UNLIKE = re.compile(r"[:\[,]-?(?:[0-9]{16}|[0-9]+(?:\.[0-9]+)?e|[0-9]+\.0[,\]}])")
-"""Where a number may stand that Python spells otherwise than JavaScript: long, with an exponent, or a whole float."""
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-WORDS = {None: "null", True: "true", False: "false"}
-CONTENT = b'{"content":'
 SALT = 32
 """Bytes of a salt. Of a fixed length, so that no byte can be moved between it and what it salts."""
 HEADER = {"format", "stream", "origin", "public_key", "events", "people"}
 """What the first line holds, and nothing else."""
-
-
-def canonical(value: Any) -> bytes:
-    """The one spelling of a JSON value, by RFC 8785: names sorted, no spaces, numbers as in JavaScript, UTF-8.
-
-    >>> canonical({"b": 0.1, "a": [1.0, None]})
-    b'{"a":[1,null],"b":0.1}'
-    """
-    if isinstance(value, (dict, list, tuple)):
-        # Python's encoder is compiled; where no number and no name could be spelt in another way, it spells the same.
-        plain = _ENCODER.encode(value)
-        if plain.isascii() and not UNLIKE.search(plain):
-            return plain.encode()
-    return _spelt(value).encode()
-
-
-def _spelt(value: Any) -> str:
-    if isinstance(value, str):
-        return encode_basestring(value)
-    if value is None or isinstance(value, bool):
-        return WORDS[value]
-    if isinstance(value, (int, float)):
-        return _number(value)
-    if isinstance(value, (list, tuple)):
-        return "[" + ",".join(map(_spelt, value)) + "]"
-    names = sorted(value, key=lambda name: name.encode("utf-16-be"))
-    return "{" + ",".join([f"{encode_basestring(name)}:{_spelt(value[name])}" for name in names]) + "}"
-
-
-def _number(value: float) -> str:
-    """A number as ECMAScript spells it (Number::toString): the shortest digits that read back as the same double.
-
-    >>> [_number(x) for x in (5.0, -0.0, 1e16, 1e21, 1.5e-5, 1e-7)]
-    ['5', '0', '10000000000000000', '1e+21', '0.000015', '1e-7']
-    """
-    if isinstance(value, int) and abs(value) > MOST:
-        raise ValueError(f"{value} is not a double")
-    if not math.isfinite(value):
-        raise ValueError(f"{value} is not JSON")
-    if value == 0:
-        return "0"  # -0.0 as well
-    if "e" not in repr(value):  # Python's digits are the shortest too; only where it sets an exponent does it differ
-        return repr(value).removesuffix(".0")
-    sign, shortest, exponent = Decimal(repr(value)).normalize().as_tuple()
-    digits, minus = "".join(map(str, shortest)), "-" * sign
-    point = len(digits) + int(exponent)  # the value is 0.digits times 10 to this
-    if len(digits) <= point <= 21:
-        return minus + digits.ljust(point, "0")
-    if 0 < point <= 21:
-        return f"{minus}{digits[:point]}.{digits[point:]}"
-    if -6 < point <= 0:
-        return f"{minus}0.{'0' * -point}{digits}"
-    rest = f".{digits[1:]}" if len(digits) > 1 else ""
-    return f"{minus}{digits[0]}{rest}e{point - 1:+d}"
-
-
-def _whole(digits: str) -> float:
-    """A number without a point; from 2^53 on it is a double, whose digits beyond the shortest are all 0."""
-    number = float(digits)
-    return int(number) if abs(number) <= MOST else number
-
-
-def parsed(line: bytes) -> Any:
-    """The JSON value of a line of UTF-8."""
-    text = line.decode()
-    return json.loads(text, parse_int=_whole) if LONG.search(text) or text[:1] not in "{[" else json.loads(text)
-
-
-def unhex(text: str) -> bytes:
-    """The bytes that hexadecimal digits stand for, in their one spelling; none at all if they are spelt otherwise."""
-    try:
-        data = bytes.fromhex(text)
-    except ValueError:
-        return b""
-    return data if data.hex() == text else b""
-
-
-def _short(ref: str) -> bytes | str:
-    """A reference in few bytes."""
-    return unhex(ref) or ref
-
-
-def event_hash(event: dict[str, Any]) -> str:
-    """SHA-256 of an event as exported, with the hash of the one before it and without its own.
-
-    In place of the people of a round stands the root of a tree of them, so that one can be shown without the others.
-    """
-    line = {name: value for name, value in event.items() if name != "hash"}
-    people = line["data"].get("people") if isinstance(line["data"], dict) else None
-    if isinstance(people, list):
-        tree = Tree(leaf_hash(canonical(person)) for person in people)
-        line["data"] = line["data"] | {"people": {"root": tree.root(tree.size).hex(), "size": tree.size}}
-    return hashlib.sha256(canonical(line)).hexdigest()
-
-
-def cut_hash(event: dict[str, Any], text: bytes) -> str:
-    """The same from the one spelling of an exported event; nothing where that can't be cut to fit.
-
-    All names but ``at`` and ``data`` stand at its end, so ``hash`` and ``line`` can be left out of it.
-    """
-    if not text or "people" in event["data"]:
-        return ""
-    kind, prev, place = event["kind"], event["prev"], f'"seq":{event["seq"]},"stream":"{event["stream"]}"'
-    end = f'"prev":"{prev}",{place},"version":{event["version"]}}}'
-    whole = f',"hash":"{event["hash"]}","kind":"{kind}","line":"event",{end}'.encode()
-    if not text.endswith(whole):
-        return ""
-    return hashlib.sha256(text[: -len(whole)] + f',"kind":"{kind}",{end}'.encode()).hexdigest()
-
-
-def cut_content(aside: dict[str, Any], text: bytes) -> bytes:
-    """The one spelling of what an exported line shows, cut from that of the line; nothing where it doesn't fit."""
-    place = f'"ref":"{aside["ref"]}","salt":"{aside["salt"]}","t":{aside["t"]}'
-    end = f',"kind":"{aside["kind"]}","line":"aside",{place}}}'.encode()
-    return text[len(CONTENT) : -len(end)] if text.startswith(CONTENT) and text.endswith(end) else b""
-
-
-def commitment(salt: str, content: dict[str, Any]) -> str:
-    """SHA-256 of a secret salt and the content: binds to the content, and says nothing once the salt is gone."""
-    return hashlib.sha256(unhex(salt) + canonical(content)).hexdigest()
-
-
-def lot(nonce: bytes, stream: str, t: int, probabilities: Iterable[float], purpose: str = "decide") -> float:
-    """The number of a round in [0, 1): whoever is new in it gets a yes if their probability is larger.
-
-    >>> 0 <= lot(bytes(32), "loans", 1, [0.5, 0.25]) < 1
-    True
-    """
-    people = hashlib.sha256(canonical(sorted(probabilities))).hexdigest()
-    digest = hmac.digest(nonce, canonical([purpose, stream, t, people]), "sha256")
-    return (int.from_bytes(digest[:8], "big") >> 11) / 2.0**53
-
-
-class Lots:
-    """Draws the decisions of a stream again, round by round, and remembers who was in which."""
-
-    def __init__(self, created: dict[str, Any]) -> None:
-        settings = created["settings"]
-        self._stream, self._next = settings["name"], created.get("lot")
-        self._one = settings.get("lot") == "round"
-        accepted, decisions = settings.get("labels") == "accepted", settings.get("audits") == "decisions"
-        self.record = self._one or accepted or decisions
-        self._visits: list[tuple[int, str, tuple[float, int], bool]] = []
-
-    def wrong(self, seq: int, opened: dict[str, Any]) -> str:
-        """What is wrong with the decisions of a round; nothing if they follow from its nonce."""
-        returning, people = set(opened.get("returning", ())), opened["people"]
-        if self.record:
-            for i, person in enumerate(people):
-                answer = person["probability"], person["decision"]
-                self._visits.append((seq, person["ref"], answer, i in returning))
-        elif returning:
-            return "serves people from a record that the stream does not keep"
-        return self._drawn(opened, [person for i, person in enumerate(people) if i not in returning])
-
-    def _drawn(self, opened: dict[str, Any], new: list[dict[str, Any]]) -> str:
-        if not self._one:
-            return "has a lot, but the stream's rounds have none" if "lot" in opened else ""
-        nonce, committed = unhex(opened["lot"]["nonce"]), self._next
-        self._next = opened["lot"]["next"]
-        if hashlib.sha256(nonce).hexdigest() != committed:
-            return "opens a nonce that is not the one committed to"
-        number = lot(nonce, self._stream, opened["t"], [person["probability"] for person in new])
-        follow = all(person["decision"] == int(number < person["probability"]) for person in new)
-        return "" if follow else f"has a decision that does not follow from its lot, {number}"
-
-    def unlike(self, ids: dict[str, str]) -> Iterator[tuple[int, str]]:
-        """Events in which somebody who came again did not get their first answer; ``ids`` are those known, by ref."""
-        first: dict[str, tuple[float, int]] = {}
-        for seq, ref, answer, returning in self._visits:
-            if ref not in ids:
-                continue
-            if (ids[ref] in first) != returning:
-                yield seq, f"Event {seq} says of {ref} that they {'came' if returning else 'did not come'} before."
-            elif first.setdefault(ids[ref], answer) != answer:
-                yield seq, f"Event {seq} gives {ref}, who came before, another answer."
-
-
-class Reviews:
-    """Draws again which rounds are reviewed. With which probability, ``likewise verify`` computes."""
-
-    def __init__(self, created: dict[str, Any]) -> None:
-        self._stream, self._next = created["settings"]["name"], created.get("review")
-        self._second = created["settings"].get("review", {}).get("second", 0.0)
-        self._opened: dict[str, Any] = {"t": 0}
-
-    def wrong(self, kind: str, data: dict[str, Any]) -> str:
-        """What is wrong with an event; nothing if no lot was drawn in it, or if it follows from its nonce."""
-        if kind == "plan_changed":
-            self._second = data["changes"].get("second", self._second)
-        elif kind == "round_opened":
-            self._opened = data
-        return self._drawn(data) if kind == "review_drawn" else ""
-
-    def _drawn(self, data: dict[str, Any]) -> str:
-        nonce, committed, t = unhex(data["lot"]["nonce"]), self._next, data["t"]
-        self._next = data["lot"]["next"]
-        if t != self._opened["t"] or hashlib.sha256(nonce).hexdigest() != committed:
-            return "draws a round that was not just opened, or with a nonce that is not the one committed to"
-        shown = [person["probability"] for person in self._opened["people"]]
-        drawn = lot(nonce, self._stream, t, shown, "review") < data["probability"]
-        second = drawn and lot(nonce, self._stream, t, shown, "second") < self._second
-        follows = (data["drawn"], data["second"]) == (drawn, second)
-        return "" if follows else "says of a review what does not follow from its lot"
 
 
 @dataclass(frozen=True)
@@ -636,6 +429,20 @@ def say_cheating(path: str, key: str | None = None) -> int:
     return 1 if proved else 0
 
 
+def say_person(path: str, key: str | None = None) -> int:
+    """Print what a person's receipt proves; 0 if it proves their decision, 1 if it proves nothing."""
+    with open(path, "rb") as file:
+        content = file.read()
+    try:
+        sentences, proved = check_person(parsed(content), key), True
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        sentences, proved = [f"This proves nothing. {error}"], False
+    if key is None:
+        sentences.append("The public key came with the receipt itself. To be sure, give the key that you know.")
+    sys.stdout.write("\n".join(sentences) + "\n")
+    return 0 if proved else 1
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Print what was found; 0 if that is nothing wrong, 1 otherwise."""
     parser = argparse.ArgumentParser(description="Check the log of a Likewise stream.")
@@ -644,15 +451,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--checkpoints", help="a file of signed checkpoints or receipts, kept elsewhere")
     parser.add_argument("--witness", action="append", default=[], help="a witness's key, name+id+key")
     parser.add_argument("--evidence", help="where to write a proof of cheating, if the checkpoints are one")
+    parser.add_argument("--person", help="a person's receipt to check instead of an export")
     parser.add_argument("--cheating", help="a proof of cheating to check instead of an export")
     given = parser.parse_args(arguments)
-    if given.export is None and given.cheating is None:
+    if given.export is None and given.cheating is None and given.person is None:
         parser.error("Give the export to check.")
-    for file in (given.export, given.checkpoints, given.cheating):
+    for file in (given.export, given.checkpoints, given.cheating, given.person):
         if file is not None and not os.path.isfile(file):
             parser.error(f"There is no file {file}.")
     if given.cheating is not None:
         return say_cheating(given.cheating, given.key)
+    if given.person is not None:
+        return say_person(given.person, given.key)
     kept = read_lines(given.checkpoints, spelling=False) if given.checkpoints else None
     checker = Checker(given.key, given.witness)
     for line, text in read_texts(given.export):

@@ -80,7 +80,7 @@ def create_app(configuration: Configuration | None = None) -> FastAPI:
     pages.install(app)
     limits = service.configuration
     app.add_middleware(Limits, max_body=limits.max_body, max_seconds=limits.max_seconds)
-    app.add_middleware(Measured, metrics=service.metrics)
+    app.add_middleware(Measured, metrics=service.metrics, logs=limits.log_format == "json")
     app.add_middleware(Doors, hosts=limits.allowed_hosts, behind_proxy=limits.behind_proxy)
     return app
 
@@ -93,7 +93,8 @@ def _allow_many_files() -> None:
 
 def server_app(configuration: Configuration | None = None) -> FastAPI:
     """The application of a process that does nothing else, set up for many short requests."""
-    begin_log()  # of several workers each is a process that nobody else has set up
+    configuration = configuration or Configuration()
+    begin_log(configuration.log_format)  # of several workers each is a process that nobody else has set up
     app = create_app(configuration)
     limits = app.state.service.configuration
     Impatient.limit(limits.max_head_seconds, limits.max_waiting)

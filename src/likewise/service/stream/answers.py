@@ -70,6 +70,21 @@ class LogCheckpoint(TypedDict):
     ]
 
 
+class PersonReceipt(TypedDict):
+    """The proof that one person's decision followed from their probability, for `likewise verify --person`."""
+
+    key: Key
+    opened: Annotated[Plain, Field(description="The event that opened the round, as it is hashed: without people.")]
+    proof: Annotated[str, Field(description="That it is in the log.")]
+    before: Annotated[Plain, Field(description="The event that committed to the lot, one round before.")]
+    before_proof: Annotated[str, Field(description="That this one is in the log.")]
+    position: Annotated[int, Field(description="The person's place in the round, from 0.")]
+    person: Annotated[Plain, Field(description="What the log holds of the person.")]
+    people_proof: Annotated[list[str], Field(description="That they are one of the round's people; base64.")]
+    salt: str
+    content: Annotated[Plain, Field(description="Their id and features, to which the log commits.")]
+
+
 class Consistency(TypedDict):
     """The proof that a log only grew between two of its sizes."""
 
@@ -170,6 +185,11 @@ class RoundClaimed(RoundShown):
     """A round that is this auditor's alone until the lease ends."""
 
     until: Time
+    asks: Annotated[
+        Literal["verdict", "opinion"],
+        Field(description="verdict: a look at the whole round. opinion: only whether `pair` is too different."),
+    ]
+    pair: NotRequired[Annotated[list[str], Field(description="The pair that somebody else named, if that is asked.")]]
 
 
 class Lease(TypedDict):
@@ -196,6 +216,20 @@ class VerdictTaken(Answer):
     pair: Annotated[list[str], Field(description="The ids of the pair, the favoured person first.")]
     gap: Gap
     final_at: Annotated[Time, Field(description="Until then the verdict can be retracted.")]
+    disposition: Annotated[
+        Literal["taken", "late", "duplicate"],
+        Field(
+            description="taken: the round waited for it. late: it did not any more; it is recorded, not learned, and "
+            "counts among all rounds. duplicate: you said this very thing before."
+        ),
+    ]
+
+
+class OpinionTaken(Answer):
+    """An answer about a pair that somebody else had named."""
+
+    t: RoundNumber
+    objects: bool | None
 
 
 class VerdictRetracted(Answer):
@@ -434,6 +468,15 @@ class GivenVerdict(TypedDict):
     note: str
 
 
+class GivenOpinion(TypedDict):
+    """What somebody answered when asked about a pair that somebody else had named."""
+
+    by: str
+    at: Time
+    pair: list[str | None]
+    objects: Annotated[bool | None, Field(description="Whether it is too different; null for a skip.")]
+
+
 class PersonDecided(TypedDict):
     """A person in a round; without id and features once they are erased."""
 
@@ -486,7 +529,13 @@ class RoundRecord(TypedDict):
     review: Annotated[
         Draw | None, Field(description="null where no lot was drawn: every round is reviewed, or arithmetic clears it.")
     ]
-    audit: GivenVerdict | None
+    audit: Annotated[GivenVerdict | None, Field(description="What all verdicts come to; null while that is open.")]
+    verdicts: Annotated[list[GivenVerdict], Field(description="All that were asked for, and not retracted.")]
+    opinions: Annotated[list[GivenOpinion], Field(description="Answers about pairs that somebody else had named.")]
+    late_verdicts: Annotated[
+        list[GivenVerdict],
+        Field(description="Given when the round did not wait for one any more; not learned, but counted as found."),
+    ]
     retracted: Annotated[int, Field(description="Verdicts that were retracted.")]
     corrections: list[GivenVerdict]
     learned: Learned | None

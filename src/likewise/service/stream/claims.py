@@ -89,12 +89,12 @@ def _in_words(count: ReviewCount, up_to: int, waiting: int, delta: float, felt: 
 def prospect(settings: Settings, rounds_a_day: float, days: float = DAYS, delta: float = DELTA) -> PlanProspect:
     """What the plan of a stream buys, in advance, if so many rounds a day are not cleared by arithmetic.
 
-    Lots that depend on the gap are computed as equal ones: they prove more if large gaps violate more often.
+    Where lots depend on the gap, the least probability counts: what is found least often sets the limit.
     """
     review = settings.review
     rounds = max(1, round(rounds_a_day * days))
     share = review.share if review.budget is None else min(1.0, review.budget / max(rounds_a_day, 1e-9))
-    plan = theory.review_plan(rounds, share * rounds, delta)
+    plan = theory.review_plan(rounds, share * rounds, delta, by=review.choose)
     prospects: list[Prospect] = [
         {"rate": each.rate, "found": each.found, "at_most": each.limit, "share": each.share} for each in plan.prospects
     ]

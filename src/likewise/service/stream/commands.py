@@ -68,7 +68,8 @@ class ReceiveLabels:
 class Audit:
     """An auditor's answer: ``verdict`` "pair" (with the ids of two people), "none" or "skip".
 
-    ``remark`` keeps their reason and note outside the log.
+    ``remark`` keeps their reason and note outside the log. If the round is no longer in the state, the command brings
+    it, as ``past``, and the probability with which it was drawn if it still counts as found clean.
     """
 
     t: int
@@ -76,6 +77,18 @@ class Audit:
     by: str
     pair: Sequence[str] = ()
     remark: Aside | None = None
+    past: OpenRound | None = None
+    clean: float | None = None
+
+
+@dataclass(frozen=True)
+class JudgePair:
+    """An answer about a pair that somebody else named: too different (true), not (false), or a skip (None)."""
+
+    t: int
+    pair: Sequence[str]
+    objects: bool | None
+    by: str
 
 
 @dataclass(frozen=True)
@@ -167,6 +180,7 @@ Command: TypeAlias = (
     | RequestDecisions
     | ReceiveLabels
     | Audit
+    | JudgePair
     | RetractAudit
     | CorrectAudit
     | Advance

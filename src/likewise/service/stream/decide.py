@@ -29,6 +29,7 @@ from likewise.service.stream.commands import (
     CorrectAudit,
     CreateStream,
     Erase,
+    JudgePair,
     ReceiveLabels,
     RequestDecisions,
     Resume,
@@ -50,6 +51,7 @@ from likewise.service.stream.events import (
     LabelsReceived,
     Learned,
     LearnerCheckpointed,
+    PairJudged,
     PersonErased,
     PlanChanged,
     Resumed,
@@ -59,23 +61,20 @@ from likewise.service.stream.events import (
     SettingsChanged,
     Stopped,
     StreamCreated,
+    VerdictLate,
     seconds,
     stamp,
 )
 from likewise.service.stream.events.audits import EXPIRED, OUTCOMES
 from likewise.service.stream.events.labels import Booked
 from likewise.service.stream.learner import LEARNER_VERSION, Deployed, Model
+from likewise.service.stream.lots import drawn_from
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import CLOCK, OpenRound, Pair, State
+from likewise.verdicts import Opinion, Question
 
 VERDICTS = dict(zip(("pair", "none", "skip"), OUTCOMES, strict=True))
 """What auditors answer, and what the log calls it."""
-WHY_NOT = {
-    "expired": "its audit has expired",
-    "cleared": "no report of it could be accepted, so nobody is asked",
-    "undrawn": "it was not drawn for review",
-}
-"""Why a round has an outcome that nobody gave."""
 
 
 class Decision:
@@ -186,6 +185,8 @@ def _request(decision: Decision, command: RequestDecisions) -> None:
     _require_batch([person.person for person in people], model.settings.k)
     rows = model.encode([person.content["features"] for person in people])
     answers = _drawn(command, model, t, model.probabilities(policy, rows).tolist())
+    returning = tuple(i for i, person in enumerate(people) if person.person in command.record)
+    fresh = [p for i, (p, _) in enumerate(answers) if i not in returning]
     decision.add(
         RoundOpened(
             at=decision.at,
@@ -198,9 +199,10 @@ def _request(decision: Decision, command: RequestDecisions) -> None:
                 Decided(person.ref, person.commitment, p, yes) for person, (p, yes) in zip(people, answers, strict=True)
             ),
             by=command.by,
-            returning=tuple(i for i, person in enumerate(people) if person.person in command.record),
+            returning=returning,
             estimate=policy.estimate,
             lot=command.lot,
+            drawn_from=None if command.lot is None else drawn_from(fresh),
             rows=rows,
         )
     )
@@ -305,31 +307,73 @@ def _require_awaited(round_: OpenRound, position: int, id: str) -> None:
 
 
 def _audit(decision: Decision, command: Audit) -> None:
+    """Every verdict is recorded: as one that the round waits for, or as late. The same thing said again is nothing."""
+    state, round_ = decision.after, decision.after.rounds.get(command.t)
+    of = round_ or command.past
+    if of is None:
+        require_past(state, command.t)
+    assert of is not None, "whoever asks about a past round brings it"
+    answer = _answer(command, of, state.stream.settings)
+    if of.panel.knows(command.by, answer["verdict"], answer["reports"]):
+        return
+    question = of.panel.asks(command.by) if round_ is not None and of.verdict is None else None
+    if question is not None and question.what == "verdict":
+        decision.add(Audited(at=decision.at, t=command.t, **answer))
+        _close(decision, command.t)
+        return
+    opinion = _as_opinion(command, of, answer, question)
+    if opinion is not None:
+        if opinion not in of.panel.opinions:
+            decision.add(PairJudged(at=decision.at, t=command.t, **opinion._asdict()))
+            _close(decision, command.t)
+        return
+    found = command.clean if answer["reports"] else None
+    decision.add(VerdictLate(at=decision.at, t=command.t, found=found, **answer))
+
+
+def _as_opinion(command: Audit, of: OpenRound, answer: Mapping[str, Any], question: Question | None) -> Opinion | None:
+    """A third person's verdict as their answer about the pair in question: to name it is a yes, "none" a no.
+
+    None if it answers no such question, asked now or answered before.
+    """
+    pairs = tuple(pair.positions for pair in answer["reports"])
+    before = [opinion.pair for opinion in of.panel.opinions if opinion.by == command.by]
+    about = before[-1] if question is None and before else None if question is None else question.pair
+    if about is None or of.panel.of(command.by) is not None or (pairs and about not in pairs):
+        return None
+    opinion = Opinion(command.by, about, {"reported": True, "cleared": False}.get(answer["verdict"]))
+    return opinion if question is not None or opinion in of.panel.opinions else None
+
+
+def _judge(decision: Decision, command: JudgePair) -> None:
     round_ = _open_round(decision.after, command.t)
-    if round_.verdict is not None:
-        if round_.verdict.final:
-            raise Conflict(f"Round {round_.t} can't be audited any more: {WHY_NOT[round_.verdict.outcome]}.")
-        raise Conflict(f"Round {round_.t} already has a verdict: {round_.verdict.outcome} by {round_.verdict.by}.")
-    settings = decision.after.stream.settings
-    answer = _answer(command, round_, settings)
-    decision.add(Audited(at=decision.at, t=command.t, shown=round_.shown(settings), **answer))
+    ids, panel = round_.ids, round_.panel
+    asked = [one for one in panel.questions if one.what == "opinion" and round_.verdict is None]
+    about = [one for one in asked if one.pair is not None and {ids[i] for i in one.pair} == set(command.pair)]
+    due = [one for one in about if one.of == command.by or (one.of is None and command.by not in one.but)]
+    if not due or due[0].pair is None:
+        raise Conflict(f"Nobody asks you about this pair of round {command.t}.")
+    decision.add(PairJudged(at=decision.at, t=command.t, pair=due[0].pair, objects=command.objects, by=command.by))
     _close(decision, command.t)
 
 
 def _retract(decision: Decision, command: RetractAudit) -> None:
-    verdict = _open_round(decision.after, command.t).verdict
-    if verdict is None or verdict.final:
+    round_ = _open_round(decision.after, command.t)
+    said, final = round_.panel.said, round_.verdict is not None and round_.verdict.final
+    if not said or final:
         raise Conflict(f"Round {command.t} has no verdict to retract.")
-    if verdict.by != command.by and not command.anybodys:
+    whose = command.by if round_.panel.of(command.by) is not None else said[-1].by
+    if whose != command.by and not command.anybodys:
         raise Conflict(f"Somebody else gave the verdict on round {command.t}.")
-    round_, waits = decision.after.rounds[command.t], decision.after.waits
+    waits = decision.after.waits
     if waits.audit is not None and decision.now > round_.opened_at + waits.audit + waits.grace:
         # Each retraction gives the audit more time: without an end, two people could keep a round open for ever.
         raise Conflict(
             f"The verdict on round {command.t} can't be retracted any more: the time for its audit is over. Correct it "
             "once the round is closed."
         )
-    decision.add(AuditRetracted(at=decision.at, t=command.t, by=command.by))
+    of = None if whose == command.by else whose
+    decision.add(AuditRetracted(at=decision.at, t=command.t, by=command.by, of=of))
 
 
 def _correct(decision: Decision, command: CorrectAudit) -> None:
@@ -460,6 +504,7 @@ _DECIDERS: dict[type, Callable[[Decision, Any], None]] = {
     RequestDecisions: _request,
     ReceiveLabels: _receive,
     Audit: _audit,
+    JudgePair: _judge,
     RetractAudit: _retract,
     CorrectAudit: _correct,
     Advance: _advance,

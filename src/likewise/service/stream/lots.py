@@ -56,9 +56,14 @@ class Lot(NamedTuple):
         >>> lot.committed == commitment(bytes(32), "loans", 1)
         True
         """
-        people = hashlib.sha256(canonical(sorted(probabilities))).hexdigest()
+        people = drawn_from(probabilities)
         digest = hmac.digest(bytes.fromhex(self.nonce), canonical([purpose, stream, t, people]), "sha256")
         return (int.from_bytes(digest[:8], "big") >> 11) / 2.0**53
+
+
+def drawn_from(probabilities: Iterable[float]) -> str:
+    """What a lot is drawn from, besides its nonce: SHA-256 of the probabilities in ascending order."""
+    return hashlib.sha256(canonical(sorted(probabilities))).hexdigest()
 
 
 def review_secret(secret: bytes) -> bytes:

@@ -12,10 +12,11 @@ from likewise.service.stream.counting import load as load_count
 from likewise.service.stream.drawing import Drawing
 from likewise.service.stream.learner import Model, score_program
 from likewise.service.stream.learner_checkpoint import KeptPair, LastCheckpoint
+from likewise.service.stream.panel import Panel
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, OpenRounds, Pair, State, Totals, Verdict
 
-SNAPSHOT_FORMAT = 8
+SNAPSHOT_FORMAT = 9
 """Of the layout below; snapshots in another one are ignored."""
 
 
@@ -94,6 +95,7 @@ def _dump_round(round_: OpenRound) -> dict[str, Any]:
         "lost": sorted(round_.lost),
         "q": round_.q,
         "since": round_.since,
+        "panel": round_.panel.dump(),
     }
 
 
@@ -116,6 +118,7 @@ def _load_round(data: dict[str, Any], model: Model) -> OpenRound:
             "lost": frozenset(data["lost"]),
             "q": float(data["q"]),
             "since": load_count(data["since"]),
+            "panel": Panel.load(data["panel"]),
         }
     )
 

@@ -6,10 +6,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from likewise.service.stream.answers import Outcome, PersonRound, PersonShown, RoundRecord, RoundShown
-from likewise.service.stream.events import AuditCorrected, Learned, ReviewDrawn, RoundClosed, stamp
+from likewise.service.stream.events import (
+    AuditCorrected,
+    Audited,
+    AuditRetracted,
+    Learned,
+    PairJudged,
+    ReviewDrawn,
+    RoundClosed,
+    VerdictLate,
+    stamp,
+)
+from likewise.service.stream.events.audits import EXPIRED
 from likewise.service.stream.events.event import RoundEvent
+from likewise.service.stream.panel import Panel
 from likewise.service.stream.settings import Settings
-from likewise.service.stream.state import OpenRound, State
+from likewise.service.stream.state import OpenRound, State, Verdict
+from likewise.verdicts import Opinion
 
 
 def past_round(events: Sequence[RoundEvent], state: State) -> OpenRound:
@@ -35,7 +48,8 @@ def counts_as(events: Sequence[RoundEvent]) -> Outcome | None:
 def clean_probability(events: Sequence[RoundEvent]) -> float | None:
     """With which probability a closed round was drawn, if it counts as reviewed and found clean; None otherwise."""
     closed = next((event for event in events if isinstance(event, RoundClosed)), None)
-    found = any(isinstance(event, AuditCorrected) and event.verdict == "reported" for event in events)
+    later = [event for event in events if isinstance(event, AuditCorrected | VerdictLate)]
+    found = any(event.verdict == "reported" for event in later)
     if closed is None or closed.counts != "clean" or found:
         return None
     return next((event.probability for event in events if isinstance(event, ReviewDrawn)), 1.0)
@@ -44,9 +58,38 @@ def clean_probability(events: Sequence[RoundEvent]) -> float | None:
 def round_view(events: Sequence[RoundEvent]) -> RoundRecord:
     """Everything that is known of a round; people who were erased stand there without id and features."""
     view = cast(RoundRecord, {})  # the first event, which opens the round, fills it in
+    panel, over = Panel(), False
     for event in events:
         event.tell(view)
+        over |= isinstance(event, Audited) and event.verdict == EXPIRED
+        panel = _heard(panel, event)
+    if panel.rule is not None and panel.said:
+        _tell_outcome(view, panel.ended(0.0) if over else panel.settled())
     return view
+
+
+def _heard(panel: Panel, event: RoundEvent) -> Panel:
+    """What was said of a round, after one more event."""
+    if isinstance(event, ReviewDrawn):
+        return Panel(wanted=2 if event.second else 1, rule=event.rule)
+    if isinstance(event, Audited) and event.verdict != EXPIRED:
+        return panel.with_verdict(Verdict(event.verdict, event.time, event.by, event.reports))
+    if isinstance(event, PairJudged):
+        return panel._replace(opinions=(*panel.opinions, Opinion(event.by, event.pair, event.objects)))
+    return panel.without(event.of or event.by) if isinstance(event, AuditRetracted) else panel
+
+
+def _tell_outcome(view: RoundRecord, settled: Verdict | None) -> None:
+    """What several verdicts come to, with the words of whoever named the first pair that counts."""
+    if settled is None:
+        view["audit"] = None
+        return
+    people, pair = view["people"], settled.pairs[0] if settled.pairs else None
+    ids = [] if pair is None else [people[position]["id"] for position in pair.positions]
+    words = next((one for one in view["verdicts"] if one["pair"] == ids), view["verdicts"][-1])
+    gap = None if pair is None else pair.gap
+    by = ", ".join(str(one["by"]) for one in view["verdicts"] if one["verdict"] in ("reported", "cleared"))
+    view["audit"] = {**words, "verdict": settled.outcome, "by": by or words["by"], "pair": ids, "gap": gap}
 
 
 def person_view(events: Sequence[RoundEvent], id: str) -> PersonRound | None:

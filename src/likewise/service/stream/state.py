@@ -19,46 +19,15 @@ from likewise.service.stream.counting import answer, found_later, joined, one_mo
 from likewise.service.stream.drawing import Drawing
 from likewise.service.stream.learner import Deployed, Model
 from likewise.service.stream.learner_checkpoint import KeptPair, LastCheckpoint
+from likewise.service.stream.panel import Panel
 from likewise.service.stream.settings import Settings, Waits
+from likewise.service.stream.verdict import CLOCK, Pair, Verdict
 from likewise.theory import ReviewCount
 
-CLOCK = "clock"
-"""Who acts when only time has passed, or where nobody is needed."""
+__all__ = ["CLOCK", "OpenRound", "OpenRounds", "Pair", "State", "Totals", "Verdict"]
 PAGE = 64
 """Rounds that are copied together when one of them changes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two people of a round who were reported: their positions in the batch, and how far apart they were shown."""
-
-    favoured: int
-    disfavoured: int
-    gap: float
-
-    @property
-    def positions(self) -> tuple[int, int]:
-        """Both, the favoured one first."""
-        return self.favoured, self.disfavoured
-
-
-class Verdict(NamedTuple):
-    """What became of the audit of a round: reported, cleared, skipped, expired, or undrawn."""
-
-    outcome: Outcome
-    at: float
-    by: str
-    pairs: tuple[Pair, ...] = ()
-
-    @property
-    def reviewed(self) -> bool:
-        """Whether somebody looked; a round that nobody looked at is not a round without violation."""
-        return self.outcome in ("reported", "cleared")
-
-    @property
-    def final(self) -> bool:
-        """Whether nobody gave it: time or a lot said so, or there was nothing to report. It can't be taken back."""
-        return self.by == CLOCK
+NOBODY = Panel()
 
 
 @dataclass(frozen=True)
@@ -77,8 +46,10 @@ class OpenRound:
         0 or 1, NaN while it is missing.
     late
         (position, label) of labels that came after their wait had ended; nothing is learned from them.
+    panel
+        What was said of it, by whom.
     verdict
-        None until the audit is settled or expired.
+        What that comes to; None until the audit is settled or expired.
     retracted_at
         When a verdict was last taken back: the audit is given the grace time to be made again.
     labels_expired
@@ -127,6 +98,7 @@ class OpenRound:
     lost: frozenset[int] = frozenset()
     q: float = 1.0
     since: ReviewCount | None = None
+    panel: Panel = NOBODY
     policy: Deployed | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -204,7 +176,10 @@ class OpenRound:
         verdict = self.verdict
         if verdict is None:
             return None
-        return answer(verdict.outcome, by_nobody=verdict.final, erased=bool(self.erased))
+        needless = verdict.final and not self.panel.said
+        said = answer(verdict.outcome, by_nobody=needless, erased=bool(self.erased))
+        late = any(pairs for _, _, pairs in self.panel.late)
+        return "reported" if said == "clean" and late else said
 
     @property
     def labelled(self) -> Labelled | None:

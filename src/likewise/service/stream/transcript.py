@@ -43,6 +43,7 @@ from likewise.service.stream.events import (
     RoundClosed,
     RoundOpened,
     StreamCreated,
+    VerdictLate,
 )
 from likewise.service.stream.learner import SEED
 from likewise.service.stream.settings import Settings
@@ -155,7 +156,8 @@ def _rounds(events: Iterable[Event], until: State, numbers: range) -> tuple[list
     views: dict[int, Any] = {}
     ids: dict[int, list[str | None]] = {}
     lost: set[int] = set()
-    corrections: dict[int, AuditCorrected] = {}
+    corrections: dict[int, AuditCorrected | VerdictLate] = {}
+    late: dict[int, VerdictLate] = {}
     for event in events:
         if isinstance(event, RoundOpened):
             views[event.t], ids[event.t] = _view(event, until.stream.settings), _ids(event)
@@ -170,9 +172,13 @@ def _rounds(events: Iterable[Event], until: State, numbers: range) -> tuple[list
             seen[event.t] = _with_late(seen[event.t], event)
         elif isinstance(event, AuditCorrected):
             corrections[event.t] = event
+        elif isinstance(event, VerdictLate) and event.reports:
+            late.setdefault(event.t, event)
         if not isinstance(event, StreamCreated | LearnerCheckpointed | LabelsBooked):
             state = event.evolve(state)
     seen |= {t: _unseen(round_) for t, round_ in state.rounds.items()}
+    # A report that came late shows what was overlooked in a round that was found clean, unless a correction said more.
+    corrections |= {t: event for t, event in late.items() if t not in corrections and _clean(seen[t])}
     there = {t: event for t, event in corrections.items() if None not in ids[t]}
     found = Counter({LOST: len(lost)}) + Counter(_refuted(seen[t], event) for t, event in there.items())
     seen |= {t: _corrected(seen[t], event) for t, event in there.items()}
@@ -181,13 +187,17 @@ def _rounds(events: Iterable[Event], until: State, numbers: range) -> tuple[list
     return rounds, list(penalties.values()), found
 
 
-def _corrected(seen: Round, event: AuditCorrected) -> Round:
+def _clean(seen: Round) -> bool:
+    return seen.reviewed and not seen.reports
+
+
+def _corrected(seen: Round, event: AuditCorrected | VerdictLate) -> Round:
     """A round with its audit as it should have been."""
     reports = tuple(Report(*pair.positions) for pair in event.reports)
     return seen._replace(reports=reports, reviewed=event.verdict in ("reported", "cleared"))
 
 
-def _refuted(seen: Round, event: AuditCorrected) -> str:
+def _refuted(seen: Round, event: AuditCorrected | VerdictLate) -> str:
     """Which assumption a correction refutes, if any: a report was taken back, or a pair had been overlooked."""
     before, after = {report[:2] for report in seen.reports}, {pair.positions for pair in event.reports}
     if before - after:

@@ -5,7 +5,7 @@ round, and when it may follow: ``lifecycle`` (of the stream), ``rounds``, ``labe
 ``audits``. What they share, and the table of kinds, stands in ``event``.
 """
 
-from likewise.service.stream.events.audits import AuditCorrected, Audited, AuditRetracted
+from likewise.service.stream.events.audits import AuditCorrected, Audited, AuditRetracted, PairJudged, VerdictLate
 from likewise.service.stream.events.event import KINDS, Aside, Event, Promise, read_event, seconds, stamp
 from likewise.service.stream.events.labels import LabelsBooked, LabelsExpired, LabelsLate, LabelsReceived
 from likewise.service.stream.events.lifecycle import (
@@ -36,6 +36,7 @@ __all__ = [
     "LabelsReceived",
     "Learned",
     "LearnerCheckpointed",
+    "PairJudged",
     "PersonErased",
     "PlanChanged",
     "Promise",
@@ -46,6 +47,7 @@ __all__ = [
     "SettingsChanged",
     "Stopped",
     "StreamCreated",
+    "VerdictLate",
     "read_event",
     "seconds",
     "stamp",

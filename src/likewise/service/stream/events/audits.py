@@ -1,4 +1,4 @@
-"""The audit of a round: a verdict, retracted within its grace time, or corrected later."""
+"""The audit of a round: verdicts, questions about pairs, what is retracted in time, late, or corrected later."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 
 from likewise.service.stream.answers import GivenVerdict, Outcome, RoundRecord
-from likewise.service.stream.events.event import NUMBER, Promise, RoundEvent, each, kind
+from likewise.service.stream.events.event import NUMBER, TUPLE, Promise, RoundEvent, each, kind
 from likewise.service.stream.events.rounds import SLACK
 from likewise.service.stream.memory import Memory, PastRound
+from likewise.service.stream.panel import Panel
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import CLOCK, OpenRound, Pair, State, Verdict
+from likewise.verdicts import Opinion
 
 OUTCOMES = ("reported", "cleared", "skipped")
 """What an auditor's answer is called in the log: a pair, none, skip."""
@@ -85,66 +87,162 @@ def _wrong_pair(pair: Pair, round_: OpenRound | PastRound, settings: Settings) -
     return "" if gap > level else f"reports a gap of {gap}, which is allowed: up to {level} is"
 
 
+def _settled(round_: OpenRound, panel: Panel) -> OpenRound:
+    """A round of which this was said, and what that comes to."""
+    return replace(round_, panel=panel, verdict=panel.settled())
+
+
 @kind
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audited(_Answer):
-    """An auditor looked at an open round and answered; or its wait ended and nobody had.
-
-    Attributes
-    ----------
-    shown
-        A hash of what the auditor saw; None if nobody looked.
-    """
+    """An auditor looked at an open round and answered; or its wait ended and nobody had."""
 
     kind: ClassVar[str] = "audited"
-    may_lack: ClassVar[tuple[str, ...]] = ("shown",)
-    shown: str | None = None
 
     def evolve(self, state: State) -> State:
-        """The round has a verdict."""
+        """The round has one more verdict; when the wait is over, those that it has must do."""
+        round_ = self.round(state)
+        if self.verdict == EXPIRED:
+            return state.with_round(replace(round_, verdict=round_.panel.ended(self.time)))
         verdict = Verdict(self.verdict, self.time, self.by, self.reports)
-        return state.with_round(replace(self.round(state), verdict=verdict))
+        return state.with_round(_settled(round_, round_.panel.with_verdict(verdict)))
 
     def tell(self, view: RoundRecord) -> None:
         """The verdict."""
         view["audit"] = self.given_verdict(view)
+        if self.verdict != EXPIRED:
+            view["verdicts"].append(self.given_verdict(view))
 
     def objection(self, state: State, memory: Memory) -> str:
-        """One verdict for each round, by an auditor, or by the clock once the wait is over."""
+        """By somebody who was to be asked, or by the clock once the wait is over."""
         round_ = self.round(state)
         if round_.verdict is not None or round_.closed:
             return "is a second verdict on its round"
         if self.verdict == EXPIRED:
             due = round_.audit_due(state.waits) <= self.time + SLACK and self.by == CLOCK
             return "" if due and not self.reports else "ends the wait for an audit too early"
-        if self.by == CLOCK:
-            return "is a verdict by nobody"
-        settings = state.stream.settings
-        seen = round_.shown(settings)
-        return self.wrong(round_, settings) or ("" if self.shown == seen else "is about a round that was not shown so")
+        question = round_.panel.asks(self.by)
+        if self.by == CLOCK or question is None or question.what != "verdict":
+            return "is a verdict by nobody who was to be asked"
+        return self.wrong(round_, state.stream.settings)
+
+
+@kind
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictLate(_Answer):
+    """A verdict on a round that did not wait for it any more: recorded, counted among all rounds, and never learned.
+
+    Attributes
+    ----------
+    found
+        The probability with which the round was drawn, if it was found clean and now counts as found.
+    """
+
+    kind: ClassVar[str] = "verdict_late"
+    may_lack: ClassVar[tuple[str, ...]] = ("found",)
+    found: float | None = field(default=None, metadata=NUMBER)
+
+    def evolve(self, state: State) -> State:
+        """An open round remembers it; one that is closed counts as found if a pair was named."""
+        round_ = state.rounds.get(self.t)
+        if round_ is not None:
+            late = (*round_.panel.late, (self.by, self.verdict, self.reports))
+            return state.with_round(replace(round_, panel=round_.panel._replace(late=late)))
+        return state if self.found is None else state.found_later(self.t, self.found)
+
+    def tell(self, view: RoundRecord) -> None:
+        """One more late verdict."""
+        view["late_verdicts"].append(self.given_verdict(view))
+
+    def objection(self, state: State, memory: Memory) -> str:
+        """The round must not be waiting for it."""
+        round_ = state.rounds.get(self.t)
+        if round_ is None:
+            past = memory.rounds[self.t]
+            found = past.clean if self.reports else None
+            if self.found != found:
+                return f"should count a round drawn with the probability {found} as found, not {self.found}"
+            memory.rounds[self.t] = past._replace(clean=None if self.reports else past.clean)
+            return self.wrong(past, state.stream.settings)
+        question = None if round_.verdict is not None else round_.panel.asks(self.by)
+        if question is not None and question.what == "verdict":
+            return "calls a verdict late for which its round waits"
+        return self.wrong(round_, state.stream.settings) or ("" if self.found is None else "is of an open round")
+
+
+@kind
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairJudged(RoundEvent):
+    """Somebody was asked about a pair that somebody else had named: too different, not, or no answer (null).
+
+    Attributes
+    ----------
+    pair
+        Positions in the batch, the favoured person first.
+    """
+
+    kind: ClassVar[str] = "pair_judged"
+    pair: tuple[int, int] = field(metadata=TUPLE)
+    objects: bool | None
+    by: str
+
+    def evolve(self, state: State) -> State:
+        """One more opinion."""
+        round_ = self.round(state)
+        opinions = (*round_.panel.opinions, Opinion(self.by, self.pair, self.objects))
+        round_ = _settled(round_, round_.panel._replace(opinions=opinions))
+        if round_.verdict is not None:  # the time to take it back begins with the last word
+            round_ = replace(round_, verdict=round_.verdict._replace(at=self.time))
+        return state.with_round(round_)
+
+    def tell(self, view: RoundRecord) -> None:
+        """One more opinion."""
+        pair = [view["people"][position]["id"] for position in self.pair]
+        view["opinions"].append({"by": self.by, "at": self.at, "pair": pair, "objects": self.objects})
+
+    def objection(self, state: State, memory: Memory) -> str:
+        """Only who is to be asked about this pair, and only while it matters."""
+        panel = self.round(state).panel
+        asked = [one for one in panel.questions if one.pair == self.pair]
+        due = any(one.of == self.by or (one.of is None and self.by not in one.but) for one in asked)
+        open_ = self.round(state).verdict is None
+        return "" if due and open_ else "judges a pair about which nobody was to be asked"
 
 
 @kind
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRetracted(RoundEvent):
-    """Somebody took a verdict back before its round was closed."""
+    """Somebody took a verdict back before its round was closed.
+
+    Attributes
+    ----------
+    of
+        Whose it was, if somebody else took it back.
+    """
 
     kind: ClassVar[str] = "audit_retracted"
+    may_lack: ClassVar[tuple[str, ...]] = ("of",)
     by: str
+    of: str | None = None
 
     def evolve(self, state: State) -> State:
         """The round waits for a verdict again."""
-        return state.with_round(replace(self.round(state), verdict=None, retracted_at=self.time))
+        round_ = self.round(state)
+        round_ = _settled(round_, round_.panel.without(self.of or self.by))
+        return state.with_round(replace(round_, retracted_at=self.time))
 
     def tell(self, view: RoundRecord) -> None:
-        """That there is no verdict any more."""
+        """That there is no such verdict any more."""
         view["audit"] = None
+        view["verdicts"] = [one for one in view["verdicts"] if one["by"] != (self.of or self.by)]
         view["retracted"] += 1
 
     def objection(self, state: State, memory: Memory) -> str:
         """There must be a verdict, and time must not have made it final."""
-        verdict = self.round(state).verdict
-        return "retracts a verdict, but the round has none" if verdict is None or verdict.final else ""
+        round_ = self.round(state)
+        final = round_.verdict is not None and round_.verdict.final
+        there = round_.panel.of(self.of or self.by) is not None
+        return "" if there and not final else "retracts a verdict, but the round has none"
 
 
 @kind

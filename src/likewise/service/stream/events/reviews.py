@@ -11,6 +11,7 @@ from likewise.service.stream.events.rounds import LOT
 from likewise.service.stream.learner import Model
 from likewise.service.stream.lots import Lot
 from likewise.service.stream.memory import Memory
+from likewise.service.stream.panel import Panel
 from likewise.service.stream.state import CLOCK, OpenRound, State, Verdict
 
 NEEDLESS: Final = "cleared"
@@ -65,14 +66,18 @@ class ReviewDrawn(_NobodyLooks):
         Whether somebody is to look, and somebody else a second time.
     lot
         The nonce behind both, and a commitment to the next one.
+    rule
+        What counts where several judge, if the plan has second verdicts.
     """
 
     kind: ClassVar[str] = "review_drawn"
     alone: ClassVar[bool] = False
+    may_lack: ClassVar[tuple[str, ...]] = ("rule",)
     probability: float = field(metadata=NUMBER)
     drawn: bool
     second: bool
     lot: Lot = field(metadata=LOT)
+    rule: str | None = None
 
     @classmethod
     def of(cls, state: State, t: int, lot: Lot, at: str) -> ReviewDrawn:
@@ -82,13 +87,15 @@ class ReviewDrawn(_NobodyLooks):
         q = state.drawing.probability(review)
         drawn = lot.number(name, t, shown, "review") < q
         second = drawn and lot.number(name, t, shown, "second") < review.second
-        return cls(at=at, t=t, probability=q, drawn=drawn, second=second, lot=lot)
+        rule = review.rule if review.second > 0 else None
+        return cls(at=at, t=t, probability=q, drawn=drawn, second=second, lot=lot, rule=rule)
 
     def evolve(self, state: State) -> State:
         """The round waits for a reviewer, or for nobody."""
         drawing = state.drawing.drew(state.stream.settings.review, self.probability, self.lot.next)
         round_ = self.round(state) if self.drawn else self.settled(state, UNDRAWN)
-        round_ = replace(round_, q=self.probability)
+        panel = Panel(wanted=2 if self.second else 1, rule=self.rule)
+        round_ = replace(round_, q=self.probability, panel=panel)
         return replace(state.with_round(round_), drawing=drawing)
 
     def tell(self, view: RoundRecord) -> None:

@@ -16,7 +16,7 @@ from likewise.service.stream.events.event import IN_MEMORY, NUMBER, TUPLE, Round
 from likewise.service.stream.events.sums import sums
 from likewise.service.stream.learner import Deployed, Model
 from likewise.service.stream.learner_checkpoint import KeptPair
-from likewise.service.stream.lots import Lot
+from likewise.service.stream.lots import Lot, drawn_from
 from likewise.service.stream.memory import Memory, PastRound
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State, Totals
@@ -67,12 +67,14 @@ class RoundOpened(RoundEvent):
         How unseen labels are estimated, where only those of accepted people come.
     lot
         The nonce behind the round's lot, and a commitment to the next one, where a round has one lot.
+    drawn_from
+        A hash of the probabilities that the lot is drawn from, so that one person can check it without the others.
     rows
         The people as the class of hypotheses needs them, where whoever made the event has encoded them already.
     """
 
     kind: ClassVar[str] = "round_opened"
-    may_lack: ClassVar[tuple[str, ...]] = ("returning", "estimate", "lot")
+    may_lack: ClassVar[tuple[str, ...]] = ("returning", "estimate", "lot", "drawn_from")
     version: int
     policy: str
     outstanding: int
@@ -81,6 +83,7 @@ class RoundOpened(RoundEvent):
     returning: tuple[int, ...] = field(default=(), metadata=TUPLE)
     estimate: Estimate | None = field(default=None, metadata=ESTIMATE)
     lot: Lot | None = field(default=None, metadata=LOT)
+    drawn_from: str | None = None
     rows: Rows | None = field(default=None, compare=False, metadata=IN_MEMORY)
 
     @property
@@ -172,6 +175,9 @@ class RoundOpened(RoundEvent):
             "labels": None if any(not (person["returning"] or person["unseen"]) for person in people) else "complete",
             "review": None,
             "audit": None,
+            "verdicts": [],
+            "opinions": [],
+            "late_verdicts": [],
             "retracted": 0,
             "corrections": [],
             "learned": None,
@@ -229,7 +235,10 @@ class RoundOpened(RoundEvent):
         if self.lot.committed != state.lot:
             return "opens a nonce that is not the one committed to"
         fresh = [person for i, person in enumerate(self.people) if i not in self.returning]
-        number = self.lot.number(settings.name, self.t, [person.probability for person in fresh])
+        probabilities = [person.probability for person in fresh]
+        if self.drawn_from != drawn_from(probabilities):
+            return "does not say which probabilities its lot is drawn from"
+        number = self.lot.number(settings.name, self.t, probabilities)
         follow = all(person.decision == (number < person.probability) for person in fresh)
         return "" if follow else f"has a decision that does not follow from its lot, {number}"
 

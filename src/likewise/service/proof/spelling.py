@@ -1,0 +1,143 @@
+"""One spelling of JSON (RFC 8785) and the hashes taken of it, for the standalone checker; the service has its own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from decimal import Decimal
+from json.encoder import encode_basestring
+from typing import Any
+
+from likewise.service.proof.signed_log import Tree, leaf_hash
+
+MOST = 2**53 - 1
+"""The largest whole number for which every JSON reader has an exact double."""
+LONG = re.compile(r"[:\[,]-?[0-9]{16}")
+"""Where a whole number may begin that is no exact double; text that only looks like one does no harm."""
+UNLIKE = re.compile(r"[:\[,]-?(?:[0-9]{16}|[0-9]+(?:\.[0-9]+)?e|[0-9]+\.0[,\]}])")
+"""Where a number may stand that Python spells otherwise than JavaScript: long, with an exponent, or a whole float."""
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+WORDS = {None: "null", True: "true", False: "false"}
+CONTENT = b'{"content":'
+
+
+def canonical(value: Any) -> bytes:
+    """The one spelling of a JSON value, by RFC 8785: names sorted, no spaces, numbers as in JavaScript, UTF-8.
+
+    >>> canonical({"b": 0.1, "a": [1.0, None]})
+    b'{"a":[1,null],"b":0.1}'
+    """
+    if isinstance(value, (dict, list, tuple)):
+        # Python's encoder is compiled; where no number and no name could be spelt in another way, it spells the same.
+        plain = _ENCODER.encode(value)
+        if plain.isascii() and not UNLIKE.search(plain):
+            return plain.encode()
+    return _spelt(value).encode()
+
+
+def _spelt(value: Any) -> str:
+    if isinstance(value, str):
+        return encode_basestring(value)
+    if value is None or isinstance(value, bool):
+        return WORDS[value]
+    if isinstance(value, (int, float)):
+        return _number(value)
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(map(_spelt, value)) + "]"
+    names = sorted(value, key=lambda name: name.encode("utf-16-be"))
+    return "{" + ",".join([f"{encode_basestring(name)}:{_spelt(value[name])}" for name in names]) + "}"
+
+
+def _number(value: float) -> str:
+    """A number as ECMAScript spells it (Number::toString): the shortest digits that read back as the same double.
+
+    >>> [_number(x) for x in (5.0, -0.0, 1e16, 1e21, 1.5e-5, 1e-7)]
+    ['5', '0', '10000000000000000', '1e+21', '0.000015', '1e-7']
+    """
+    if isinstance(value, int) and abs(value) > MOST:
+        raise ValueError(f"{value} is not a double")
+    if not math.isfinite(value):
+        raise ValueError(f"{value} is not JSON")
+    if value == 0:
+        return "0"  # -0.0 as well
+    if "e" not in repr(value):  # Python's digits are the shortest too; only where it sets an exponent does it differ
+        return repr(value).removesuffix(".0")
+    sign, shortest, exponent = Decimal(repr(value)).normalize().as_tuple()
+    digits, minus = "".join(map(str, shortest)), "-" * sign
+    point = len(digits) + int(exponent)  # the value is 0.digits times 10 to this
+    if len(digits) <= point <= 21:
+        return minus + digits.ljust(point, "0")
+    if 0 < point <= 21:
+        return f"{minus}{digits[:point]}.{digits[point:]}"
+    if -6 < point <= 0:
+        return f"{minus}0.{'0' * -point}{digits}"
+    rest = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{minus}{digits[0]}{rest}e{point - 1:+d}"
+
+
+def _whole(digits: str) -> float:
+    """A number without a point; from 2^53 on it is a double, whose digits beyond the shortest are all 0."""
+    number = float(digits)
+    return int(number) if abs(number) <= MOST else number
+
+
+def parsed(line: bytes) -> Any:
+    """The JSON value of a line of UTF-8."""
+    text = line.decode()
+    return json.loads(text, parse_int=_whole) if LONG.search(text) or text[:1] not in "{[" else json.loads(text)
+
+
+def unhex(text: str) -> bytes:
+    """The bytes that hexadecimal digits stand for, in their one spelling; none at all if they are spelt otherwise."""
+    try:
+        data = bytes.fromhex(text)
+    except ValueError:
+        return b""
+    return data if data.hex() == text else b""
+
+
+def _short(ref: str) -> bytes | str:
+    """A reference in few bytes."""
+    return unhex(ref) or ref
+
+
+def event_hash(event: dict[str, Any]) -> str:
+    """SHA-256 of an event as exported, with the hash of the one before it and without its own.
+
+    In place of the people of a round stands the root of a tree of them, so that one can be shown without the others.
+    """
+    line = {name: value for name, value in event.items() if name != "hash"}
+    people = line["data"].get("people") if isinstance(line["data"], dict) else None
+    if isinstance(people, list):
+        tree = Tree(leaf_hash(canonical(person)) for person in people)
+        line["data"] = line["data"] | {"people": {"root": tree.root(tree.size).hex(), "size": tree.size}}
+    return hashlib.sha256(canonical(line)).hexdigest()
+
+
+def cut_hash(event: dict[str, Any], text: bytes) -> str:
+    """The same from the one spelling of an exported event; nothing where that can't be cut to fit.
+
+    All names but ``at`` and ``data`` stand at its end, so ``hash`` and ``line`` can be left out of it.
+    """
+    if not text or "people" in event["data"]:
+        return ""
+    kind, prev, place = event["kind"], event["prev"], f'"seq":{event["seq"]},"stream":"{event["stream"]}"'
+    end = f'"prev":"{prev}",{place},"version":{event["version"]}}}'
+    whole = f',"hash":"{event["hash"]}","kind":"{kind}","line":"event",{end}'.encode()
+    if not text.endswith(whole):
+        return ""
+    return hashlib.sha256(text[: -len(whole)] + f',"kind":"{kind}",{end}'.encode()).hexdigest()
+
+
+def cut_content(aside: dict[str, Any], text: bytes) -> bytes:
+    """The one spelling of what an exported line shows, cut from that of the line; nothing where it doesn't fit."""
+    place = f'"ref":"{aside["ref"]}","salt":"{aside["salt"]}","t":{aside["t"]}'
+    end = f',"kind":"{aside["kind"]}","line":"aside",{place}}}'.encode()
+    return text[len(CONTENT) : -len(end)] if text.startswith(CONTENT) and text.endswith(end) else b""
+
+
+def commitment(salt: str, content: dict[str, Any]) -> str:
+    """SHA-256 of a secret salt and the content: binds to the content, and says nothing once the salt is gone."""
+    return hashlib.sha256(unhex(salt) + canonical(content)).hexdigest()

@@ -1,0 +1,240 @@
+"""Several verdicts on a round: second ones by lot, questions across, skips that go to a colleague, and late ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from loans import Clock, Fold, far_apart, fingerprint, loans
+from test_reviews import APART, first_objection, taught
+
+from likewise.service.engine import Engine
+from likewise.service.log.signing import Signer
+from likewise.service.refusals import Conflict
+from likewise.service.stream import commands
+from likewise.service.stream.claims import claim
+from likewise.service.stream.events import AuditRetracted, Learned, PairJudged, RoundClosed, VerdictLate
+from likewise.service.stream.plain_state import dump_state, load_state
+from likewise.service.stream.readers import round_view
+from likewise.service.stream.settings import Review, Waits
+from likewise.service.stream.state import State
+
+THREE = [[0.05, 0.05], [0.95, 0.95], [0.02, 0.9]]
+
+
+def team(waits=None, **review):
+    """A stream whose rounds are all judged twice, with an open round of three people."""
+    fold = Fold(loans(review=Review(second=1.0, **review), waits=waits or Waits(grace=0)))
+    for _ in range(12):
+        t, _ = fold.open(APART)
+        fold.label(t, [0, 1])
+        for by in ("ann", "ben"):
+            if t in fold.state.rounds and fold.state.rounds[t].verdict is None:
+                fold.audit(t, None, by)
+    t, p = fold.open(THREE)
+    fold.label(t, [0, 1, 1])
+    assert fold.state.rounds[t].panel.wanted == 2
+    pairs = [(i, j) for i in range(3) for j in range(3) if p[i] - p[j] > 0.1]
+    return fold, t, pairs
+
+
+def view(fold, t):
+    return round_view([event for event in fold.events if event.about == t])
+
+
+def whole(fold):
+    """Live is replay, snapshots keep everything, and the rules have no objection."""
+    again = State()
+    for event in fold.events:
+        again = event.evolve(again)
+    assert fingerprint(again) == fingerprint(fold.state) == fingerprint(load_state(dump_state(fold.state)))
+    assert first_objection(fold.events) == ""
+
+
+class TestTwoVerdicts:
+    def test_a_round_waits_for_its_second_verdict_and_never_asks_the_same_person(self):
+        fold, t, _ = team()
+        fold.audit(t, None, "ann")
+        assert fold.state.rounds[t].verdict is None
+        assert fold.state.rounds[t].panel.asks("ann") is None
+        assert fold.state.rounds[t].panel.asks("ben").what == "verdict"
+        fold.audit(t, None, "ben")
+        assert view(fold, t)["audit"]["verdict"] == "cleared"
+        assert view(fold, t)["audit"]["by"] == "ann, ben"
+        assert t not in fold.state.rounds
+        whole(fold)
+
+    def test_a_pair_that_both_name_is_learned(self):
+        fold, t, pairs = team()
+        fold.audit(t, pairs[0], "ann")
+        fold.audit(t, pairs[0], "ben")
+        assert view(fold, t)["audit"]["verdict"] == "reported"
+        assert len(view(fold, t)["verdicts"]) == 2
+        whole(fold)
+
+    def test_a_third_decides_where_one_reports_and_one_does_not(self):
+        fold, t, pairs = team()
+        fold.audit(t, pairs[0], "ann")
+        fold.audit(t, None, "ben")
+        question = fold.state.rounds[t].panel.asks("cyd")
+        assert (question.what, question.pair) == ("opinion", pairs[0])
+        assert fold.state.rounds[t].panel.asks("ann") is None
+        with pytest.raises(Conflict, match="Nobody asks you"):
+            fold.do(commands.JudgePair(t, [str(i) for i in pairs[0]], True, "ben"))
+        fold.do(commands.JudgePair(t, [str(i) for i in pairs[0]], True, "cyd"))
+        assert view(fold, t)["audit"]["verdict"] == "reported"
+        assert view(fold, t)["opinions"][0]["by"] == "cyd"
+        whole(fold)
+
+    def test_who_name_different_pairs_are_asked_about_each_other_s(self):
+        fold, t, pairs = team()
+        assert len(pairs) >= 2
+        fold.audit(t, pairs[0], "ann")
+        fold.audit(t, pairs[1], "ben")
+        assert fold.state.rounds[t].panel.asks("ann").pair == pairs[1]
+        fold.do(commands.JudgePair(t, [str(i) for i in pairs[1]], True, "ann"))
+        fold.do(commands.JudgePair(t, [str(i) for i in pairs[0]], True, "ben"))
+        closed = next(event for event in fold.events if isinstance(event, RoundClosed) and event.t == t)
+        assert closed.audit == "reported"
+        assert len(fold.past(t).seen().reports) == 2, "two accepted pairs share the penalty"
+        whole(fold)
+
+    def test_with_the_rule_any_every_pair_counts_at_once(self):
+        fold, t, pairs = team(rule="any")
+        fold.audit(t, pairs[0], "ann")
+        fold.audit(t, None, "ben")
+        assert fold.past(t).verdict.outcome == "reported"
+        whole(fold)
+
+    def test_a_skip_goes_to_one_colleague(self):
+        fold, t, _ = team()
+        fold.do(commands.Audit(t, "skip", "ann"))
+        assert fold.state.rounds[t].verdict is None
+        fold.audit(t, None, "ben")
+        assert view(fold, t)["audit"]["verdict"] == "cleared"
+        fold, t, _ = team()
+        fold.do(commands.Audit(t, "skip", "ann"))
+        fold.do(commands.Audit(t, "skip", "ben"))
+        assert view(fold, t)["audit"]["verdict"] == "skipped"
+        assert claim(fold.state)["unanswered"] == 1
+        whole(fold)
+
+    def test_when_the_wait_ends_what_was_named_is_learned(self):
+        fold, t, pairs = team(Waits(audit=50, grace=0))
+        fold.audit(t, pairs[0], "ann")
+        fold.clock.forward(60)
+        fold.advance(t)
+        assert any(isinstance(event, Learned) and event.t == t for event in fold.events)
+        assert view(fold, t)["audit"]["verdict"] == "reported"
+        whole(fold)
+
+    def test_each_takes_back_only_their_own_and_an_administrator_anybody_s(self):
+        fold, t, pairs = team(Waits(grace=50))
+        fold.audit(t, pairs[0], "ann")
+        with pytest.raises(Conflict, match="Somebody else"):
+            fold.do(commands.RetractAudit(t, "ben"))
+        fold.do(commands.RetractAudit(t, "root", anybodys=True))
+        assert isinstance(fold.events[-1], AuditRetracted)
+        assert fold.events[-1].of == "ann"
+        assert view(fold, t)["verdicts"] == []
+        whole(fold)
+
+    def test_an_opinion_that_nobody_asked_for_is_forged(self):
+        fold, t, pairs = team()
+        fold.audit(t, pairs[0], "ann")
+        fold.audit(t, None, "ben")
+        forged = PairJudged(at=fold.events[-1].at, t=t, pair=pairs[0], objects=True, by="ben")
+        assert "nobody was to be asked" in first_objection([*fold.events, forged])
+
+
+class TestNothingIsDropped:
+    def alone(self, grace=0):
+        """A round that one person judges."""
+        fold = taught(Fold(loans(review=Review(), waits=Waits(grace=grace))))
+        t, p = fold.open(APART)
+        return fold, t, far_apart(p)
+
+    def test_a_report_against_a_none_is_in_the_log_in_the_view_and_in_the_claim(self):
+        fold, t, pair = self.alone()
+        fold.audit(t, None, "ann")
+        fold.audit(t, pair, "ben")
+        assert isinstance(fold.events[-1], VerdictLate)
+        assert [said["by"] for said in view(fold, t)["late_verdicts"]] == ["ben"]
+        fold.label(t, [0, 1])
+        assert fold.past(t).verdict.outcome == "cleared", "learned as it was"
+        assert claim(fold.state)["reported"] == claim(fold.state)["at_most"] == 1
+        whole(fold)
+
+    def test_so_is_one_that_comes_after_the_round_was_closed_once(self):
+        fold, t, pair = self.alone()
+        fold.audit(t, None, "ann")
+        fold.label(t, [0, 1])
+        assert claim(fold.state)["at_most"] == 0
+        for by, clean in (("ben", 1.0), ("cyd", None)):
+            ids = [str(i) for i in pair]
+            fold.do(commands.Audit(t, "pair", by, ids, None, fold.past(t), clean))
+            assert claim(fold.state)["at_most"] == 1
+        assert len(view(fold, t)["late_verdicts"]) == 2
+        whole(fold)
+
+    def test_two_tabs_of_one_person_are_two_verdicts_and_one_sent_twice_is_one(self):
+        fold, t, pair = self.alone(grace=50)
+        fold.audit(t, None, "ann")
+        assert fold.audit(t, None, "ann") == []
+        assert [event.kind for event in fold.audit(t, pair, "ann")] == ["verdict_late"]
+        assert fold.audit(t, pair, "ann") == []
+        whole(fold)
+
+    def test_a_verdict_that_is_waited_for_can_not_be_called_late(self):
+        fold, t, _ = self.alone()
+        late = VerdictLate(at=fold.events[-1].at, t=t, verdict="cleared", reports=(), remark=None, by="ann")
+        assert "calls a verdict late for which its round waits" in first_objection([*fold.events, late])
+
+
+class TestThroughAnEngine:
+    @pytest.fixture
+    def bank(self, open_store, tmp_path):
+        engine = Engine(open_store(str(tmp_path / "team.db")), Signer.generate(), None, Clock())
+        engine.create(loans(review=Review(second=1.0)), "root")
+        rng = np.random.default_rng(0)
+        for i in range(40):
+            rows = [[0.02, 0.02], [0.98, 0.98], rng.random(2)]
+            people = [
+                {"id": f"{i}.{j}", "features": dict(zip(("score", "age"), map(float, row), strict=True))}
+                for j, row in enumerate(rows)
+            ]
+            t = engine.decide("loans", people, "decider")["t"]
+            engine.label("loans", t, {f"{i}.0": 0, f"{i}.1": 1, f"{i}.2": 1}, "decider")
+        return engine
+
+    def test_a_round_is_handed_on_to_a_colleague_as_soon_as_one_has_answered(self, bank):
+        first = bank.claim("loans", "ann")
+        assert first["asks"] == "verdict"
+        assert bank.claim("loans", "ben")["t"] != first["t"]
+        bank.leases.release("loans", bank.claim("loans", "ben")["t"], "ben")
+        bank.audit("loans", first["t"], "none", "ann")
+        assert bank.claim("loans", "ben")["t"] == first["t"]
+        assert bank.claim("loans", "ann")["t"] != first["t"]
+
+    def test_a_lapsed_lease_loses_no_verdict(self, bank):
+        t = bank.claim("loans", "ann", 10)["t"]
+        bank.clock.forward(11)
+        assert bank.claim("loans", "ben")["t"] == t
+        bank.require_claimed("loans", t, "ann")
+        assert bank.audit("loans", t, "none", "ann")["disposition"] == "taken"
+        assert bank.audit("loans", t, "none", "ben")["disposition"] == "taken"
+        assert bank.audit("loans", t, "skip", "ann")["disposition"] == "late"
+        assert bank.audit("loans", t, "skip", "ann")["disposition"] == "duplicate"
+        seen = bank.round("loans", t)
+        assert [said["by"] for said in seen["verdicts"] + seen["late_verdicts"]] == ["ann", "ben", "ann"]
+
+    def test_who_is_asked_about_a_pair_is_shown_it(self, bank):
+        t = bank.claim("loans", "ann")["t"]
+        people = bank.round("loans", t)["people"]
+        high, low = far_apart([person["probability"] for person in people])
+        pair = [people[high]["id"], people[low]["id"]]
+        bank.audit("loans", t, "pair", "ann", pair=pair)
+        bank.audit("loans", t, "none", "ben")
+        asked = bank.claim("loans", "cyd")
+        assert (asked["t"], asked["asks"], asked["pair"]) == (t, "opinion", pair)
+        bank.judge_pair("loans", t, pair, True, "cyd")
+        assert bank.round("loans", t)["audit"]["pair"] == pair
