@@ -65,6 +65,7 @@ ACCESS: dict[tuple[str, str], tuple[str, ...]] = {
     ("POST", REVIEW_PAGE + "/claim"): (ADMIN, AUDITOR),
     ("POST", REVIEW_PAGE + "/renew"): (ADMIN, AUDITOR),
     ("POST", REVIEW_PAGE + "/why"): (ADMIN, AUDITOR),
+    ("POST", REVIEW_PAGE + "/opinion"): (ADMIN, AUDITOR),
     ("POST", REVIEW_PAGE + "/release"): (ADMIN, AUDITOR),
     ("POST", REVIEW_PAGE + "/verdict"): (ADMIN, AUDITOR),
     ("POST", REVIEW_PAGE + "/retract"): (ADMIN, AUDITOR),

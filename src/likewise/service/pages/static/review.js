@@ -54,8 +54,9 @@
     if (!ok) refused(item, reply);
     else if (item.path === "/verdict" || item.path === "/opinion") {
       complain("");
-      say(`Round ${reply.t}: ${item.summary ? `${item.summary}; ` : ""}recorded as #${reply.event}.`);
-      count("today", 1); count("waiting", -1);
+      const recorded = reply.event === null ? "you had said so before" : `recorded as #${reply.event}${reply.late ? ", too late to be learned" : ""}`;
+      say(`Round ${reply.t}: ${item.summary ? `${item.summary}; ` : ""}${recorded}.`);
+      if (reply.event !== null) { count("today", 1); count("waiting", -1); }
       const given = past.find((verdict) => verdict.id === item.id);
       if (given) { given.until = Date.now() + grace; offerInWords(); }
     } else {
