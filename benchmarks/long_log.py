@@ -65,7 +65,8 @@ class Author:
         high, low = int(shown.argmax()), int(shown.argmin())
         alike = shown[high] - shown[low] > 0.1 and abs(X[high, 0] - X[low, 0]) < 0.15
         pair = [ids[high], ids[low]] if alike else []
-        self._do(commands.Audit(t, "pair" if alike else "none", "ann", pair))
+        if t in self._state.rounds and self._state.rounds[t].verdict is None:  # not cleared by arithmetic
+            self._do(commands.Audit(t, "pair" if alike else "none", "ann", pair))
         self._now += 1.0
         if len(self._sealed) >= TOGETHER:
             self._flush()

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from growth_figure import draw
+from long_rows import long_logs
 from measure import Row
 from profiles import where_time_goes
 from rich.console import Console
@@ -101,7 +102,7 @@ def main() -> None:
     np.seterr(all="ignore")
     rows: list[Row] = []
     start = time.perf_counter()
-    for measure in (*ALL, service):
+    for measure in (*ALL, service, long_logs):
         with console.status(f"Measuring {measure.__name__} …"):
             rows += measure(quick)
     console.print(table_of(rows))

@@ -183,7 +183,8 @@ def served(database: str, folder: Path) -> Iterator[tuple[str, str]]:
     said = ""
     while "Serving at" not in said:
         said += process.stdout.readline()
-    host, token = re.search(r"http://(\S+)", said)[1], re.search(r"lw_\w+", said)[0]  # type: ignore[index]
+    host, shown = re.search(r"Serving at http://(\S+)", said)[1], re.search(r"lw_\w+", said)  # type: ignore[index]
+    token = shown[0] if shown else ""  # on the first start only
     try:
         while not _ready(host):
             time.sleep(0.05)

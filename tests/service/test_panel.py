@@ -7,11 +7,12 @@ import pytest
 from loans import Clock, Fold, far_apart, fingerprint, loans
 from test_reviews import APART, first_objection, taught
 
+from likewise import theory
 from likewise.service.engine import Engine
 from likewise.service.log.signing import Signer
 from likewise.service.refusals import Conflict
 from likewise.service.stream import commands
-from likewise.service.stream.claims import claim
+from likewise.service.stream.claims import claim, counted
 from likewise.service.stream.events import AuditRetracted, Learned, PairJudged, RoundClosed, VerdictLate
 from likewise.service.stream.plain_state import dump_state, load_state
 from likewise.service.stream.readers import round_view
@@ -144,6 +145,47 @@ class TestTwoVerdicts:
         fold.audit(t, None, "ben")
         forged = PairJudged(at=fold.events[-1].at, t=t, pair=pairs[0], objects=True, by="ben")
         assert "nobody was to be asked" in first_objection([*fold.events, forged])
+
+
+class TestHowGood:
+    def lived(self):
+        """A team in which two agree often, and a third decides where they don't."""
+        fold, t, pairs = team()
+        said = [pairs[0] if t in fold.state.rounds else None]
+        rng = np.random.default_rng(0)
+        named = []
+        for i in range(40):
+            if t in fold.state.rounds:
+                ids = fold.state.rounds[t].ids
+                both = [said[0] if rng.random() < 0.8 else None for _ in range(2)]
+                named.append(both)
+                for by, pair in zip(("ann", "ben"), both, strict=True):
+                    ask = ("none", ()) if pair is None else ("pair", [ids[j] for j in pair])
+                    fold.do(commands.Audit(t, ask[0], by, ask[1]))
+                if t in fold.state.rounds:
+                    fold.do(commands.JudgePair(t, [ids[j] for j in said[0]], True, "cyd"))
+            t, p = fold.open(THREE, prefix=f"{i}.")
+            fold.do(commands.ReceiveLabels(t, {f"{i}.{j}": int(j > 0) for j in range(3)}, "decider"))
+            high, low = far_apart(p)
+            said = [(high, low)]
+        return fold, named
+
+    def test_two_blind_verdicts_are_compared_and_the_limit_is_corrected_by_what_they_find(self):
+        fold, named = self.lived()
+        said = claim(fold.state)["agreement"]
+        assert said["both"] == sum(None not in both for both in named) > 2
+        assert said["one"] == sum((first is None) != (second is None) for first, second in named) > 0
+        upheld = fold.state.upheld
+        assert (upheld.both, upheld.reported) == (said["both"], said["both"] + said["one"]), "a third upheld all"
+        r = theory.detection_by_overlap(upheld, 0.05)
+        assert (said["finds"], said["finds_from"]) == (r.estimate, r.low)
+        count = counted(fold.state).rounds
+        assert said["at_most"] == theory.review_limit(count, 0.025, r.low) >= claim(fold.state)["at_most"]
+        assert "Reviewers find about" in said["sentence"]
+        whole(fold)
+
+    def test_nothing_is_said_of_reviewers_where_nobody_judged_twice(self):
+        assert claim(taught(Fold(loans(review=Review()))).state)["agreement"] is None
 
 
 class TestNothingIsDropped:

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from forging import lived
+from forging import lived, often_written_down
 from sqlalchemy import delete, select, update
 
 from likewise.service.engine import Engine
@@ -115,6 +115,16 @@ def test_a_stream_that_keeps_a_record_has_the_same_certificate(tmp_path):
     engine = lived(tmp_path / "bank", lot="round")
     same(engine)
     assert len(rows(engine)) == 2
+    engine.close()
+
+
+def test_a_learner_that_was_written_down_with_reports_that_it_keeps_is_no_missing_person(tmp_path):
+    with often_written_down():
+        engine = lived(tmp_path)
+    written = engine.store.events("loans", kind="learner_checkpointed")
+    assert any(each.event.pairs for each in written)
+    same(engine)
+    assert engine.round("loans", 1)["t"] == 1
     engine.close()
 
 

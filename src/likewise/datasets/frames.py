@@ -146,7 +146,7 @@ def _same(person: NDArray[np.intp]) -> str:
     same = len(person) - len(np.unique(person))
     return (
         f"{plural(same, 'row is', 'rows are')} the same as another in every column and may be one person; name the "
-        f"column that says who each row is (--id), or say that each row is a person of its own (--id {EACH_ROW})."
+        f"column that says who each row is (--id, in Python ids), or say that each is a person of its own ({EACH_ROW})."
     )
 
 

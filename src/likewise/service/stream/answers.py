@@ -359,10 +359,42 @@ class ReviewClaim(TypedDict):
     ]
     at_least: Annotated[int, Field(description="The same from below, if no report is false.")]
     estimate: Annotated[float, Field(description="The best guess: each report counts 1 divided by its probability.")]
+    agreement: Annotated[Agreement | None, Field(description="null while no round was judged twice.")]
     felt: Annotated[
         bool, Field(description="Whether it is only of violations that were felt, as auditors see decisions only.")
     ]
     sentence: Annotated[str, Field(description="The same in words.")]
+
+
+class Agreement(TypedDict):
+    """How good reviewers are, by rounds that two of them judged without knowing of each other."""
+
+    judged_twice: Annotated[int, Field(description="Closed rounds that were drawn for two verdicts and got them.")]
+    both: Annotated[int, Field(description="Of those: both named a pair.")]
+    one: Annotated[int, Field(description="Only one of the two did.")]
+    same_pair: Annotated[int, Field(description="Both named the same pair.")]
+    confirmed: Annotated[
+        float | None, Field(description="The share of reports that the other reviewer confirms; null without any.")
+    ]
+    confirmed_from: float
+    confirmed_to: float
+    finds: Annotated[
+        float | None,
+        Field(
+            description="The share of what is there that a reviewer finds, from reports that were upheld. It assumes "
+            "that two find a violating round independently: it is too large where rounds differ in how easy they are."
+        ),
+    ]
+    finds_from: float
+    finds_to: float
+    at_most: Annotated[
+        int | None,
+        Field(
+            description="`at_most` for reviewers who overlook things: with the lower limit of `finds`, each at half of "
+            "one minus the confidence. null while nothing is known of what they find."
+        ),
+    ]
+    sentence: str
 
 
 class Prospect(TypedDict):

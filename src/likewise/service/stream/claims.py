@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from likewise import theory
-from likewise.service.stream.answers import PlanProspect, Prospect, ReviewClaim
+from likewise.service.stream.answers import Agreement, PlanProspect, Prospect, ReviewClaim
 from likewise.service.stream.counting import joined, one_more
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import State
-from likewise.theory import ReviewCount
+from likewise.theory import Interval, ReviewCount
 
 DELTA = 0.05
 """One minus the confidence of what is shown."""
@@ -59,9 +59,44 @@ def claim(state: State, delta: float = DELTA) -> ReviewClaim:
         "at_most": theory.review_limit(count, delta),
         "at_least": theory.review_lower_limit(count, delta),
         "estimate": count.estimate,
+        "agreement": agreement(state, count, delta),
         "felt": felt,
         "sentence": _in_words(count, up_to, waiting, delta, felt),
     }
+
+
+def agreement(state: State, count: ReviewCount, delta: float = DELTA) -> Agreement | None:
+    """How good reviewers are, and what that does to the limit (Theorem L with r·q for q); None if nobody can know."""
+    overlap, upheld = state.overlap, state.upheld
+    if overlap.rounds == 0:
+        return None
+    confirmed, finds = theory.positive_agreement(overlap, delta), theory.detection_by_overlap(upheld, delta)
+    limit = theory.review_limit(count, delta / 2, finds.low) if finds.low > 0 else None
+    return {
+        "judged_twice": overlap.rounds,
+        "both": overlap.both,
+        "one": overlap.first + overlap.second,
+        "same_pair": overlap.same_pair,
+        "confirmed": confirmed.estimate,
+        "confirmed_from": confirmed.low,
+        "confirmed_to": confirmed.high,
+        "finds": finds.estimate,
+        "finds_from": finds.low,
+        "finds_to": finds.high,
+        "at_most": limit,
+        "sentence": _agreement_in_words(overlap.rounds, confirmed, finds, limit, delta),
+    }
+
+
+def _agreement_in_words(rounds: int, confirmed: Interval, finds: Interval, limit: int | None, delta: float) -> str:
+    judged = f"Two reviewers judged {rounds} rounds without knowing of each other."
+    if confirmed.estimate is None or finds.estimate is None or limit is None:
+        return f"{judged} Too little was reported there to say how much they find."
+    return (
+        f"{judged} {confirmed.estimate:.0%} of reports were confirmed by the other. Reviewers find about "
+        f"{finds.estimate:.0%} ({1 - delta:.0%}: {finds.low:.0%} to {finds.high:.0%}) of what is there, if the two "
+        f"find it independently. Taking that into account, at most {limit} rounds held a violation."
+    )
 
 
 def _in_words(count: ReviewCount, up_to: int, waiting: int, delta: float, felt: bool) -> str:

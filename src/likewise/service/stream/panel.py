@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from likewise.service.stream.answers import Outcome
 from likewise.service.stream.verdict import CLOCK, Pair, Verdict
-from likewise.verdicts import Opinion, Question, close, settle
+from likewise.theory import Overlap
+from likewise.verdicts import Opinion, Question, close, overlap, settle
 from likewise.verdicts import Verdict as Blind
 
 Late = tuple[str, str, tuple[Pair, ...]]
@@ -99,6 +100,10 @@ class Panel(NamedTuple):
         pairs = tuple(named[pair] for pair in accepted)
         outcome: Outcome = "reported" if pairs else "cleared"
         return Verdict(outcome, last.at, ", ".join(verdict.by for verdict in given), pairs)
+
+    def overlap(self, *, upheld: bool) -> Overlap:
+        """How its two blind verdicts compare, if it was drawn for two; with ``upheld``, of reports that counted."""
+        return overlap([(self._blind, self.opinions)], upheld=upheld) if self.wanted == 2 else Overlap()
 
     @property
     def _given_up(self) -> bool:

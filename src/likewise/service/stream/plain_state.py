@@ -15,8 +15,9 @@ from likewise.service.stream.learner_checkpoint import KeptPair, LastCheckpoint
 from likewise.service.stream.panel import Panel
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, OpenRounds, Pair, State, Totals, Verdict
+from likewise.theory import Overlap
 
-SNAPSHOT_FORMAT = 9
+SNAPSHOT_FORMAT = 10
 """Of the layout below; snapshots in another one are ignored."""
 
 
@@ -37,6 +38,8 @@ def dump_state(state: State) -> dict[str, Any]:
         "totals": state.totals._asdict(),
         "drawing": state.drawing,
         "counted_rounds": state.counted_rounds,
+        "overlap": state.overlap,
+        "upheld": state.upheld,
         "pairs": state.pairs,
         "checkpoint": state.checkpoint,
         "key": state.key,
@@ -64,6 +67,8 @@ def load_state(data: dict[str, Any]) -> State:
         totals=Totals(**data["totals"]),
         drawing=Drawing.load(data["drawing"]),
         counted_rounds=load_count(data["counted_rounds"]),
+        overlap=Overlap(*data["overlap"]),
+        upheld=Overlap(*data["upheld"]),
         pairs=tuple(KeptPair(made, row, tuple(refs)) for made, row, refs in data["pairs"]),
         checkpoint=LastCheckpoint(*data["checkpoint"]),
         key=data["key"],

@@ -22,7 +22,7 @@ from likewise.service.stream.learner_checkpoint import KeptPair, LastCheckpoint
 from likewise.service.stream.panel import Panel
 from likewise.service.stream.settings import Settings, Waits
 from likewise.service.stream.verdict import CLOCK, Pair, Verdict
-from likewise.theory import ReviewCount
+from likewise.theory import Overlap, ReviewCount
 
 __all__ = ["CLOCK", "OpenRound", "OpenRounds", "Pair", "State", "Totals", "Verdict"]
 PAGE = 64
@@ -372,6 +372,13 @@ class Totals(NamedTuple):
 
 NOTHING = Totals()
 NO_LOTS = Drawing()
+NOT_JUDGED_TWICE = Overlap()
+
+
+def _added(one: Overlap, other: Overlap) -> Overlap:
+    return Overlap(*(a + b for a, b in zip(one, other, strict=True)))
+
+
 NO_CHECKPOINT = LastCheckpoint()
 
 
@@ -403,6 +410,8 @@ class State:
         What the next lot of a review needs to know.
     counted_rounds
         The counts of the rounds before the first open one; None if there are none.
+    overlap, upheld
+        How two blind verdicts on the same round compare; the same with reports that counted in the end.
     pairs
         Whom the reports that the learner keeps are about; and some that it doesn't keep any more.
     checkpoint
@@ -423,6 +432,8 @@ class State:
     totals: Totals = NOTHING
     drawing: Drawing = NO_LOTS
     counted_rounds: ReviewCount | None = None
+    overlap: Overlap = NOT_JUDGED_TWICE
+    upheld: Overlap = NOT_JUDGED_TWICE
     pairs: tuple[KeptPair, ...] = ()
     checkpoint: LastCheckpoint = NO_CHECKPOINT
     key: str | None = None
@@ -459,7 +470,13 @@ class State:
         state = replace(self, rounds=self.rounds.without(t))
         said = round_.answer or "unanswered"
         own = one_more(state._counts_at(t), self.drawing.floor, round_.q, said)
-        return state._with_counts_at(t, joined(own, round_.since))
+        state = state._with_counts_at(t, joined(own, round_.since))
+        return state._with_overlap(round_.panel) if round_.panel.wanted == 2 else state
+
+    def _with_overlap(self, panel: Panel) -> State:
+        """The same with the two verdicts of one more round compared."""
+        named, upheld = panel.overlap(upheld=False), panel.overlap(upheld=True)
+        return replace(self, overlap=_added(self.overlap, named), upheld=_added(self.upheld, upheld))
 
     def found_later(self, t: int, q: float) -> State:
         """The same state after a closed round that was found clean, drawn with probability q, was reported."""

@@ -78,6 +78,8 @@ def letter(claims: Certificate, state: State, delta: float = 0.05) -> str:
     """The certificate's letter, what is particular about a live stream, and the appendix."""
     totals = state.totals
     facts = [f"Delay and bounds. {regret(state)['sentence']}", f"All rounds. {claim(state, delta)['sentence']}"]
+    team = claim(state, delta)["agreement"]
+    facts += [] if team is None else [f"Reviewers. {team['sentence']}"]
     facts += [
         f"{what}: {count}."
         for count, what in (
