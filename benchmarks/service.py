@@ -28,9 +28,9 @@ from sqlalchemy import Text, cast, func, select
 from likewise.service.log import Store, tables
 
 CLIENTS = 8
-ROUNDS_A_SECOND = 300
-P99 = 0.050
-GOAL = f"≥ {ROUNDS_A_SECOND}/s, p99 ≤ {P99 * 1e3:.0f} ms, 0 errors"
+P99 = 0.030
+GOALS = {"SQLite": 0.16, "PostgreSQL": 0.45}
+"""Rounds for each bare INSERT."""
 K = 4
 CUTS = np.linspace(0.05, 0.95, 19).tolist()
 STREAM = {
@@ -72,14 +72,15 @@ def _turn(database: str, folder: Path, seconds: float) -> Turn:
 def _row(name: str, turns: list[Turn]) -> Row:
     rate, p99, bare = (median(getattr(turn, what) for turn in turns) for what in ("rate", "p99", "bare"))
     errors = sum(turn.errors for turn in turns)
+    ratio = median(turn.rate / turn.bare for turn in turns)
     return Row(
         f"rounds of {K} people over HTTP, {CLIENTS} clients, {name}",
         f"one bare INSERT loop of the same {turns[0].size:,} bytes, each committed to disk",
         f"{rate:.0f}/s, p99 {p99 * 1e3:.0f} ms, {errors} errors",
         f"{bare:.0f}/s",
-        median(turn.rate / turn.bare for turn in turns),
-        GOAL,
-        rate >= ROUNDS_A_SECOND and p99 <= P99 and errors == 0,
+        ratio,
+        f"≥ {GOALS[name]} ×, p99 ≤ {P99 * 1e3:.0f} ms, 0 errors",
+        ratio >= GOALS[name] and p99 <= P99 and errors == 0,
     )
 
 

@@ -130,6 +130,14 @@ def test_intervals_are_left_out_where_nothing_is_claimed():
     assert once.tables == lw.groups(p, frame, y, "sex").tables
 
 
+def test_fewer_than_a_hundred_people_claim_nothing_about_others():
+    frame, y, p = people(99)
+    few = lw.groups(p, frame, y, "sex", chosen_from=3)
+    assert all(group.selected.low is None and group.impact.low is None for group in few.table("sex").groups)
+    assert "that takes at least 100 people" in str(few)
+    assert "intervals" not in str(few)
+
+
 def test_a_chosen_policy_has_wider_intervals():
     frame, y, p = people(300)
     alone, chosen = (lw.groups(p, frame, y, "sex", chosen_from=j).table("sex").groups[-1] for j in (1, 3))

@@ -241,7 +241,7 @@ def test_every_page_of_such_a_stream_can_be_read_and_says_what_is_an_estimate(ba
         overview = page()
         people, refused = counts["people"], counts["refused"]
         assert f"{refused} of {people} people were refused" in overview
-        assert f"Both rows are estimates for the same {people} people" in overview
+        assert f"All rows are estimates for the same {people} people" in overview
         assert f"Reports accepted: {counts['audits']['reported']}." in overview
         assert f"seen or not, is {counts['unseen_violations']:.0f};" in overview
         assert "Error so far, estimated" in overview

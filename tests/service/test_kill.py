@@ -58,14 +58,14 @@ class Load:
     [
         ("sqlite", 1, {}),
         ("sqlite", 2, BANK | {"audits": "decisions"}),
-        pytest.param("sqlite", 200, {}, marks=pytest.mark.slow),
-        pytest.param("postgresql", 20, BANK, marks=pytest.mark.slow),
+        pytest.param("sqlite", 300, {}, marks=pytest.mark.slow),
+        pytest.param("postgresql", 60, BANK, marks=pytest.mark.slow),
     ],
 )
 def test_whatever_was_acknowledged_survives_kill_9_and_nothing_happens_twice(
     kind, kills, world, new_database, tmp_path, monkeypatch
 ):
-    """A few kills on every change; two hundred, and PostgreSQL, in ``make test-all``.
+    """A few kills on every change; three hundred, and sixty on PostgreSQL, in ``make test-all``.
 
     With one lot for each round, the log is verified to draw it from the nonce that it had committed to: whoever was
     killed between the two drew the same one again.

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.certificates.advice import unclear
-from likewise.certificates.held_out_people import HeldOut, checked_probabilities
+from likewise.certificates.held_out_people import FEWEST, HeldOut, checked_probabilities
 from likewise.errors import require, require_number
 from likewise.hindsight.compared import taken
 from likewise.protocol import Floats
@@ -255,7 +255,8 @@ def groups(
     named = _columns(sensitive, people)
     held = HeldOut.of(people, y, ids=ids)
     p, rows = _given(policy, held, len(people)), held.rows
-    level = delta / chosen_from if held_out and not held.same_rows else None
+    speak = held_out and not held.same_rows and len(held) >= FEWEST
+    level = delta / chosen_from if speak else None
     beside = {name: _given(other, held, len(people)) for name, other in (others or {}).items()}
     tables = tuple(_table(name, taken(np.asarray(values, dtype=object), rows), p, held.y, level, beside)
                    for name, values in named.items())  # fmt: skip
@@ -342,10 +343,12 @@ def _notes(held: HeldOut, delta: float, held_out: bool, chosen_from: int) -> tup
         told.append("These people took part in learning: nothing is claimed about others.")
     elif held.same_rows:
         told.append(f"Nothing is claimed about new people: {unclear(held.same_rows)}.")
+    elif len(held) < FEWEST:
+        told.append(f"Nothing is claimed about new people: that takes at least {FEWEST} people.")
     else:
         sure = f"In brackets: {number(100 * (1 - delta))}% intervals, each by itself and outside any joint claim, "
         told.append(f"{sure}provided that new people come as these {number(len(held))} did.")
-    if chosen_from > 1 and held_out:
+    if chosen_from > 1 and held_out and not held.same_rows and len(held) >= FEWEST:
         told.append(f"The policy was chosen from {number(chosen_from)} on these people; its intervals allow for that.")
     told.append("Treating similar people alike doesn't make groups equal, and equal groups don't make it fair.")
     return tuple(told)

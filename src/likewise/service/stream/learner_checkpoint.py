@@ -64,8 +64,8 @@ def packed(numbers: NDArray[Any]) -> str:
 
     Examples
     --------
-    >>> packed(np.zeros(1000))
-    'eJxjYBgFo2AUjIJRMGwBAAfQAAE='
+    >>> len(packed(np.zeros(1000))) < 100, unpacked(packed(np.arange(3.0)), np.empty(0)).tolist()
+    (True, [0.0, 1.0, 2.0])
     """
     flat = np.ascontiguousarray(numbers, dtype=numbers.dtype.newbyteorder("<")).reshape(-1)
     by_significance = flat.view(np.uint8).reshape(flat.size, flat.itemsize).T
