@@ -112,9 +112,9 @@ def test_the_default_penalties_are_those_of_the_design():
     known, anytime = (lw.AdaHedge(LISTED, k=6, alpha=0.1, T=T).rule for T in (900, None))
     rho = math.log(3 / (0.1 / 1.9))
     assert known.penalty.first == pytest.approx(6 / 3 * math.sqrt(900 / rho))
-    assert known.penalty.growth == pytest.approx(0.0125**2 / (2 * 4.5))
-    assert anytime == lw.Cuts(0.025, lw.Tilted(0.0125, floor=0.7), cap=3.0, rows=200)
-    assert known.epsilon == 0.025
+    assert known.penalty.growth == pytest.approx(0.025**2 / (2 * 4.5))
+    assert anytime == lw.Cuts(0.05, lw.Tilted(0.025, floor=0.7), cap=3.0, rows=200)
+    assert (known.epsilon, known.cap) == (0.05, 3.0)
 
 
 def test_release_1_is_one_argument_away():

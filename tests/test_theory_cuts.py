@@ -50,13 +50,14 @@ def test_the_defaults_guarantee_is_the_one_in_print(T, alpha):
     assert printed < shared.error_regret < 1.003 * printed
 
 
-@pytest.mark.parametrize("T", [1, 7, 2000])
+@pytest.mark.parametrize("T", [1, 10, 37, 2000])
 def test_the_share_of_a_play_is_at_least_the_sum_of_its_rounds(T):
-    forget = 0.2
-    known = sum(-math.log1p(-forget / T) for _ in range(T))
-    anytime = sum(-math.log1p(-forget / t) for t in range(1, T + 1))
+    F, forget = lw.Thresholds([[0.5]]), 0.2
+    learners = (lw.AdaHedge(F, k=2, alpha=0.1, T=horizon, forget=forget) for horizon in (T, None))
+    known, anytime = (sum(-math.log1p(-learner.share(t)) for t in range(1, T + 1)) for learner in learners)
     assert theory.forgotten_share(T, forget, known=True) == pytest.approx(known)
     assert anytime <= theory.forgotten_share(T, forget, known=False) <= 1.4 * anytime
+    assert (known > 0) == (T >= 10)
 
 
 def test_cuts_alone_is_a_fixed_point_of_its_two_inequalities():

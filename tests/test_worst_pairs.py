@@ -50,5 +50,5 @@ def test_the_adversary_shows_the_pair_with_the_largest_gap():
 
 
 def test_the_loop_on_disk_is_keyed_by_the_kernels_that_it_calls():
-    sources = b"".join(Path(file.__file__).read_bytes() for file in (kernels.elementary, kernels.play))
+    sources = b"".join(Path(file.__file__).read_bytes() for file in (kernels.elementary, kernels.lanes, kernels.play))
     assert play_pairs.py_func.__qualname__ == f"play_pairs-{zlib.crc32(sources):08x}"

@@ -241,8 +241,11 @@ class IID:
         """Rows, labels and view as plain arrays of numbers for a compiled play; None where they are not."""
         if self._framed or self.view.dtype.kind not in "fiub":
             return None
-        view = np.ascontiguousarray(self.view.reshape(len(self.y), -1), dtype=float)
-        return None if np.isnan(view).any() else (self._rows, self.y, view)
+        view = self.view if self.view.ndim == 2 else self.view.reshape(len(self.y), -1)
+        view = np.ascontiguousarray(view, dtype=float)
+        # A sum is NaN if a number is, and needs no array of answers; infinities of both signs ask for a closer look.
+        missing = np.isnan(view.sum()) and bool(np.isnan(view).any())
+        return None if missing else (self._rows, self.y, view)
 
     def facts(self) -> EnvironmentFacts:
         """Draws from these rows are i.i.d.; of a pass over people nobody knows, unless the people were such draws."""

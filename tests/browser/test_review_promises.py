@@ -362,3 +362,34 @@ def test_why_comes_only_for_a_pair_and_only_when_asked_and_is_sent_with_the_verd
     assert [body["hints"] for body in bodies] == [True, False]
     assert 0 < bodies[0]["seconds"] < 600
     assert desk.engine.round(desk.name, first)["audit"]["verdict"] == "reported"
+
+
+# Several reviewers ----------------------------------------------------------------------------------------------------
+
+
+def test_two_who_name_different_pairs_are_each_asked_about_the_other_s_yes_or_no(desk):
+    desk.engine.change_plan(desk.name, {"second": 1.0, "ask_all": False}, "root")
+    page, (t, *_) = opened(desk, 1)
+    press(page, "1", "5", "Enter")
+    all_sent(page)
+    other = desk.review("bob", stream=desk.name, reduced_motion="reduce")
+    in_front(other, t)
+    assert other.locator("article .notice").count() == 0  # blind: nothing tells of the first verdict
+    press(other, "1", "4", "Enter")
+    all_sent(other)
+    asked = {}
+    for tab in (page, other):
+        tab.wait_for_selector("article[data-asked]")
+        asked[tab] = tab.locator("article").get_attribute("data-asked")
+        assert "You are asked about this pair only." in tab.inner_text("article .notice")
+        assert chosen(tab) == asked[tab].split("-")
+        press(tab, "2", "Escape")
+        assert chosen(tab) == asked[tab].split("-")  # the pair stands
+        assert tab.inner_text("#report").startswith("Too different")
+        assert violations(tab) == []
+        press(tab, "Enter" if tab is page else "n")
+        all_sent(tab)
+        said(tab, "recorded as #")
+    assert asked == {page: "1-4", other: "1-5"}
+    opinions = desk.engine.round(desk.name, t)["opinions"]
+    assert {(each["by"], each["objects"]) for each in opinions} == {("ann", True), ("bob", False)}

@@ -82,17 +82,24 @@ class CompiledPlay:
         (rows, y, view), chosen = self.population, draws.ravel()
         weight = None if self.environment.weight is None else self.environment.weight[chosen]
         each = np.ones(len(chosen)) if weight is None else weight
-        people = rows[chosen], y[chosen], view[chosen], self.environment.person[chosen], each
+        # `take` is four times faster than an index where each person has a row of numbers.
+        rows, looks = rows.take(chosen, axis=0), view.take(chosen, axis=0)
+        people = rows, y[chosen], looks, self.environment.person[chosen], each
         for part in chunks:
             span, those = slice(part.start, part.stop), slice(part.start * k, part.stop * k)
             fold.play([array[those] for array in people], average, *(array[span] for array in (lots, *seen, *drawn)))
             if fold.rounds in ends:
-                floors = sum(drawn[1][summed - begins + 1 : fold.rounds - begins + 1, 0].tolist(), 0.0)
+                floors = self._floors(drawn[1][summed - begins + 1 : fold.rounds - begins + 1, 0])
                 averages.add(AveragePolicy.of(self.learner.hypotheses, average, fold.rounds - summed, floors))
                 average[:], summed = 0.0, fold.rounds
         rows, y, _, person, _ = people
-        record.add_many(Batch(rows, y, self.environment.view[chosen], person, weight), *seen, self._drawn(*drawn))
+        looks = looks if view is self.environment.view else self.environment.view[chosen]
+        record.add_many(Batch(rows, y, looks, person, weight), *seen, self._drawn(*drawn))
         return record.transcript(fold.state(), averages.all_rounds, averages.first_pass, averages.late)
+
+    def _floors(self, floors: Floats) -> float:
+        """Σ of the floors of some rounds, one by one as the readable loop adds them; all labels need none."""
+        return sum(floors.tolist(), 0.0) if self.side[0] == kernels.ESTIMATED else 0.0
 
     def _drawn(self, decisions: NDArray[np.bool_], estimates: Floats) -> Drawn | None:
         """What lots brought about, if any were drawn."""

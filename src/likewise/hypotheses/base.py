@@ -162,19 +162,19 @@ class EnumerableClass(ABC):
     def prices(
         self,
         losses: Floats,
-        masses: Floats,
+        weights: Floats,
         prior: Floats,
         eta: float,
-        low: float,
+        ground: float,
         contrasts: NDArray[np.integer],
         terms: Floats,
         fresh: int,
         sweeps: int,
         tolerance: float,
     ) -> float:
-        """Set the prices of kept pairs over a listed class: losses, masses and terms change in place; returns low."""
+        """Set the prices of kept pairs over a listed class: losses, weights and terms change in place; returns low."""
         rest = (contrasts, terms, fresh, sweeps, tolerance)
-        return float(kernels.listed_prices(losses, masses, prior, eta, low, *rest))
+        return float(kernels.listed_prices(losses, weights, prior, eta, ground, *rest))
 
     def shrunk(self, log_weights: Floats, rows: Rows, s: Floats, base: float, rate: float) -> Floats:
         """log w_f + ln(1 − rate (base + Σ_i s_i f(x_i))): every weight shrinks with the hypothesis's loss."""

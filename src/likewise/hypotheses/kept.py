@@ -21,7 +21,7 @@ from likewise.hypotheses.priors import Prior, prior_weights
 from likewise.protocol import Floats
 
 SWEEPS = 3
-"""Passes over the rows in a round with a new one, at most. In any other one pass is enough to follow the losses."""
+"""Passes over the rows in a round with a new one, at most. In a round of upkeep one is enough to follow the losses."""
 
 
 class Settled(NamedTuple):
@@ -44,27 +44,31 @@ def settled(
     contrasts: NDArray[np.integer],
     terms: Floats,
     fresh: int,
+    sweeps: int,
     tolerance: float,
     share: float,
 ) -> Settled:
     """Set the prices: the ``fresh`` newest rows first, then sweeps over all that are off by more than the tolerance.
 
+    With no sweeps and no fresh rows prices stay as they are.
+
     ``losses`` change in place, as every array of a large class takes longer to make than to fill.
     """
-    terms = terms.copy()
+    terms = terms.copy() if fresh or sweeps else terms
     if math.isinf(eta):
         for j in range(len(terms) - fresh, len(terms)):
             terms[j, kernels.PRICE] = terms[j, kernels.SLOPE]  # what Δ was charged for; no rate, no better price
             losses = F.tilted(losses, contrasts[j], float(terms[j, kernels.SLOPE]))
         return Settled(losses, prior_weights(F, prior, losses, eta), terms, 0.0)
     if isinstance(F.geometry, Cube):
-        return _cells(F.geometry, prior, losses, eta, contrasts, terms, fresh, tolerance, share)
-    masses, sweeps = np.empty(len(losses)), SWEEPS if fresh else 1
-    low = kernels.prior_masses(losses, prior.weights, eta, masses)
-    if len(terms):
-        low = F.prices(losses, masses, prior.weights, eta, low, contrasts, terms, fresh, sweeps, tolerance)
-    kernels.shared(losses, masses, prior.weights, prior.inverse, eta, low, share)
-    return Settled(losses, masses, terms, 0.0)
+        return _cells(F.geometry, prior, losses, eta, contrasts, terms, fresh, sweeps, tolerance, share)
+    weights = np.empty(len(losses))
+    ground = kernels.prior_gibbs(losses, prior.weights, eta, weights)
+    if len(terms) and sweeps:
+        ground = F.prices(losses, weights, prior.weights, eta, ground, contrasts, terms, fresh, sweeps, tolerance)
+    if share > 0:
+        kernels.shared(losses, weights, prior.weights, prior.inverse, eta, ground, share)
+    return Settled(losses, weights, terms, 0.0)
 
 
 def _cells(
@@ -75,13 +79,14 @@ def _cells(
     contrasts: NDArray[np.integer],
     terms: Floats,
     fresh: int,
+    sweeps: int,
     tolerance: float,
     share: float,
 ) -> Settled:
     """Every cell gets its own share: p'(f) ≥ (1 − σ)^m p(f), and the weights stay a product."""
     offset = np.zeros(geometry.dim) if prior.uniform else prior.offset
-    if len(terms):
-        kernels.cell_prices(losses, offset, eta, contrasts, terms, fresh, SWEEPS if fresh else 1, tolerance)
+    if len(terms) and sweeps:
+        kernels.cell_prices(losses, offset, eta, contrasts, terms, fresh, sweeps, tolerance)
     ones = geometry.gibbs(losses - offset / eta, eta)
     if share == 0.0:
         return Settled(losses, ones, terms, 0.0)

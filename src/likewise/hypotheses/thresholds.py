@@ -183,10 +183,10 @@ class Thresholds(EnumerableClass):
     def prices(
         self,
         losses: Floats,
-        masses: Floats,
+        weights: Floats,
         prior: Floats,
         eta: float,
-        low: float,
+        ground: float,
         contrasts: NDArray[np.integer],
         terms: Floats,
         fresh: int,
@@ -195,7 +195,7 @@ class Thresholds(EnumerableClass):
     ) -> float:
         """Set the prices of kept pairs: the gap of each is a few sums along the cuts."""
         rest = (contrasts, terms, fresh, sweeps, tolerance, self.first)
-        return float(kernels.threshold_prices(losses, masses, prior, eta, low, *rest))
+        return float(kernels.threshold_prices(losses, weights, prior, eta, ground, *rest))
 
     def perturbed_leaders(
         self, losses: Floats, scale: float, E: int, key: Key, padding: float, threads: int | None = None

@@ -1,9 +1,10 @@
 """Exponentials and logarithms of our own: branch-free, so that loops over them vectorise; the same on every machine.
 
 A library's ``exp`` and ``log`` promise no last bit: they differ by version and by processor. These are sums, products
-and quotients alone, each rounded as IEEE 754 says, in an order that is written here. No product and sum may be fused
-into one step, as only some processors can do that: nothing here or in the loops around has fast-math.
-``likewise.theory.elementary`` has the same in plain Python, bit by bit, for the numbers that a learner is set up with.
+and quotients alone, each rounded as IEEE 754 says, in an order that is written here. A product and a sum are rounded
+once where ``fma`` is written and twice everywhere else: nothing here or in the loops around has fast-math.
+``likewise.theory.elementary`` has ``exp``, ``log`` and ``log1p`` in plain Python, bit by bit, for the numbers that a
+learner is set up with. Weights take ``power`` and ``expm1``, whose steps are fused: a third faster.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from likewise.kernels.lanes import fma
+
 
 @njit(error_model="numpy")
-def _power(x):
+def _parts(x):
     """(q, 2^n) with e^x = 2^n (1 + q), for −680 ≤ x ≤ 680.
 
     x = n ln 2 + r with |r| ≤ ½ ln 2, and q = e^r − 1 = r + r²/2 + r³ g(r). g has degree 9 and is exact at Chebyshev's
@@ -41,15 +44,43 @@ def _power(x):
 @njit(error_model="numpy")
 def exp(x):
     """e^x for −680 ≤ x ≤ 680, within a unit in the last place."""
-    q, scale = _power(x)
+    q, scale = _parts(x)
+    return (q + 1.0) * scale
+
+
+@njit(error_model="numpy")
+def _fused_parts(x):
+    """As ``_parts``, with fused steps."""
+    shifted = fma(x, 1.4426950408889634, 6755399441055744.0 + 1023.0)
+    n = shifted - (6755399441055744.0 + 1023.0)
+    r = fma(n, -1.90821492927058770002e-10, fma(n, -0.693147180369123816490, x))
+    r2 = r * r
+    r4 = r2 * r2
+    low = fma(
+        fma(0.0013888888888886554, r, 0.008333333333330063), r2, fma(0.041666666666666664, r, 0.16666666666666669)
+    )
+    mid = fma(
+        fma(2.75572829813734e-07, r, 2.7557268476553695e-06), r2, fma(2.4801587317136892e-05, r, 0.00019841269863042963)
+    )
+    high = fma(2.091123100592285e-09, r, 2.5100377619606372e-08)
+    g = fma(fma(high, r4, mid), r4, low)
+    q = r + fma(r * r2, g, 0.5 * r2)
+    bits = np.float64(shifted).view(np.int64) << np.int64(52)
+    return q, np.int64(bits).view(np.float64)
+
+
+@njit(error_model="numpy")
+def power(x):
+    """e^x for −680 ≤ x ≤ 680, within a unit in the last place: the exponential of weights."""
+    q, scale = _fused_parts(x)
     return (q + 1.0) * scale
 
 
 @njit(error_model="numpy")
 def expm1(x):
     """e^x − 1 for −680 ≤ x ≤ 680, with all its digits also where it is close to 0."""
-    q, scale = _power(x)
-    return q * scale + (scale - 1.0)
+    q, scale = _fused_parts(x)
+    return fma(q, scale, scale - 1.0)
 
 
 @njit(error_model="numpy")

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import njit
 
-from likewise.kernels import elementary, play, prices
+from likewise.kernels import elementary, lanes, play, prices
 from likewise.kernels import lots as lots_of_a_round
 from likewise.kernels.caching import cached
 from likewise.kernels.elementary import exp, log, log1p
@@ -15,10 +15,11 @@ from likewise.kernels.lots import accumulate_floored, draw, estimate_at, label_p
 from likewise.kernels.play import (
     all_before,
     audit,
+    masses_of_losses,
     mix_gap_from,
     places,
+    prior_gibbs,
     prior_leaders,
-    prior_masses,
     probability_from,
     shared,
     threshold_add,
@@ -41,7 +42,10 @@ CUTS_SCHEDULED, CUTS_TILTED, CUTS_ALONE = range(3)
     RHO,
     TOLERANCE,
     SWEEPS,
-) = range(13)
+    UPKEEP,
+    SHARED,
+    STILL,
+) = range(16)
 """The places of a learner's parameters. C grows by (first, growth) or (c, floor); horizon 0 stands for none."""
 
 
@@ -120,26 +124,46 @@ def _shorten(count, frozen, contrasts, people, gaps, terms, passed, repeats, mad
 
 
 @njit(error_model="numpy")
-def _settle(rule, delta, share, prior, inverse, first, losses, weights, contrasts, terms, count, fresh, work):
-    """Prices, share and weights after a round, in place; returns what the share cost a comparator."""
+def _upkeep(rule, delta):
+    """Prices are set every so many rounds."""
+    return max(1, int(min(rule[UPKEEP], rule[STILL] / (rule[RHO] / delta)))) if delta > 0 else 1
+
+
+@njit(error_model="numpy")
+def _settle(rule, sweeps, delta, share, prior, inverse, first, losses, weights, contrasts, terms, count, fresh, work):
+    """Prices, share, weights and their sums after a round, in place; returns what the share cost a comparator."""
     if delta <= 0:
         for j in range(count - fresh, count):
             terms[j, PRICE] = terms[j, SLOPE]
             threshold_tilted(contrasts, j, first, losses, terms[j, SLOPE])
         prior_leaders(losses, prior, weights)
-        return 0.0
-    eta = rule[RHO] / delta
-    low = prior_masses(losses, prior, eta, weights)
-    if count > 0:
-        low = settle_thresholds(
-            losses, weights, prior, eta, low, contrasts, terms, count, fresh,
-            int(rule[SWEEPS]) if fresh else 1, rule[TOLERANCE], first, work,
-        )  # fmt: skip
-    shared(losses, weights, prior, inverse, eta, low, share)
-    return -log1p(-share) / eta if share > 0 else 0.0
+    else:
+        eta = rule[RHO] / delta
+        ground = prior_gibbs(losses, prior, eta, weights)
+        if count > 0 and sweeps > 0:
+            ground = settle_thresholds(
+                losses,
+                weights,
+                prior,
+                eta,
+                ground,
+                contrasts,
+                terms,
+                count,
+                fresh,
+                sweeps,
+                rule[TOLERANCE],
+                first,
+                work,
+            )
+        if share > 0:
+            shared(losses, weights, prior, inverse, eta, ground, share)
+    if delta <= 0 or count == 0 or sweeps == 0 or share > 0:
+        all_before(weights, first, work[0], work[1])
+    return -log1p(-share) / (rule[RHO] / delta) if share > 0 else 0.0
 
 
-@cached(elementary, lots_of_a_round, play, prices)
+@cached(elementary, lanes, lots_of_a_round, play, prices)
 def play_kept(
     rule, costs, side, prior, inverse, offset, first, k, rows, y, view, person, weight, metric, metric_weights,
     metric_inverse, alpha, level, choose, losses, weights, delta, reports, done, paid, frozen, count, contrasts, people,
@@ -152,16 +176,15 @@ def play_kept(
     labels are seen (``likewise.kernels.lots``), ``sums`` belong to its running doubt and are changed in place.
     """
     size, own, keys, part = places(first), np.empty(k), np.empty(k, np.int64), np.empty(k)
-    work = (np.empty(size), np.empty(size), np.zeros(size))
     over, under, different = np.empty(size), np.empty(size), 2 + 2 * (len(first) - 1) * (k + 1)
-    mass, lost = np.empty(different), np.empty(different)
+    mass, lost, work = np.empty(different), np.empty(different), (over, under, np.empty(size), np.zeros(size))
+    all_before(weights, first, over, under)
     for r in range(len(y) // k):
         start, stop = r * k, (r + 1) * k
         batch, labels, seen, who = rows[start:stop], y[start:stop], view[start:stop], person[start:stop]
         estimate, p = estimates[r], shown[r]
         done += 1
         estimate_at(side, done, costs[1], sums, estimate)
-        all_before(weights, first, over, under)
         probability_from(weights, over, under, batch, first, own)
         with_floor(own, estimate[0], p)
         draw(lots[r], p, decisions[r])
@@ -170,14 +193,15 @@ def play_kept(
         pairs[r, 0], pairs[r, 1] = high, low
         violates[r] = -1 if high < 0 else (1 if excess > alpha else 0)
         penalties[r] = C
-        accumulate_floored(average, weights, estimate[0])
         gap = p[high] - p[low] if high >= 0 else 0.0
         kept = high >= 0 and gap > rule[LEVEL]
         eta = rule[RHO] / delta if delta > 0 else math.inf
         label_part(labels, weight[start:stop], costs[0], costs[1], side, estimate, p, decisions[r], sums, part)
         s = penalised(part, high if kept else -1, low, C)
         least, before = _raised(rule, delta) if kept else 0.0, delta
-        charge = mix_gap_from(over, under, weights, losses, batch, s, own, eta, first, offset, keys, mass, lost)
+        masses_of_losses(over, under, weights, batch, s, first, keys, mass, lost)
+        accumulate_floored(average, weights, estimate[0])
+        charge = mix_gap_from(mass, lost, losses, batch, s, own, eta, first, offset)
         delta = max(delta + charge, least)
         threshold_add(losses, batch, part, first)
         if high < 0:
@@ -191,8 +215,12 @@ def play_kept(
             if count > max(1, int(rule[MOST_ROWS])):
                 _shorten(count, frozen, contrasts, people, gaps, terms, passed, repeats, made)
                 count -= 1
-        share = rule[FORGET] / (rule[HORIZON] if rule[HORIZON] > 0 else done) if delta > 0 else 0.0
+        share = 0.0
+        if delta > 0 and done % int(rule[SHARED]) == 0:
+            share = rule[SHARED] * rule[FORGET] / (rule[HORIZON] if rule[HORIZON] > 0 else done)
+        sweeps = int(rule[SWEEPS]) if kept else 1 if done % _upkeep(rule, delta) == 0 else 0
         paid += _settle(
-            rule, delta, share, prior, inverse, first, losses, weights, contrasts, terms, count, 1 if kept else 0, work
-        )
+            rule, sweeps, delta, share, prior, inverse, first, losses, weights, contrasts, terms, count,
+            1 if kept else 0, work,
+        )  # fmt: skip
     return delta, reports, done, paid, count

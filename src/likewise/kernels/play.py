@@ -11,10 +11,11 @@ import math
 import numpy as np
 from numba import njit
 
-from likewise.kernels import elementary
+from likewise.kernels import elementary, lanes
 from likewise.kernels import lots as lots_of_a_round
 from likewise.kernels.caching import cached
-from likewise.kernels.elementary import exp, expm1, log, log1p
+from likewise.kernels.elementary import exp, expm1, log, log1p, power
+from likewise.kernels.lanes import minimum, total_of
 from likewise.kernels.lots import (
     ALL,
     LABELS,
@@ -42,21 +43,6 @@ NONE, ONE = np.uint64(0), np.uint64(1)
 
 
 @njit
-def minimum(values):
-    """The smallest, by four interleaved parts."""
-    a, b, c, d = values[0], values[0], values[0], values[0]
-    whole = len(values) // 4 * 4
-    for i in range(0, whole, 4):
-        a = min(a, values[i])
-        b = min(b, values[i + 1])
-        c = min(c, values[i + 2])
-        d = min(d, values[i + 3])
-    for i in range(whole, len(values)):
-        a = min(a, values[i])
-    return min(min(a, b), min(c, d))
-
-
-@njit
 def _maximum(values):
     """The largest."""
     high = values[0]
@@ -65,29 +51,14 @@ def _maximum(values):
     return high
 
 
-@njit
-def total_of(values):
-    """Σ in four interleaved parts: an order of its own, but always the same, and four times faster."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    whole = len(values) // 4 * 4
-    for i in range(0, whole, 4):
-        a += values[i]
-        b += values[i + 1]
-        c += values[i + 2]
-        d += values[i + 3]
-    for i in range(whole, len(values)):
-        a += values[i]
-    return (a + b) + (c + d)
-
-
-@cached(elementary)
+@cached(elementary, lanes)
 def gibbs(losses, eta, weights):
     """p_f ∝ exp(−η L_f), shifted by the smallest η L_f so that nothing overflows; log weights are losses at η = −1."""
     low = minimum(losses) if eta >= 0 else _maximum(losses)
     for i in range(len(losses)):
         exponent = -eta * (losses[i] - low)
         # Hopeless hypotheses get no weight at all: numbers near 1e-308 would slow every later pass down.
-        weight = exp(max(exponent, -680.0))
+        weight = power(max(exponent, -680.0))
         weights[i] = weight if exponent > -680.0 else 0.0
     share = 1.0 / total_of(weights)
     for i in range(len(losses)):
@@ -101,17 +72,17 @@ def accumulate(total, weights):
         total[i] += weights[i]
 
 
-@cached(elementary)
+@cached(elementary, lanes)
 def free_energy(losses, eta):
     """−(1/η) ln mean exp(−η L)."""
     low = minimum(losses)
     total = 0.0
     for i in range(len(losses)):
-        total += exp(max(-eta * (losses[i] - low), -680.0))
+        total += power(max(-eta * (losses[i] - low), -680.0))
     return low - log(total / len(losses)) / eta
 
 
-@njit(cache=True)
+@cached(lanes)
 def leaders(losses, weights):
     """Equal weight on every minimiser."""
     low = minimum(losses)
@@ -123,38 +94,35 @@ def leaders(losses, weights):
         weights[i] = 1.0 / count if losses[i] == low else 0.0
 
 
-@cached(elementary)
-def prior_masses(losses, prior, eta, masses):
-    """w_f exp(−η (L_f − low)), not normalised; returns low, the smallest loss."""
+@cached(elementary, lanes)
+def prior_gibbs(losses, prior, eta, weights):
+    """p_f = w_f exp(−η (L_f − φ)), into ``weights``; returns φ, for which they add up to 1."""
     low = minimum(losses)
     for i in range(len(losses)):
         exponent = -eta * (losses[i] - low)
-        mass = prior[i] * exp(max(exponent, -680.0))
-        masses[i] = mass if exponent > -680.0 else 0.0
-    return low
+        mass = prior[i] * power(max(exponent, -680.0))
+        weights[i] = mass if exponent > -680.0 else 0.0
+    total = total_of(weights)
+    share = 1.0 / total
+    for i in range(len(weights)):
+        weights[i] *= share
+    return low - log(total) / eta
 
 
 @cached(elementary)
-def shared(losses, masses, prior, inverse, eta, low, share):
-    """From masses to weights p ← (1 − σ) p + σ w, and the losses that these are the exponential weights of; in place.
+def shared(losses, weights, prior, inverse, eta, ground, share):
+    """p ← (1 − σ) p + σ w, and the losses that these are the exponential weights of; in place.
 
-    ``masses`` are w_f exp(−η (L_f − low)), and ``inverse`` is 1/w. With σ = 0 masses are divided by their sum, and
-    losses stay as they are.
+    ``weights`` are w_f exp(−η (L_f − ground)), which add up to 1 before and after; ``inverse`` is 1/w.
     """
-    total = total_of(masses)
-    each = 1.0 / total
-    if share == 0.0:
-        for i in range(len(masses)):
-            masses[i] *= each
-        return
-    kept, given, scale = 1.0 - share, share * total, 1.0 / eta
-    for i in range(len(masses)):
-        mixed = kept * (masses[i] * inverse[i]) + given
-        masses[i] = prior[i] * (mixed * each)
-        losses[i] = low - log(mixed) * scale
+    kept, scale = 1.0 - share, 1.0 / eta
+    for i in range(len(weights)):
+        mixed = kept * (weights[i] * inverse[i]) + share
+        weights[i] = prior[i] * mixed
+        losses[i] = ground - log(mixed) * scale
 
 
-@njit(cache=True)
+@cached(lanes)
 def prior_leaders(losses, prior, weights):
     """The prior, restricted to the minimisers."""
     low = minimum(losses)
@@ -274,7 +242,7 @@ def threshold_add(losses, rows, s, first):
             _add_four_to(losses, up, down, cuts, _four(rows, s, j, 4 * four))
 
 
-@cached(elementary)
+@cached(elementary, lanes)
 def threshold_shrunk(log_weights, rows, s, base, rate, first, out):
     """log w_f + ln(1 − rate (base + Σ_i s_i f(x_i))): one logarithm per step, not per hypothesis.
 
@@ -423,7 +391,7 @@ def _mean_and_size(s, probabilities):
     return mean, size
 
 
-@cached(elementary)
+@cached(elementary, lanes)
 def threshold_mix_gap(weights, losses, rows, s, probabilities, eta, first, offset):
     """δ = p·ℓ + (1/η) ln Σ_f p_f exp(−η ℓ_f), with one exponential per step and none per hypothesis.
 
@@ -464,23 +432,34 @@ def all_before(weights, first, over, under):
 
 @njit
 def probability_from(weights, over, under, rows, first, out):
-    """As ``threshold_probability``."""
-    out[:] = weights[1]
-    for j in range(len(first) - 1):
-        _says_one(over, under, rows, j, np.uint64(first[j] + j), first[j + 1] - first[j], out)
+    """As ``threshold_probability``, person by person: the same sums, which need not be stored in between."""
+    for i in range(len(rows)):
+        total = weights[1]
+        for j in range(len(first) - 1):
+            passed, end = np.uint64(first[j] + j + rows[i, j]), np.uint64(first[j + 1] + j)
+            total += over[passed] + (under[end] - under[passed])
+        out[i] = total
     _within(out)
 
 
 @njit(error_model="numpy")
-def mix_gap_from(over, under, weights, losses, rows, s, probabilities, eta, first, offset, keys, mass, lost):
-    """As ``threshold_mix_gap``; ``keys``, ``mass`` and ``lost`` are room to work in."""
-    mean, size = _mean_and_size(s, probabilities)
+def masses_of_losses(over, under, weights, rows, s, first, keys, mass, lost):
+    """The losses of a round and the weight that has each, into ``mass`` and ``lost``; ``keys`` is room to work in."""
     total, count = _total(s), 2
     mass[0], lost[0], mass[1], lost[1] = weights[0], 0.0, weights[1], total
     for j in range(len(first) - 1):
         at, cuts = np.uint64(first[j] + j), first[j + 1] - first[j]
         _sorted(rows, j, keys)
         count = _column_masses(over, under, at, cuts, keys, s, total, count, mass, lost)
+
+
+@njit(error_model="numpy")
+def mix_gap_from(mass, lost, losses, rows, s, probabilities, eta, first, offset):
+    """As ``threshold_mix_gap``, from ``masses_of_losses``.
+
+    Something else should be done between the two: numbers that were just stored one by one are slow to read at once.
+    """
+    mean, size = _mean_and_size(s, probabilities)
     gap, exact = _gap_of_masses(mass, lost, mean, eta)
     if not exact:
         gap = _gap_of_losses(losses, rows, s, mean, eta, first, offset)
@@ -600,7 +579,7 @@ def _ones(y, decisions, side):
     return count
 
 
-@cached(elementary, lots_of_a_round)
+@cached(elementary, lanes, lots_of_a_round)
 def play_rounds(
     kind, knobs, costs, side, log_size, first, k, rows, y, view, weight, metric, metric_weights, inverse, alpha, level,
     choose, losses, weights, delta, reports, done, sums, average, lots, shown, pairs, violates, penalties, decisions,
@@ -629,9 +608,11 @@ def play_rounds(
         pairs[r, 0], pairs[r, 1] = high, low
         violates[r] = -1 if high < 0 else (1 if excess > alpha else 0)
         penalties[r] = C
-        accumulate_floored(average, weights, estimate[0])
         label_part(labels, weight[r * k : (r + 1) * k], costs[0], costs[1], side, estimate, p, decisions[r], sums, part)
         s = penalised(part, high, low, C)
+        if kind != EXPONENTIAL_WEIGHTS and kind != HEDGE:
+            masses_of_losses(over, under, weights, batch, s, first, keys, mass, lost)
+        accumulate_floored(average, weights, estimate[0])
         if kind == EXPONENTIAL_WEIGHTS:
             base = costs[1] * _ones(labels, decisions[r], side) + C
             threshold_shrunk(losses, batch, s, base, knobs[0], first, losses)
@@ -642,7 +623,7 @@ def play_rounds(
         else:
             eta = log_size / delta if delta > 0 else math.inf
             least = raised(kind, knobs, delta, log_size) if high >= 0 else 0.0
-            gap = mix_gap_from(over, under, weights, losses, batch, s, own, eta, first, UNIFORM, keys, mass, lost)
+            gap = mix_gap_from(mass, lost, losses, batch, s, own, eta, first, UNIFORM)
             delta = max(delta + gap, least)
             threshold_add(losses, batch, s, first)
             if delta > 0:

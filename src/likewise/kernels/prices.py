@@ -15,10 +15,11 @@ import math
 import numpy as np
 from numba import njit
 
-from likewise.kernels import elementary, play
+from likewise.kernels import elementary, lanes, play
 from likewise.kernels.caching import cached
 from likewise.kernels.elementary import exp, log
-from likewise.kernels.play import all_before, prior_masses, total_of
+from likewise.kernels.lanes import total_of
+from likewise.kernels.play import NONE, ONE, all_before, prior_gibbs
 
 PRICE, SLOPE, CAP, START, STEEP = range(5)
 """The columns of a table of terms: μ, C, C̄, a and b."""
@@ -37,11 +38,19 @@ def best_price(price, P, Z, M, slope, cap, start, steep, eta):
 
 @njit(error_model="numpy", forceinline=True)
 def _best(price, P, Z, M, slope, cap, start, steep, eta):
-    """The exact price, and exp(−η · change) where that is known without an exponential; or else 0."""
+    """The exact price, and exp(−η · change) where that is known without an exponential; or else 0.
+
+    The price that puts p·D at a is no lower than that at b, so above C one of the two is enough to look at.
+    """
     if P <= 0.0:
         return 0.0, 0.0
     if Z + M <= 0.0:
         return cap, 0.0
+    if price > slope:
+        factor = _factor(steep, P, Z, M)
+        high = price - log(factor) / eta
+        if high > slope:
+            return (high, factor) if high < cap else (cap, 0.0)
     factor = _factor(start, P, Z, M)
     low = price - log(factor) / eta
     if low <= slope:
@@ -72,13 +81,37 @@ def _usable(change, total):
     return abs(change) <= FAR and 1e-100 < total < 1e100
 
 
+@njit(error_model="numpy", forceinline=True)
+def _ends(person):
+    """A bit for the last six digits of each person's number: most rows are of people whose bit is not set."""
+    some = NONE
+    for i in range(len(person)):
+        some |= ONE << np.uint64(person[i] & 63)
+    return some
+
+
+@njit(cache=True, error_model="numpy")
+def met(person, people):
+    """Whether the first person of some row is among these people."""
+    some = _ends(person)
+    for j in range(len(people)):
+        if (some >> np.uint64(people[j, 0] & 63)) & ONE:
+            for i in range(len(person)):
+                if person[i] == people[j, 0]:
+                    return True
+    return False
+
+
 @njit(cache=True, error_model="numpy")
 def seen_fine(count, person, p, people, gaps, terms, passed):
     """Note gaps that were reviewed and found fine, on the first ``count`` rows, where they are of the same two people.
 
     Where a gap passes that is at least the one reported, the price may rise no further.
     """
+    some = _ends(person)
     for j in range(count):
+        if not (some >> np.uint64(people[j, 0] & 63)) & ONE:
+            continue
         for i in range(len(p)):
             if person[i] != people[j, 0]:
                 continue
@@ -107,14 +140,14 @@ def _listed_masses(row, masses):
 
 
 @njit(error_model="numpy")
-def _listed_step(row, term, losses, masses, prior, eta, low, P, Z, M):
-    """Set the price of one row; returns low and whether it changed."""
+def _listed_step(row, term, losses, masses, prior, eta, P, Z, M):
+    """Set the price of one row; returns whether it changed, and φ where masses had to be made from the losses again."""
     total = P + Z + M
     price = best_price(term[PRICE], P / total, Z / total, M / total, term[SLOPE], term[CAP], term[START],
                        term[STEEP], eta)  # fmt: skip
     change = price - term[PRICE]
     if change == 0.0:
-        return low, False
+        return False, math.inf
     term[PRICE] = price
     usable = _usable(eta * change, total)
     down = exp(-eta * change) if usable else 1.0
@@ -126,24 +159,32 @@ def _listed_step(row, term, losses, masses, prior, eta, low, P, Z, M):
         elif row[i] < 0:
             losses[i] -= change
             masses[i] *= up
-    return (low if usable else prior_masses(losses, prior, eta, masses)), True
+    return True, (math.inf if usable else prior_gibbs(losses, prior, eta, masses))
 
 
-@cached(elementary, play)
-def listed_prices(losses, masses, prior, eta, low, rows, terms, fresh, sweeps, tolerance):
-    """Set the prices of (J, N) rows: the ``fresh`` newest first, then sweeps from the oldest on. All in place."""
-    for j in range(len(rows) - fresh, len(rows)):
-        low, _ = _listed_step(rows[j], terms[j], losses, masses, prior, eta, low, *_listed_masses(rows[j], masses))
-    for _ in range(sweeps):
-        moved = False
-        for j in range(len(rows)):
-            P, Z, M = _listed_masses(rows[j], masses)
-            if _off((P - M) / (P + Z + M), terms, j, tolerance):
-                low, changed = _listed_step(rows[j], terms[j], losses, masses, prior, eta, low, P, Z, M)
-                moved = moved or changed
+@cached(elementary, lanes, play)
+def listed_prices(losses, weights, prior, eta, ground, rows, terms, fresh, sweeps, tolerance):
+    """Set the prices of (J, N) rows: the ``fresh`` newest first, then sweeps from the oldest on. All in place.
+
+    ``weights`` are w_f exp(−η (L_f − ground)), and add up to 1 before and after; returns ground.
+    """
+    ever = False
+    for sweep in range(sweeps + 1):  # the first one is over the fresh rows, whatever their gaps
+        moved = sweep == 0
+        for j in range(len(rows) - fresh if sweep == 0 else 0, len(rows)):
+            P, Z, M = _listed_masses(rows[j], weights)
+            if sweep == 0 or _off((P - M) / (P + Z + M), terms, j, tolerance):
+                changed, anew = _listed_step(rows[j], terms[j], losses, weights, prior, eta, P, Z, M)
+                moved, ever = moved or changed, ever or changed
+                ground = ground if math.isinf(anew) else anew
         if not moved:
             break
-    return low
+    if not ever:
+        return ground
+    total = total_of(weights)
+    for i in range(len(weights)):
+        weights[i] /= total
+    return ground - log(total) / eta
 
 
 # Cells ------------------------------------------------------------------------------------------------------
@@ -170,7 +211,7 @@ def _cell_step(row, term, losses, offset, eta):
     return change != 0.0
 
 
-@cached(elementary, play)
+@cached(elementary, lanes, play)
 def cell_prices(losses, offset, eta, rows, terms, fresh, sweeps, tolerance):
     """As ``listed_prices`` for (J, 2) rows of cells; ``offset`` is the log odds of the prior."""
     for j in range(len(rows) - fresh, len(rows)):
@@ -194,15 +235,20 @@ def cell_prices(losses, offset, eta, rows, terms, fresh, sweeps, tolerance):
 # the work of a step.
 
 
+@njit(error_model="numpy")
+def _net(over, under, net):
+    """What passing the cuts up to each place gains: their mass, less that of the other kind."""
+    for i in range(len(net)):
+        net[i] = over[i] - under[i]
+
+
 @njit(error_model="numpy", forceinline=True)
-def _threshold_gap(rows, r, over, under):
-    """Σ_f mass_f D_f of row r: passing more cuts in a column gains what is between, and loses it of the other kind."""
-    columns, gained, lost = rows.shape[1] // 2, 0.0, 0.0
+def _threshold_gap(rows, r, net):
+    """Σ_f mass_f D_f of row r: passing more cuts in a column gains what is between."""
+    columns, gap = rows.shape[1] // 2, 0.0
     for j in range(columns):
-        high, low = rows[r, j], rows[r, columns + j]
-        gained += over[high] - over[low]
-        lost += under[high] - under[low]
-    return gained - lost
+        gap += net[rows[r, j]] - net[rows[r, columns + j]]
+    return gap
 
 
 @njit(error_model="numpy", forceinline=True)
@@ -237,31 +283,31 @@ def _exact_masses(rows, r, first, masses):
 
 
 @njit(error_model="numpy", forceinline=True)
-def _rescale(over, under, start, count, low, high, of_over, of_under):
-    """Sums along a column when masses between two places grow by a factor, of which 1 is taken off.
+def _rescale(over, under, net, begin, end, count, of_over, of_under):
+    """Sums from a place on when masses between two places grow by a factor, of which 1 is taken off.
 
-    Sums rise along a column, so that a sum itself tells on which side of the two places it stands.
+    Sums rise along a column, so that a sum itself tells on which side of the end it stands.
     """
-    least, most, lower, upper = over[low], over[high], under[low], under[high]
+    least, most, lower, upper = over[begin], over[end], under[begin], under[end]
     for i in range(count):
-        at = start + np.uint64(i)
+        at = np.uint64(begin) + np.uint64(i)
         passed, missed = over[at], under[at]
-        passed += of_over * (min(max(passed, least), most) - least)
-        missed += of_under * (min(max(missed, lower), upper) - lower)
-        over[at], under[at] = passed, missed
+        passed += of_over * (min(passed, most) - least)
+        missed += of_under * (min(missed, upper) - lower)
+        over[at], under[at], net[at] = passed, missed, passed - missed
 
 
 @njit(error_model="numpy", forceinline=True)
-def _threshold_scaled(rows, r, first, over, under, down):
+def _threshold_scaled(rows, r, first, over, under, net, down):
     """Masses where D = 1 times ``down``, where D = −1 divided by it: the sums that follow."""
     columns, less, more = rows.shape[1] // 2, down - 1.0, 1.0 / down - 1.0
     for j in range(columns):
         high, low = rows[r, j], rows[r, columns + j]
         if high == low:
             continue
-        start, count = np.uint64(first[j] + j + 1), first[j + 1] - first[j]  # nothing is before the first cut
         of_over, of_under = (less, more) if high > low else (more, less)
-        _rescale(over, under, start, count, min(high, low), max(high, low), of_over, of_under)
+        begin, end = min(high, low), max(high, low)
+        _rescale(over, under, net, begin, end, first[j + 1] + j + 1 - np.int64(begin), of_over, of_under)
 
 
 @njit(error_model="numpy")
@@ -300,35 +346,39 @@ def _noted(rows, r, pending, change):
 
 
 @njit(error_model="numpy")
-def _from_losses(losses, masses, prior, eta, first, work):
-    """Masses and sums from the losses again; returns low and the sum of all masses."""
-    over, under, pending = work
+def _from_losses(losses, weights, prior, eta, first, work):
+    """Weights and their sums from the losses again; returns ground."""
+    over, under, net, pending = work
     _settle_pending(losses, first, pending)
-    low = prior_masses(losses, prior, eta, masses)
-    all_before(masses, first, over, under)
-    return low, total_of(masses)
+    ground = prior_gibbs(losses, prior, eta, weights)
+    all_before(weights, first, over, under)
+    _net(over, under, net)
+    return ground
 
 
 @njit(error_model="numpy")
-def _exact_step(rows, r, terms, losses, masses, prior, eta, first, work):
-    """Set the price of row r from the losses; returns low, the sum of all masses, and whether the price changed."""
-    low, total = _from_losses(losses, masses, prior, eta, first, work)
-    P, N = _exact_masses(rows, r, first, masses)
-    Z = max(0.0, total - P - N)
+def _exact_step(rows, r, terms, losses, weights, prior, eta, first, work):
+    """Set the price of row r from the losses; returns whether it changed."""
+    _from_losses(losses, weights, prior, eta, first, work)
+    P, N = _exact_masses(rows, r, first, weights)
+    Z = max(0.0, 1.0 - P - N)
     price, _ = _best(terms[r, PRICE], P, Z, N, terms[r, SLOPE], terms[r, CAP], terms[r, START], terms[r, STEEP], eta)
     change = price - terms[r, PRICE]
     if change == 0.0:
-        return low, total, False
+        return False
     terms[r, PRICE] = price
-    _noted(rows, r, work[2], change)
-    low, total = _from_losses(losses, masses, prior, eta, first, work)
-    return low, total, True
+    _noted(rows, r, work[3], change)
+    _from_losses(losses, weights, prior, eta, first, work)
+    return True
 
 
 @njit(error_model="numpy", forceinline=True)
-def _threshold_step(rows, r, terms, losses, masses, prior, eta, low, first, work, total):
-    """As ``_exact_step``, from the sums along the cuts where these have enough digits, as is nearly always so."""
-    over, under, pending = work
+def _threshold_step(rows, r, terms, losses, weights, prior, eta, first, work, total):
+    """As ``_exact_step``, from the sums along the cuts where these have enough digits, as is nearly always so.
+
+    Returns the sum of all masses, and whether the price changed.
+    """
+    over, under, net, pending = work
     P, N = _quick_masses(rows, r, over, under)
     if P / total > RARE:
         Z = max(0.0, total - P - N)
@@ -341,41 +391,51 @@ def _threshold_step(rows, r, terms, losses, masses, prior, eta, low, first, work
                 down = exp(-eta * change)
             terms[r, PRICE] = price
             _noted(rows, r, pending, change)
-            _threshold_scaled(rows, r, first, over, under, down)
-            return low, P * down + Z + N / down, change != 0.0
-    return _exact_step(rows, r, terms, losses, masses, prior, eta, first, work)
+            _threshold_scaled(rows, r, first, over, under, net, down)
+            return P * down + Z + N / down, change != 0.0
+    return 1.0, _exact_step(rows, r, terms, losses, weights, prior, eta, first, work)
 
 
 @njit(error_model="numpy")
-def settle_thresholds(losses, masses, prior, eta, low, rows, terms, count, fresh, sweeps, tolerance, first, work):
+def _next_off(rows, start, count, net, total, terms, tolerance):
+    """The first row from ``start`` on that is off; ``count`` if none is. A loop of its own: most find nothing."""
+    for r in range(start, count):
+        if _off(_threshold_gap(rows, r, net) / total, terms, r, tolerance):
+            return r
+    return count
+
+
+@njit(error_model="numpy")
+def settle_thresholds(losses, weights, prior, eta, ground, rows, terms, count, fresh, sweeps, tolerance, first, work):
     """As ``threshold_prices`` for the first ``count`` rows, with room to work in.
 
-    That is three arrays with a number for each place, the last one of zeros.
+    That is four arrays with a number for each place, the last one of zeros. The first two hold the sums of the weights
+    along the cuts when it is done.
     """
-    over, under, pending = work
-    total, ever = total_of(masses), False
-    all_before(masses, first, over, under)
-    for sweep in range(sweeps + 1):  # the first one is over the fresh rows, whatever their gaps
-        moved = sweep == 0
-        for r in range(np.uint64(count - fresh if sweep == 0 else 0), np.uint64(count)):
-            if sweep == 0 or _off(_threshold_gap(rows, r, over, under) / total, terms, r, tolerance):
-                low, total, changed = _threshold_step(
-                    rows, r, terms, losses, masses, prior, eta, low, first, work, total
-                )
-                moved, ever = moved or changed, ever or changed
+    over, under, net, _ = work
+    total, ever, rows_of = 1.0, False, np.uint64(count)
+    all_before(weights, first, over, under)
+    _net(over, under, net)
+    for r in range(np.uint64(count - fresh), rows_of):  # the newest, whatever their gaps
+        total, changed = _threshold_step(rows, r, terms, losses, weights, prior, eta, first, work, total)
+        ever = ever or changed
+    for _ in range(sweeps):
+        moved, r = False, _next_off(rows, NONE, rows_of, net, total, terms, tolerance)
+        while r < rows_of:
+            total, changed = _threshold_step(rows, r, terms, losses, weights, prior, eta, first, work, total)
+            moved = moved or changed
+            r = _next_off(rows, r + ONE, rows_of, net, total, terms, tolerance)
+        ever = ever or moved
         if not moved:
             break
-    if not ever:
-        return low
-    _settle_pending(losses, first, pending)
-    return prior_masses(losses, prior, eta, masses)
+    return _from_losses(losses, weights, prior, eta, first, work) if ever else ground
 
 
-@cached(elementary, play)
-def threshold_prices(losses, masses, prior, eta, low, rows, terms, fresh, sweeps, tolerance, first):
+@cached(elementary, lanes, play)
+def threshold_prices(losses, weights, prior, eta, ground, rows, terms, fresh, sweeps, tolerance, first):
     """As ``listed_prices`` for (J, 2 columns) rows: the cuts that the first person passed, then the second."""
     size = first[-1] + len(first) - 1
-    work = (np.empty(size), np.empty(size), np.zeros(size))
+    work = (np.empty(size), np.empty(size), np.empty(size), np.zeros(size))
     return settle_thresholds(
-        losses, masses, prior, eta, low, rows, terms, len(rows), fresh, sweeps, tolerance, first, work
+        losses, weights, prior, eta, ground, rows, terms, len(rows), fresh, sweeps, tolerance, first, work
     )

@@ -33,8 +33,18 @@ from likewise.theory.elementary import log1p
 
 FORGET = 0.01
 """The share of the prior that the default learner mixes in over a whole play."""
-TOLERANCE = 0.01
+TOLERANCE = 0.1
 """Prices are set until no gap is off by more than this part of ε."""
+UPKEEP, DRIFT = 4, 2.0
+"""Prices are set in every round with a report, and besides every so many rounds: as long as no gap can have moved by
+more than the second part of ε, and every fourth round at least.
+
+In between weights follow the losses at the prices of before, which every theorem allows: a price that stays as it is
+never lowers the dual value. At low rates a round then costs hardly more than one that keeps no reports.
+"""
+SHARED = 10
+"""A share of the prior is mixed in every so many rounds, for all of them: each time it takes a logarithm of every
+weight."""
 
 
 class AdaHedgeState(NamedTuple):
@@ -57,18 +67,19 @@ class AdaHedge(BaseLearner):
         The level at which the auditor reports (α less the margin); the default needs it. Reports of a gap of at most
         ``alpha`` teach a learner that keeps reports nothing.
     penalty
-        ``Cuts`` keeps reports, with prices that may be revised (Theorem C1): by default with ε = α/4 and penalties that
-        grow as ``Scheduled((k/3)√(T/ρ), …)`` when T is given and ``Tilted(α/8, floor=0.7)`` when it isn't. "growing" is
-        release 1's default: ``Scheduled((k/3)√(T/ln N), α²/(8Λ))`` with T, ``Tilted(α/2, floor=1/2)`` without, a
-        uniform prior and no forgetting. Or a rule of one's own: a number (fixed C, Theorem A), ``Scheduled``
+        ``Cuts`` keeps reports, with prices that may be revised (Theorem C1): by default with ε = α/2 and penalties
+        that grow as ``Scheduled((k/3)√(T/ρ), …)`` when T is given and ``Tilted(α/4, floor=0.7)`` when it isn't.
+        "growing" is release 1's default: ``Scheduled((k/3)√(T/ln N), α²/(8Λ))`` with T, ``Tilted(α/2, floor=1/2)``
+        without, a uniform prior and no forgetting. Or a rule of one's own: a number (fixed C, Theorem A), ``Scheduled``
         (Theorem 1), ``Tilted`` (Theorem 2) or ``Cuts``.
     prior
         "fair" (Theorem F, the default with ``Cuts``), "uniform" (the default with other rules), "even" (half of the
         weight on the two constants: for one-sided labels), or a weight for each hypothesis; for cells, each one's
         probability of saying 1. Cells start with ½ for everybody, which is fair.
     forget
-        With ``Cuts``: the share of the prior that is mixed into the weights over a whole play, ``forget``/T in each
-        round, or ``forget``/t without T. A rule that was given up can come back. 0 forgets nothing.
+        With ``Cuts``: the share of the prior that is mixed into the weights over a whole play, ``forget``/T for each
+        round, or ``forget``/t without T, in every tenth round for all ten. A rule that was given up can come back. 0
+        forgets nothing.
     rows_last
         With ``Cuts``: halve the cap of every kept report after so many rounds, again and again, for reviewers who
         become more lenient. No bound is promised then. By default caps stay.
@@ -78,9 +89,9 @@ class AdaHedge(BaseLearner):
     >>> import likewise as lw
     >>> F = lw.Thresholds([[0.2, 0.5, 0.8]])
     >>> lw.AdaHedge(F, k=4, alpha=0.1, T=1000).rule
-    Cuts(epsilon=0.025, penalty=Scheduled(first=19.374..., growth=1.649...e-05), cap=3.0, rows=200)
+    Cuts(epsilon=0.05, penalty=Scheduled(first=19.374..., growth=6.598...e-05), cap=3.0, rows=200)
     >>> lw.AdaHedge(F, k=4, alpha=0.1).rule
-    Cuts(epsilon=0.025, penalty=Tilted(c=0.0125, floor=0.7), cap=3.0, rows=200)
+    Cuts(epsilon=0.05, penalty=Tilted(c=0.025, floor=0.7), cap=3.0, rows=200)
     >>> lw.AdaHedge(F, k=4, alpha=0.1, T=1000, penalty="growing").rule
     Scheduled(first=29.239..., growth=0.000277...)
     """
@@ -156,8 +167,8 @@ class AdaHedge(BaseLearner):
         return Scheduled(theory.scheduled_first(self.T, self.weight, N), theory.scheduled_growth(alpha / 2, N))
 
     def _cuts(self, alpha: float) -> Cuts:
-        """ε = α/4 and c = ε/2, with what the theorem lets c absorb."""
-        epsilon = alpha / 4
+        """ε = α/2 and c = ε/2, with what the theorem lets c absorb; measured in docs/choosing.md."""
+        epsilon = alpha / 2
         if self.T is None:
             return Cuts(epsilon, Tilted(epsilon / 2, floor=0.7))
         rho = self._prior_of_default(alpha).rho
@@ -190,8 +201,8 @@ class AdaHedge(BaseLearner):
         return 0.0 if not isinstance(self.rule, Cuts) else FORGET if self.forget is None else float(self.forget)
 
     def share(self, t: int) -> float:
-        """σ_t, the share that is mixed in after round t."""
-        return self.forgets / (t if self.T is None else self.T)
+        """σ_t, the share that is mixed in after round t: in every tenth round, for all ten."""
+        return SHARED * self.forgets / (t if self.T is None else self.T) if t % SHARED == 0 else 0.0
 
     def init(self) -> AdaHedgeState | KeptState:
         """No losses; Δ_0 = 0, or k for penalties that need no horizon."""
@@ -236,7 +247,7 @@ class AdaHedge(BaseLearner):
     def _updated(self, rule: Cuts, state: KeptState, round: Round, labels: Floats) -> KeptState:
         """Charge Δ for errors and penalties, keep the reports, set the prices, forget a little: in this order."""
         F, t, rows = self.hypotheses, state.rounds + 1, round.batch.rows
-        reports = self._accepted(round)
+        reports = self._accepted(round) if round.reports else []
         C = self.penalty_at(state) if reports else 0.0
         s = penalised(labels, reports, C)
         losses = F.added(state.losses, rows, s)
@@ -245,17 +256,35 @@ class AdaHedge(BaseLearner):
             delta = max(delta, rule.raised(state.delta, self._rho))
             losses = F.added(state.losses, rows, labels)
         kept = self._kept(rule, state, round, reports, C)
-        kept, frozen = kept.shortened(rule.rows, len(reports)) if reports else (kept, 0.0)
+        frozen = state.frozen
+        if reports:
+            kept, more = kept.shortened(rule.rows, len(reports))
+            frozen = frozen + more
         losses, terms = self._faded(kept, losses, t)
         eta = self._rate(delta)
         share = self.share(t) if delta > 0 else 0.0
+        sweeps = SWEEPS if reports else 1 if t % self._upkeep(eta) == 0 else 0
         tolerance = TOLERANCE * rule.epsilon
-        after = settled(F, self.start, losses, eta, kept.contrasts, terms, len(reports), tolerance, share)
+        after = settled(F, self.start, losses, eta, kept.contrasts, terms, len(reports), sweeps, tolerance, share)
         shared = state.shared - log1p(-share) * self._copies / eta if share > 0 else state.shared
+        kept = kept if after.terms is kept.terms else kept._replace(terms=after.terms)
         return KeptState(
             t, state.reports + bool(reports), after.losses, delta, after.weights, state.ground + after.ground, shared,
-            state.frozen + frozen, *kept._replace(terms=after.terms),
+            frozen, *kept,
         )  # fmt: skip
+
+    @cached_property
+    def _still(self) -> float:
+        """m η for the most rounds m in which no gap can move by more than ``DRIFT`` ε.
+
+        A round of losses ℓ moves p·D by −η Cov_p(ℓ, D); ℓ has a range of at most k, and D one of 2: η k/2 a round.
+        """
+        rule = self.rule
+        return 2 * DRIFT * rule.epsilon / self.weight if isinstance(rule, Cuts) and self.k is not None else 0.0
+
+    def _upkeep(self, eta: float) -> int:
+        """Prices are set every so many rounds."""
+        return max(1, int(min(UPKEEP, self._still / eta)))
 
     def _accepted(self, round: Round) -> list[Report]:
         """Reports of a gap above alpha: any other could exclude the constants, and proves nothing."""
@@ -326,8 +355,17 @@ class AdaHedge(BaseLearner):
             grows = (kernels.CUTS_TILTED, penalty.c, penalty.floor)
         else:
             grows = (kernels.CUTS_ALONE, rule.epsilon / math.sqrt(2), 0.0)
-        rest = (self.alpha or 0.0, self.forgets, self.T or 0, self._rho, TOLERANCE * rule.epsilon, SWEEPS)
-        return *grows, weight, rule.epsilon, rule.cap, rule.rows, *rest
+        rest = (
+            self.alpha or 0.0,
+            self.forgets,
+            self.T or 0,
+            self._rho,
+            TOLERANCE * rule.epsilon,
+            SWEEPS,
+            UPKEEP,
+            SHARED,
+        )
+        return *grows, weight, rule.epsilon, rule.cap, rule.rows, *rest, self._still
 
     def penalty_at(self, state: AdaHedgeState | KeptState) -> float:
         """C_t, from the number of reports (scheduled) or from Δ (tilted)."""

@@ -79,6 +79,8 @@ class KeptReports(NamedTuple):
             return self
         if round_.compared is not None:
             person, p = person[round_.compared], p[round_.compared]
+        if not kernels.met(person, self.people):
+            return self
         terms, passed = self.terms.copy(), self.passed.copy()
         kernels.seen_fine(len(passed), person, p, self.people, self.gaps, terms, passed)
         return self._replace(terms=terms, passed=passed)

@@ -89,7 +89,7 @@ class Cuts:
 
     Examples
     --------
-    >>> Cuts(0.025, Tilted(0.0125, floor=0.7)).cap
+    >>> Cuts(0.05, Tilted(0.025, floor=0.7)).cap
     3.0
     """
 

@@ -60,21 +60,25 @@ def prior_regret(sum_of_squared_ranges: float, rho: float, entropy: float | None
     return (1 + entropy / rho) * delta - start
 
 
-def forgotten_share(T: int, forget: float, *, known: bool) -> float:
+def forgotten_share(T: int, forget: float, *, known: bool, every: int = 10) -> float:
     """Σ_t ln(1/(1 − σ_t)) over T rounds: what forgetting adds to KL(q) in every bound (Proposition S).
 
-    σ_t = forget/T if T is known, forget/t if not: about ``forget``, or forget · (1 + ln T). After a share the weights
-    add up to 1 as before, so the dual value stays; and no weight has shrunk by more than 1 − σ_t.
+    ``every`` · forget/T is mixed in every so many rounds if T is known, ``every`` · forget/t if not: about ``forget``,
+    or forget · (1 + ln(T/every)), in all. After a share the weights add up to 1 as before, so the dual value stays; and
+    no weight has shrunk by more than 1 − σ_t.
 
     Examples
     --------
     >>> round(forgotten_share(1000, 0.01, known=True), 6), round(forgotten_share(1000, 0.01, known=False), 4)
-    (0.01, 0.0798)
+    (0.010001, 0.0566)
     """
     within(T=T, forget=forget)
+    times = T // every
+    if times == 0:
+        return 0.0
     if known:
-        return -T * math.log1p(-forget / T)
-    return -math.log1p(-forget) + forget / (1 - forget) * math.log(T)
+        return -times * math.log1p(-every * forget / T)
+    return -math.log1p(-forget) + forget / (1 - forget) * math.log(times)
 
 
 def interval_regret(

@@ -219,17 +219,20 @@ def constant_error(y: Floats) -> float:
 def recovery(learner: AdaHedge, first: Transcript, rest: Transcript) -> float | None:
     """By how much the rest of a play can err more than its own best constant, whatever the auditor does.
 
-        (Δ_T − Δ_r) + (Δ_T/ρ) [ln(1/σ) + KL(constant) + (T − r) ln(1/(1 − σ))] + Σ_j h_j*(μ_j at r)
+        (Δ_T − Δ_r) + (Δ_T/ρ) [ln(1/σ) + KL(constant) + Σ_{t>r} ln(1/(1 − σ_t))] + Σ_j h_j*(μ_j at r)
 
-    Fixed share makes a new start possible after every round r; prices that stand at that moment count against it.
+    Fixed share makes a new start possible after every round r in which it is mixed in, σ being the share; the last term
+    of the bracket counts the later shares. Prices that stand at that moment count against it.
     """
     before, after = first.state, rest.state
     entropy = learner.start.constants
     if not isinstance(after, KeptState) or entropy is None or learner.forgets == 0 or learner.rows_last is not None:
         return None
-    assert learner.T is not None
-    sigma = learner.forgets / learner.T
+    sigma = learner.share(before.rounds)
+    if sigma == 0.0:
+        return None
     price, C, _, a, b = before.terms.T
     standing = np.minimum(price, C) @ a + np.maximum(price - C, 0.0) @ b
-    again = math.log(1 / sigma) + entropy - rest.rounds * math.log1p(-sigma)
+    later = (learner.share(t) for t in range(before.rounds + 1, after.rounds + 1))
+    again = math.log(1 / sigma) + entropy - sum(math.log1p(-share) for share in later)
     return float(after.delta - before.delta + after.delta / learner.start.rho * again + standing)

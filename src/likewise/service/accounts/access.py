@@ -65,6 +65,7 @@ ACCESS: dict[tuple[str, str], tuple[str, ...]] = {
     ("POST", REVIEW_PAGE + "/claim"): (ADMIN, AUDITOR),
     ("POST", REVIEW_PAGE + "/renew"): (ADMIN, AUDITOR),
     ("POST", REVIEW_PAGE + "/why"): (ADMIN, AUDITOR),
+    ("POST", REVIEW_PAGE + "/opinion"): (ADMIN, AUDITOR),
     ("POST", REVIEW_PAGE + "/release"): (ADMIN, AUDITOR),
     ("POST", REVIEW_PAGE + "/verdict"): (ADMIN, AUDITOR),
     ("POST", REVIEW_PAGE + "/retract"): (ADMIN, AUDITOR),
@@ -95,6 +96,8 @@ ACCESS: dict[tuple[str, str], tuple[str, ...]] = {
     ("GET", STREAM_PAGE + "/export"): (ADMIN,),
     ("GET", STREAM_PAGE + "/export/{name}"): (ADMIN,),
     ("POST", STREAM_PAGE + "/verify"): (ADMIN,),
+    ("GET", "/streams/new"): (ADMIN,),
+    ("POST", "/streams/new"): (ADMIN,),
     ("GET", "/users"): (ADMIN,),
     ("POST", "/users"): (ADMIN,),
     ("POST", "/users/link"): (ADMIN,),
@@ -110,7 +113,7 @@ was erased, so deciders don't read them. An export holds everybody's features: i
 
 PUBLIC = frozenset({"/livez", "/readyz", "/metrics", "/openapi.json"})
 PUBLIC_PAGES = frozenset({"/login", "/login/{code}", "/static/{name}", "/favicon.ico"})
-"""Both open to everybody: they hold counts, and nothing about a stream or a person."""
+"""Both open to everybody: they hold counts, nothing about a person, and about a stream only if that is set."""
 
 
 class Gate:

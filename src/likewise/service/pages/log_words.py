@@ -46,6 +46,13 @@ def _audited(data: Data) -> str:
     return f"{data['by']} {VERDICTS[data['verdict']]}{_pair(data)}.{remark}"
 
 
+def _judged(data: Data) -> str:
+    first, second = (place + 1 for place in data["pair"])
+    words = {True: "found them too different", False: "did not find them too different", None: "could not say"}
+    asked = f"Asked about the people at places {first} and {second}, whom somebody else had named"
+    return f"{asked}, {data['by']} {words[data['objects']]}."
+
+
 def _corrected(data: Data) -> str:
     return f"{data['by']} corrected the verdict: {VERDICTS[data['verdict']]}{_pair(data)}. Nothing was unlearned."
 
@@ -97,6 +104,8 @@ WORDS: dict[str, Callable[[Data], str]] = {
     "stream_created": lambda data: f"{data['by']} created the stream.",
     "round_opened": _opened,
     "audited": _audited,
+    "verdict_late": lambda data: f"{_audited(data)} It came too late to be learned.",
+    "pair_judged": _judged,
     "audit_retracted": lambda data: f"{data['by']} took the verdict back.",
     "audit_corrected": _corrected,
     "labels_received": lambda data: _labels(data, ""),

@@ -76,7 +76,7 @@ def _reviewed(visit: Visit, stream: str, count: int) -> list[int]:
     """The newest rounds with a verdict of the visitor's, each once."""
     log, by = events.c, f'"by":{dumps(visit.identity.name)}'
     query = select(log.round, log.data).where(
-        log.stream == stream, log.kind == "audited", log.data.contains(by, autoescape=True)
+        log.stream == stream, log.kind.in_(("audited", "verdict_late")), log.data.contains(by, autoescape=True)
     )
     with visit.service.store.read() as connection:
         rows = connection.execute(query.order_by(log.seq.desc()).limit(count)).all()
@@ -86,23 +86,25 @@ def _reviewed(visit: Visit, stream: str, count: int) -> list[int]:
 def _own(visit: Visit, stream: str, t: int, state: State) -> Mine | None:
     """A round, if its verdict is the visitor's."""
     record = visit.service.engine.round(stream, t)
-    audit = record["audit"]
-    if audit is None or audit["by"] != visit.identity.name:
+    given = [each for each in (*record["verdicts"], *record["late_verdicts"]) if each["by"] == visit.identity.name]
+    if not given:
         return None
+    audit = given[-1]
     hidden = state.stream.settings.audits == "decisions"
     own = [each["verdict"] for each in record["corrections"] if each["by"] == visit.identity.name]
     return Mine(
         t, audit["at"], audit["verdict"], list(audit["pair"]), None if hidden else audit["gap"],
         audit["reason"], audit["note"], own[-1] if own else None,
-        "" if hidden else _became(record, state), t in state.rounds,
+        "" if hidden else _became(record, audit["verdict"], state), t in state.rounds,
     )  # fmt: skip
 
 
-def _became(record: RoundRecord, state: State) -> str:
+def _became(record: RoundRecord, verdict: str, state: State) -> str:
     """What became of a report, in words; nothing without one."""
-    audit = record["audit"]
-    if audit is None or audit["verdict"] != "reported":
+    if verdict != "reported":
         return ""
+    if record["audit"] is not None and record["audit"]["verdict"] != "reported":
+        return "not upheld by the others"
     if record["learned"] is None:
         return "not learned yet" if record["status"] in ("open", "closed") else "not learned"
     now = gap_now(record, state)

@@ -23,7 +23,7 @@ from likewise.service.pages.rendering import render, router
 from likewise.service.pages.round_to_review import round_to_review
 from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.refusals import Conflict
-from likewise.service.stream.answers import VerdictRetracted, VerdictTaken
+from likewise.service.stream.answers import OpinionTaken, VerdictRetracted, VerdictTaken
 
 pages = router()
 REASONS = (
@@ -89,7 +89,7 @@ def claim(stream: str, visit: Visitor) -> Response:
     wanted = [t for t in (*_rounds(visit, "begun"), *held, *free) if t in rounds and t not in beside]
     tries = (*(set(rounds) - {t} for t in wanted[:TRIES]), beside)
     lease = visit.service.configuration.lease
-    claims = (engine.claim(stream, visit.identity.name, lease, out, opinions=False) for out in tries)
+    claims = (engine.claim(stream, visit.identity.name, lease, out) for out in tries)
     claimed = next((found for found in claims if found is not None), None)
     if claimed is None:
         return Response(status_code=204, headers=_waiting(visit, stream))
@@ -181,6 +181,15 @@ def verdict(stream: str, visit: Visitor, request: Request) -> Response:
     return _recorded(done)
 
 
+@pages.post(REVIEW_PAGE + "/opinion")
+def opinion(stream: str, visit: Visitor, request: Request) -> Response:
+    """Whether a pair that somebody else named is too different: yes, no, or nothing for a skip."""
+    objects = visit.sent.get("objects")
+    require(objects is None or isinstance(objects, bool), "objects", "be yes, no or nothing", type(objects).__name__)
+    t, pair, engine = _round(visit), _pair(visit), visit.service.engine
+    return _recorded(engine.judge_pair(stream, t, pair, objects, visit.identity.name, _key(visit, request)))
+
+
 def _answered(visit: Visit, stream: str, t: int) -> bool:
     """Whether an open round has somebody's verdict."""
     round_ = visit.service.engine.streams.get(stream).current().rounds.get(t)
@@ -194,11 +203,10 @@ def retract(stream: str, visit: Visitor, request: Request) -> Response:
     return _recorded(visit.service.engine.retract(stream, t, visit.identity.name, key))
 
 
-def _recorded(done: VerdictTaken | VerdictRetracted) -> Response:
-    """What the page says of an event; its number only, for the rest is in the log."""
-    receipt = done["receipt"]
-    assert receipt is not None, "a verdict is always recorded"
-    return JSONResponse({"t": done["t"], "event": receipt["seq"]})
+def _recorded(done: VerdictTaken | VerdictRetracted | OpinionTaken) -> Response:
+    """What the page says of an event: its number, or none if the same was said before, and whether it came too late."""
+    receipt, late = done["receipt"], done.get("disposition") == "late"
+    return JSONResponse({"t": done["t"], "event": None if receipt is None else receipt["seq"], "late": late})
 
 
 def _pair(visit: Visit) -> list[str]:

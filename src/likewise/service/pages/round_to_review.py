@@ -78,6 +78,8 @@ class RoundToReview(NamedTuple):
     marks: Sequence[Mark] = ()
     pairs: list[tuple[int, int]] | None = None
     """Where reviewers see decisions: which pairs of numbers can be reported."""
+    asked: tuple[int, ...] = ()
+    """Where only an opinion on a pair is asked, which somebody else has named: the two numbers."""
 
     @property
     def lanes(self) -> int:
@@ -106,9 +108,14 @@ def place(probability: float) -> str:
 
 def round_to_review(claimed: Mapping[str, Any], settings: Settings) -> RoundToReview:
     """The page's view of a round that the engine handed to an auditor."""
-    columns = visible(settings)
-    if settings.audits == "decisions":
-        return _by_decisions(claimed, columns, settings)
+    by_decisions = settings.audits == "decisions"
+    shown = (_by_decisions if by_decisions else _by_probabilities)(claimed, visible(settings), settings)
+    asked = claimed.get("pair", ()) if claimed.get("asks") == "opinion" else ()
+    return shown._replace(asked=tuple(person.number for person in shown.people if person.id in asked))
+
+
+def _by_probabilities(claimed: Mapping[str, Any], columns: list[Feature], settings: Settings) -> RoundToReview:
+    """People by probability, with an axis."""
     ranked = sorted(claimed["people"], key=lambda person: -person["probability"])  # as `protocol.numbered` counts
     people = [
         Person(i + 1, each["id"], each["probability"], [each["features"][column.name] for column in columns])

@@ -47,8 +47,17 @@ async def _sent(request: Request) -> dict[str, Any]:
         if not isinstance(content, dict):
             raise HTTPException(400, "The body must be a JSON object.")
         return content
-    form = await request.form()
-    return {name: value for name, value in form.items() if not isinstance(value, UploadFile)}
+    async with request.form() as form:
+        return {name: await _text(value) if isinstance(value, UploadFile) else value for name, value in form.items()}
+
+
+async def _text(file: UploadFile) -> str:
+    """What a file holds; a file that was not written in UTF-8 is read as Western European."""
+    content = await file.read()
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("cp1252", errors="replace")
 
 
 def visiting(request: Request, sent: Annotated[dict[str, Any], Depends(_sent)]) -> Visit:

@@ -27,11 +27,12 @@ from likewise.service.stream.settings import GROWING, Settings
 
 SEED = 0
 """Of the learner's keys. The learners of the service draw nothing, so every stream can have the same."""
-LEARNER_VERSION = 2
+LEARNER_VERSION = 3
 """Of the learners: what they do when a setting is left open, to the last bit.
 
 The event that creates a stream holds it. Whoever changes a default or a sum gives it a new number, and builds the old
-learner for streams that were created with the old number. Version 1, of release 1, is in no log of this format.
+learner for streams that were created with the old number. Version 1, of release 1, is in no log of this format, and
+version 2 was in no release.
 """
 
 

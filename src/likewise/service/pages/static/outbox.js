@@ -54,7 +54,7 @@ likewise.outbox = ({ answered, waits, ended }) => {
 
   sender.heard = (act) => shelf.heard((id, item) => { if (item) act(item); });
   sender.rounds = () => queue.map((item) => item.body.t);
-  sender.verdicts = () => queue.filter((item) => item.path === "/verdict").length;
+  sender.verdicts = () => queue.filter((item) => item.path !== "/retract").length;
   sender.size = () => queue.length;
   return sender;
 };

@@ -52,10 +52,11 @@
 
   function answered(item, ok, reply) {
     if (!ok) refused(item, reply);
-    else if (item.path === "/verdict") {
+    else if (item.path === "/verdict" || item.path === "/opinion") {
       complain("");
-      say(`Round ${reply.t}: ${item.summary ? `${item.summary}; ` : ""}recorded as #${reply.event}.`);
-      count("today", 1); count("waiting", -1);
+      const recorded = reply.event === null ? "you had said so before" : `recorded as #${reply.event}${reply.late ? ", too late to be learned" : ""}`;
+      say(`Round ${reply.t}: ${item.summary ? `${item.summary}; ` : ""}${recorded}.`);
+      if (reply.event !== null) { count("today", 1); count("waiting", -1); }
       const given = past.find((verdict) => verdict.id === item.id);
       if (given) { given.until = Date.now() + grace; offerInWords(); }
     } else {
@@ -71,7 +72,7 @@
   function refused(item, reply) {
     past = past.filter((verdict) => verdict.id !== item.id);
     if (status.textContent === sendingOf(item.body.t)) say("");
-    const what = item.path === "/verdict" ? "recorded" : "taken back";
+    const what = item.path === "/retract" ? "taken back" : "recorded";
     complain(`Round ${item.body.t} ${reply.needless ? "has a verdict already; yours was not needed."
       : `was not ${what}: ${reply.detail || "the service refused it."}`}`);
   }
@@ -155,10 +156,19 @@
       empty.textContent = "Fetching a round …";
       if (place >= 0) desk.focus();
     }
+    wording();
     restore(article ? drafts.get(number(article)) || given.get(number(article)) || NOTHING : NOTHING);
     startWatch();
     window.scrollTo({ top: 0, behavior: "instant" });
     fill();
+  }
+
+  // Where only an opinion on somebody else's pair is asked, the pair stands, and the buttons say so.
+  const asked = () => (current && current.dataset.asked ? current.dataset.asked.split("-").map((n) => rows()[n - 1]) : null);
+  function wording() {
+    const text = (id, words) => { $(id).firstChild.textContent = `${words} `; };
+    text("report", asked() ? "Too different" : "Report this pair");
+    text("none", asked() ? "Not too different" : "No violation");
   }
 
   function again(article) {
@@ -186,6 +196,7 @@
 
   function restore(before) {
     chosen = before.chosen.map((id) => rows().find((row) => row.dataset.id === id)).filter(Boolean);
+    chosen = asked() || chosen;
     hinted = before.hints;
     if (current && before.seconds) seen.set(current, Math.max(seen.get(current) || 0, 1000 * before.seconds));
     $("note").value = before.note;
@@ -224,7 +235,7 @@
   // Selecting -------------------------------------------------------------------------------------------------------
 
   function choose(rows) {
-    chosen = rows;
+    chosen = asked() || rows;
     paint();
     keepDraft();
   }
@@ -271,12 +282,22 @@
       summary = verdict === "pair" ? `you reported ${two}` : `${summary}, ${two} not reported`;
     }
     if (verdict === "pair") body.pair = now.chosen;
+    if (asked()) { opinion(body, now.chosen, article); return; }
     given.set(now.t, now);
     drafts.drop(now.t);
     pace.put("", [...(pace.get("") || []), body.seconds].slice(-20));
     say(sendingOf(now.t));
     const id = outbox.add("/verdict", body, { summary });
     past.push({ id, t: now.t, article, until: Infinity });
+    show(ahead.shift() || null);
+  }
+
+  function opinion({ t, verdict, hints, seconds }, two, article) {
+    const objects = verdict === "skip" ? null : verdict === "pair";
+    const said = objects === null ? "skipped" : objects ? "too different" : "not too different";
+    drafts.drop(t);
+    say(sendingOf(t));
+    outbox.add("/opinion", { t, pair: two, objects, hints, seconds }, { summary: `${article.dataset.asked.replace("-", " and ")} ${said}` });
     show(ahead.shift() || null);
   }
 
