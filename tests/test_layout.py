@@ -28,7 +28,6 @@ ELSEWHERE = {
     "service/run/app": "api",
     "service/run/temporary": "backup",
     "service/stream": "decide",
-    "service/supervision": "deploy",
 }
 """Modules and folders whose tests are named after what they promise; keep it short."""
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import os
 import re
 import subprocess
 import sys
 
+import httpx
 import pytest
-from serving import STREAM, until
+from serving import STREAM, Process, until
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
@@ -115,3 +118,29 @@ def test_every_worker_says_when_and_how_bad(tmp_path):
     command = [sys.executable, "-c", WORKER, str(tmp_path / "log.db")]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \S+ likewise.service WARNING something is the matter\n", said), said
+
+
+def test_json_logs_have_the_id_of_their_request_and_name_nobody(tmp_path):
+    with (tmp_path / "log").open("w+") as log:
+        stderr = os.dup(2)
+        os.dup2(log.fileno(), 2)
+        try:
+            server = Process(tmp_path / "log.db", log_format="json")
+        finally:
+            os.dup2(stderr, 2)
+            os.close(stderr)
+        try:
+            headers = {"Authorization": f"Bearer {server.token}", "X-Request-ID": "mine-1"}
+            answer = httpx.get(f"{server.url}/v1/streams/none/people/ada", headers=headers)
+            assert answer.headers["x-request-id"] == "mine-1"
+            other = httpx.get(f"{server.url}/livez", headers={"X-Request-ID": "a b"}).headers["x-request-id"]
+            assert re.fullmatch("[0-9a-f]{16}", other)
+        finally:
+            server.end()
+        log.seek(0)
+        lines = [json.loads(line) for line in log if line.startswith("{")]
+    found = {line.get("request_id"): line for line in lines}
+    assert found["mine-1"]["route"] == "/v1/streams/{stream}/people/{person:path}"
+    assert found["mine-1"]["status"] == 404
+    assert other in found
+    assert "ada" not in json.dumps(lines)

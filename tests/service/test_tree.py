@@ -96,3 +96,13 @@ def test_a_log_that_was_cut_has_no_tree(store, tree):
     change(store, f"DELETE FROM events WHERE seq > {BLOCK + 3}")
     with pytest.raises(BrokenLog, match="ends before event"):
         tree.frontier(SIZE)
+
+
+def test_blocks_are_kept_on_every_database(database, open_store):
+    store = open_store(database)
+    store.append(Append(SEALED))
+    for _ in range(2):  # a second process keeps the same
+        LogTree(store, "loans").keep(SIZE)
+    with store.read() as connection:
+        assert connection.scalar(text("SELECT count(*) FROM blocks")) == SIZE // BLOCK
+    assert LogTree(store, "loans").frontier(SIZE) == TREE

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import anyio.to_thread
 import numpy as np
@@ -24,6 +24,7 @@ from likewise.service.asides import free_text, person_aside, remark_aside
 from likewise.service.canonical import loads
 from likewise.service.live.broken import BrokenStreams
 from likewise.service.live.heads import Heads
+from likewise.service.live.health import health
 from likewise.service.live.proofs import Proofs
 from likewise.service.live.stream import LiveStream, Outcome, Task
 from likewise.service.live.streams import Streams
@@ -35,6 +36,7 @@ from likewise.service.log.export import export
 from likewise.service.log.leases import Leases
 from likewise.service.log.signing import Signer
 from likewise.service.log.stretches import Stretches
+from likewise.service.monitoring import StreamHealth
 from likewise.service.refusals import BrokenLog, Conflict, Unknown
 from likewise.service.stream import answers, commands
 from likewise.service.stream.claims import DAYS, prospect
@@ -70,14 +72,6 @@ A = TypeVar("A", bound=Mapping[str, Any])
 """An answer: one of ``likewise.service.stream.answers``."""
 Reply = Callable[[Outcome, answers.Receipt | None], A]
 """From what a command led to, and the receipt for it, to its answer."""
-
-
-class Waiting(NamedTuple):
-    """Open rounds of a stream, and for how many seconds the oldest of them, and an unsigned event, has waited."""
-
-    rounds: int
-    round: float
-    unsigned: float
 
 
 class Engine:
@@ -602,13 +596,6 @@ class Engine:
         self._stretches.catch_up(name, state, seq)
         return 0
 
-    def waiting(self, live: LiveStream) -> Waiting:
-        """How long something of a stream has waited."""
-        now, state = self.clock(), live.durable.state
-        oldest = next(iter(state.rounds.values()), None)
-        age = 0.0 if oldest is None else max(now - oldest.opened_at, 0.0)
-        return Waiting(state.outstanding, age, self._heads.unsigned(live, now))
-
     def sweep(self) -> None:
         """Forget leases and idempotency keys that are too old to matter."""
         before = self.clock() - KEPT
@@ -618,6 +605,10 @@ class Engine:
     def sign_heads(self, *, always: bool = False) -> None:
         """Write a signed checkpoint of every stream that has moved since the last one, now and then or ``always``."""
         self._heads.sign(self.streams.loaded(), self.clock(), always=always)
+
+    def health(self) -> Iterator[StreamHealth]:
+        """How each stream is doing, for those who watch."""
+        return health(self.streams, self._heads, self.broken, self.clock())
 
     # How ----------------------------------------------------------------------------------------------------------
 

@@ -1,5 +1,4 @@
-"""What operators watch, in Prometheus' format. Counts and times only: no person, and streams
-only where that is set.
+"""What operators watch, in Prometheus' format: counts and times, of no person, and of no stream by name unless wanted.
 
 Several workers answer at one address, and each scrape reaches one of them. They share their counts through files in the
 folder that the variable ``PROMETHEUS_MULTIPROC_DIR`` names, so each of them gives the counts of all.
@@ -12,9 +11,13 @@ import os
 import re
 import secrets
 import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.metrics_core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from likewise.service.redaction import REQUEST_ID
@@ -25,20 +28,99 @@ IDS = re.compile(r"[A-Za-z0-9._-]{1,64}")
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
 """Where workers share their counts; the library itself looks for this name when it is imported."""
 
-BY_STREAM = {
-    "outstanding_rounds": "Rounds of the stream that are opened and not yet learned.",
-    "oldest_open_round_seconds": "Age of the stream's oldest open round.",
-    "oldest_unsigned_seconds": "Seconds for which an event of the stream may have waited for a signed checkpoint.",
-    "broken": "Whether the stream can't go on, in the worker that answers.",
+MOST_NAMED = 100
+"""Streams that have gauges of their own, so that nobody's monitoring drowns in a service of thousands."""
+GAUGES = {
+    "oldest_unsigned": "the oldest event without a signed checkpoint has waited",
+    "oldest_open_round": "the oldest open round has been open",
+    "overdue": "something has been due that the clock has not done",
 }
-"""Told only where `metrics_by_stream` is set: the names of streams are nobody else's business."""
+"""What is measured of each stream: seconds for which …"""
+
+
+class StreamHealth(NamedTuple):
+    """How a stream is doing; the numbers are seconds, and only for a stream that isn't broken.
+
+    Attributes
+    ----------
+    name
+        Of the stream.
+    oldest_unsigned, oldest_open_round, overdue
+        For how long its oldest event has waited for a checkpoint, its oldest round has been open, and something has
+        been due.
+    broken
+        Whether it can't go on.
+    outstanding
+        Rounds that are opened and not yet learned.
+    """
+
+    name: str
+    oldest_unsigned: float = 0.0
+    oldest_open_round: float = 0.0
+    overdue: float = 0.0
+    broken: bool = False
+    outstanding: int = 0
+
+
+class StreamGauges(Collector):
+    """Gauges of the streams as they are when somebody looks: the worst of all, and each by its name if ``named``.
+
+    They aren't shared between workers: each worker knows every stream by itself, and a stream that is gone leaves
+    nothing behind.
+
+    Examples
+    --------
+    >>> gauges = StreamGauges(named=False)
+    >>> gauges.streams = [StreamHealth("loans", overdue=3.0), StreamHealth("jobs", overdue=40.0)]
+    >>> [(each.name, each.samples[0].value) for each in gauges.collect()][-1]
+    ('likewise_overdue_seconds', 40.0)
+    """
+
+    def __init__(self, *, named: bool) -> None:
+        self.streams: Sequence[StreamHealth] = ()
+        self._named = named
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """The gauges, for the registry."""
+        for kind, what in GAUGES.items():
+            worst = max((getattr(each, kind) for each in self.streams), default=0.0)
+            yield GaugeMetricFamily(f"likewise_{kind}_seconds", f"Seconds for which {what}, of all streams.", worst)
+        if self._named:
+            yield from self._by_name()
+
+    def _by_name(self) -> Iterator[GaugeMetricFamily]:
+        # Broken ones first, then by name: those that are left out are the same each time.
+        named = sorted(self.streams, key=lambda each: (not each.broken, each.name))[:MOST_NAMED]
+        broken = GaugeMetricFamily("likewise_stream_broken", "Whether a stream can't go on.", labels=["stream"])
+        for each in named:
+            broken.add_metric([each.name], each.broken)
+        yield broken
+        text = "Rounds that are opened and not yet learned, by stream."
+        rounds = GaugeMetricFamily("likewise_stream_outstanding_rounds", text, labels=["stream"])
+        for each in (each for each in named if not each.broken):
+            rounds.add_metric([each.name], each.outstanding)
+        yield rounds
+        for kind, what in GAUGES.items():
+            name = f"likewise_stream_{kind}_seconds"
+            gauge = GaugeMetricFamily(name, f"Seconds for which {what}, by stream.", labels=["stream"])
+            for each in (each for each in named if not each.broken):
+                gauge.add_metric([each.name], getattr(each, kind))
+            yield gauge
 
 
 class Metrics:
-    """The counters of one application; a registry of its own, so that two can live in one process."""
+    """The counters of one application; a registry of its own, so that two can live in one process.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    named
+        Whether streams are told apart by their names, which everybody can read then.
+    """
+
+    def __init__(self, *, named: bool = False) -> None:
         self._registry = CollectorRegistry()
+        self._stream_gauges = StreamGauges(named=named)
+        self._registry.register(self._stream_gauges)
         names, whose = ("method", "route", "status"), "all workers" if SHARED in os.environ else "this process"
         self.requests = Counter("likewise_requests", f"Requests answered, by {whose}.", names, registry=self._registry)
         self.seconds = Histogram("likewise_request_seconds", f"Seconds to an answer, by {whose}.", names[:2],
@@ -52,27 +134,21 @@ class Metrics:
         )
         self.broken = self._gauge("likewise_broken_streams", "Streams that can't go on, in the worker that answers.")
         self.clock_lag = self._gauge(
-            "likewise_clock_lag_seconds", "Seconds since the last check for what is due, in the worker that answers."
+            "likewise_clock_lag_seconds", "Seconds since a check for what is due succeeded, in the worker that answers."
         )
-        self.oldest_round = self._gauge("likewise_oldest_open_round_seconds", "Age of the oldest open round of all.")
-        self.unsigned = self._gauge(
-            "likewise_oldest_unsigned_seconds", "Seconds for which an event may have waited for a signed checkpoint."
-        )
-        self.by_stream = {
-            what: self._gauge(f"likewise_stream_{what}", description, ("stream",))
-            for what, description in BY_STREAM.items()
-        }
         self.ready = self._gauge("likewise_ready", "Whether the worker that answers has read every log to its head.")
 
-    def _gauge(self, name: str, description: str, labels: tuple[str, ...] = ()) -> Gauge:
+    def _gauge(self, name: str, description: str) -> Gauge:
         # Set by whoever answers, at that moment: of several workers the newest word is their own.
-        return Gauge(name, description, labels, registry=self._registry, multiprocess_mode="mostrecent")
+        return Gauge(name, description, registry=self._registry, multiprocess_mode="mostrecent")
 
-    def text(self) -> bytes:
+    def text(self, streams: Iterable[StreamHealth] = ()) -> bytes:
         """All of them, as Prometheus reads them."""
+        self._stream_gauges.streams = list(streams)
         if SHARED not in os.environ:
             return generate_latest(self._registry)
         shared = CollectorRegistry()
+        shared.register(self._stream_gauges)
         MultiProcessCollector(shared)  # type: ignore[no-untyped-call]  # of prometheus_client, untyped there
         return generate_latest(shared)
 

@@ -15,7 +15,7 @@ from likewise.service.accounts.sessions import Sessions
 from likewise.service.accounts.tokens import Tokens
 from likewise.service.configuration import Configuration
 from likewise.service.cosigning import Cosigning, witnesses_of
-from likewise.service.engine import Engine, Waiting
+from likewise.service.engine import Engine
 from likewise.service.jobs.process import Subprocesses
 from likewise.service.jobs.shared import SharedWork
 from likewise.service.log import Store
@@ -25,7 +25,7 @@ from likewise.service.log.keys import signer_at
 from likewise.service.monitoring import Metrics
 from likewise.service.readiness import Readiness
 from likewise.service.redaction import redacted
-from likewise.service.supervision import Notifier, tell
+from likewise.service.supervision import keep_notified
 
 log = logging.getLogger(__name__)
 SWEEP_EVERY = 600.0
@@ -67,9 +67,9 @@ class Service:
         self.tokens = Tokens(self.store)
         self.sessions = Sessions(self.store, self.engine.signer)
         self.gate = Gate(self.tokens, self.sessions, configuration.max_rate, configuration.max_anonymous_rate)
-        self.metrics = Metrics()
+        self.metrics = Metrics(named=configuration.metrics_by_stream)
         cosigning = Cosigning(self.engine, witnesses_of(configuration.witnesses))
-        self.each_tick: list[Callable[[], None]] = [Notifier(), cosigning]
+        self.each_tick: list[Callable[[], None]] = [cosigning]
         """What else is done every time the clock looks."""
         self.before_stop: list[Callable[[], None]] = [self.subprocesses.stop]
         """What else is ended before the database is let go of."""
@@ -81,11 +81,14 @@ class Service:
 
     def stop(self) -> None:
         """Finish what was begun, sign the heads, and let go of the database."""
-        tell("STOPPING=1")
         self._clock.stop()
         for end in self.before_stop:
             end()
         self.engine.close()
+
+    async def keep_notified(self) -> None:
+        """Tell the service manager, if there is one, that this is ready and alive, until cancelled."""
+        await keep_notified(lambda: self.engine.ready, self._clock.turned.age)
 
     def measurements(self) -> bytes:
         """What operators watch, as Prometheus reads it."""
@@ -94,22 +97,8 @@ class Service:
         self.metrics.outstanding.set(sum(live.durable.state.outstanding for live in loaded))
         self.metrics.ready.set(self.engine.ready)
         self.metrics.broken.set(len(self.engine.broken))
-        self.metrics.clock_lag.set(self._clock.lag())
-        ages = {live.name: self.engine.waiting(live) for live in loaded}
-        self.metrics.oldest_round.set(max((age.round for age in ages.values()), default=0.0))
-        self.metrics.unsigned.set(max((age.unsigned for age in ages.values()), default=0.0))
-        if self.configuration.metrics_by_stream:
-            self._measure_streams(ages)
-        return self.metrics.text()
-
-    def _measure_streams(self, ages: dict[str, Waiting]) -> None:
-        gauges = self.metrics.by_stream
-        for name, age in ages.items():
-            gauges["outstanding_rounds"].labels(name).set(age.rounds)
-            gauges["oldest_open_round_seconds"].labels(name).set(age.round)
-            gauges["oldest_unsigned_seconds"].labels(name).set(age.unsigned)
-        for name in {*ages, *self.engine.broken}:
-            gauges["broken"].labels(name).set(name in self.engine.broken)
+        self.metrics.clock_lag.set(self._clock.succeeded.age())
+        return self.metrics.text(self.engine.health())
 
 
 class SteadyClock:
@@ -144,6 +133,31 @@ class SteadyClock:
         return True
 
 
+class Moment:
+    """When something last happened; at first, when this was made.
+
+    Examples
+    --------
+    >>> times = iter([100.0, 130.0, 150.0])
+    >>> moment = Moment(lambda: next(times))
+    >>> moment.now()
+    >>> moment.age()
+    20.0
+    """
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._at = monotonic()
+
+    def now(self) -> None:
+        """It happened."""
+        self._at = self._monotonic()
+
+    def age(self) -> float:
+        """Seconds since then."""
+        return self._monotonic() - self._at
+
+
 class ClockThread:
     """Looks every so often at what time has made due, once the logs are read; goes on whatever fails.
 
@@ -173,7 +187,8 @@ class ClockThread:
         self._each_tick, self._failed = each_tick, failed
         self._time, self._monotonic = time_of_day, time.monotonic
         self._steady = SteadyClock()
-        self._looked = self._monotonic()
+        self.turned, self.succeeded = Moment(), Moment()
+        """When it last looked, whatever came of it; and when nothing failed."""
         self._swept = -math.inf  # a machine that has just started counts from 0
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="likewise-clock", daemon=True)
@@ -188,10 +203,6 @@ class ClockThread:
         if self._thread.ident is not None:
             self._thread.join()
 
-    def lag(self) -> float:
-        """Seconds since the last look that succeeded."""
-        return self._monotonic() - self._looked
-
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
@@ -200,6 +211,7 @@ class ClockThread:
                 # The clock must go on: a database that is away for a minute may come back.
                 self._failed()
                 log.error("Checking for what is due failed; trying again: %s", redacted(error))
+            self.turned.now()
             self._stopping.wait(self._seconds)
 
     def _look(self) -> None:
@@ -211,7 +223,7 @@ class ClockThread:
         self._engine.tick()
         for work in self._each_tick:
             work()
-        self._looked = self._monotonic()
+        self.succeeded.now()
         if time.monotonic() - self._swept > SWEEP_EVERY:
             self._engine.sweep()
             self._swept = time.monotonic()

@@ -113,7 +113,7 @@ was erased, so deciders don't read them. An export holds everybody's features: i
 
 PUBLIC = frozenset({"/livez", "/readyz", "/metrics", "/openapi.json"})
 PUBLIC_PAGES = frozenset({"/login", "/login/{code}", "/static/{name}", "/favicon.ico"})
-"""Both open to everybody: they hold counts, and nothing about a stream or a person."""
+"""Both open to everybody: they hold counts, nothing about a person, and about a stream only if that is set."""
 
 
 class Gate:

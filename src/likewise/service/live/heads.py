@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 
 from likewise.service.live.stream import LiveStream
@@ -37,6 +38,9 @@ class Heads:
         self._signer = signer
         self._file = file
         self._signed: dict[str, tuple[int, float]] = {}
+        self._sizes: dict[str, int] = {}
+        self._unsigned: dict[str, float] = {}
+        self._looked = -math.inf
         self._read: tuple[int, dict[str, Note]] = (0, {})
 
     def require_all(self, streams: Collection[str]) -> None:
@@ -70,6 +74,7 @@ class Heads:
                 f"Event {size} of {live.name!r} is not the one that was signed: the log was changed, cut off or "
                 f"restored from an old copy. If that was intended, move {self._file.path} away."
             )
+        self._sizes[live.name] = size
 
     def sign(self, streams: Sequence[LiveStream], now: float, *, always: bool = False) -> None:
         """Write a checkpoint of every stream that has moved since its last one, if that is long ago, or ``always``."""
@@ -80,11 +85,25 @@ class Heads:
         at, key = stamp(now), self._signer.public_key
         self._file.write([point(name, at, key, self._signer.checkpoint(name, tree)) for name, tree in moved])
         self._signed |= {name: (tree.size, now) for name, tree in moved}
+        self._sizes |= {name: tree.size for name, tree in moved}
+        self._note_unsigned(streams, now)
 
-    def unsigned(self, live: LiveStream, now: float) -> float:
-        """Seconds for which events of a stream may have waited for a checkpoint; 0 if none waits."""
-        seq, at = self._signed.get(live.name, (0, now))
-        return max(now - at, 0.0) if self._file is not None and live.durable.seq > seq else 0.0
+    def unsigned_for(self, live: LiveStream, now: float) -> float:
+        """Seconds that the oldest event of a stream has waited to be signed; up to one look of the clock too many.
+
+        The time of the event itself would have to be read from the database, which may be what is the matter.
+        """
+        if self._file is None or live.durable.seq <= self._sizes.get(live.name, 0):
+            return 0.0
+        since = self._unsigned.get(live.name, self._looked)
+        return max(0.0, now - since) if math.isfinite(since) else 0.0
+
+    def _note_unsigned(self, streams: Sequence[LiveStream], now: float) -> None:
+        """Remember since when a stream has events without a checkpoint: at the last look it had none."""
+        before = self._looked if math.isfinite(self._looked) else now
+        waiting = (live.name for live in streams if live.durable.seq > self._sizes.get(live.name, 0))
+        self._unsigned = {name: self._unsigned.get(name, before) for name in waiting}
+        self._looked = now
 
     def _due(self, live: LiveStream, now: float, *, always: bool) -> bool:
         seq, at = self._signed.get(live.name, (0, -EVERY_SECONDS))

@@ -161,6 +161,10 @@ class LiveStream:
         known = self.loaded and self.latest.seq == head == self.durable.seq == self._looked_at
         return known and self._timers.next() > now
 
+    def overdue(self, now: float) -> float:
+        """For how many seconds something has been due that the clock has not done."""
+        return self._timers.overdue(self.durable.state, now)
+
     def require(self, sealed: Sequence[Sealed]) -> None:
         """Refuse events that are not those in the Merkle tree in memory; what is on its way to the disk may be new."""
         if sealed and max(each.seq for each in sealed) > self.durable.seq:

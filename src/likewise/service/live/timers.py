@@ -49,6 +49,12 @@ class Timers:
             return -math.inf
         return entries[0][0] if entries else math.inf
 
+    def overdue(self, state: State, now: float) -> float:
+        """For how many seconds the round that is due first has been due; 0 if none is. Takes no lock."""
+        # After a write that failed the entries are gone until the next look, and just then somebody asks.
+        first = self.next() if not self._look_again else min((_due(state, t) for t in state.rounds), default=math.inf)
+        return max(0.0, now - first)
+
     def due(self, state: State, now: float) -> list[int]:
         """Take out the rounds that time has changed something about, those due first in front."""
         if self._look_again:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import resource
 import sys
@@ -59,9 +60,11 @@ def create_app(configuration: Configuration | None = None) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = service.configuration.threads
         service.start()
+        notified = asyncio.create_task(service.keep_notified())
         try:
             yield
         finally:
+            notified.cancel()
             await anyio.to_thread.run_sync(service.stop)
 
     app = Application(

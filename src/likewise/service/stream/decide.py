@@ -318,7 +318,8 @@ def _audit(decision: Decision, command: Audit) -> None:
         return
     question = of.panel.asks(command.by) if round_ is not None and of.verdict is None else None
     if question is not None and question.what == "verdict":
-        decision.add(Audited(at=decision.at, t=command.t, **answer))
+        shown = of.shown(state.stream.settings)
+        decision.add(Audited(at=decision.at, t=command.t, shown=shown, **answer))
         _close(decision, command.t)
         return
     opinion = _as_opinion(command, of, answer, question)

@@ -95,9 +95,17 @@ def _settled(round_: OpenRound, panel: Panel) -> OpenRound:
 @kind
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audited(_Answer):
-    """An auditor looked at an open round and answered; or its wait ended and nobody had."""
+    """An auditor looked at an open round and answered; or its wait ended and nobody had.
+
+    Attributes
+    ----------
+    shown
+        A hash of what the auditor saw; None if nobody looked.
+    """
 
     kind: ClassVar[str] = "audited"
+    may_lack: ClassVar[tuple[str, ...]] = ("shown",)
+    shown: str | None = None
 
     def evolve(self, state: State) -> State:
         """The round has one more verdict; when the wait is over, those that it has must do."""
@@ -124,7 +132,9 @@ class Audited(_Answer):
         question = round_.panel.asks(self.by)
         if self.by == CLOCK or question is None or question.what != "verdict":
             return "is a verdict by nobody who was to be asked"
-        return self.wrong(round_, state.stream.settings)
+        settings = state.stream.settings
+        seen = self.shown == round_.shown(settings)
+        return self.wrong(round_, settings) or ("" if seen else "is about a round that was not shown so")
 
 
 @kind
