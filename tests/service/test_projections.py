@@ -448,6 +448,8 @@ def test_the_demo_has_a_past_and_rounds_that_wait(past):
     assert found["rounds"] >= 45
     assert (found["learned"], found["outstanding"]) == (found["rounds"] - 5, 5)
     assert found["audits"]["reported"] > 0
+    assert found["reviews"]["agreement"]["judged_twice"] > 10
+    assert found["reviews"]["at_most"] < found["rounds"]
     features = {one["name"]: one for one in found["settings"]["features"]}
     assert features["group"]["sensitive"]
     assert features["skill"]["compare"]

@@ -2,7 +2,8 @@
 
 It is as a bank's would be: nobody learns how refused people would have turned out, and one lot decides a round. People
 are those of the Adult census data, or made-up ones where that can't be found. A few hundred rounds were decided,
-labelled and audited by a simulated auditor who knows the data set's hidden distance; twenty more wait for a person.
+labelled, drawn for review and audited by simulated reviewers who know the data set's hidden distance and overlook some
+of it; twenty more wait for a person.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.keys import signer_at
 from likewise.service.projections.follower import Follower
 from likewise.service.stream.settings import Settings
+from likewise.verdicts import Question
 
 if TYPE_CHECKING:
     from likewise.datasets import Dataset
@@ -43,8 +45,12 @@ COSTS = (1.0, 3.0)
 CUTS = 12
 """Of each number."""
 UNKNOWN = "unknown"
-SIMULATED, ASKING = "simulated auditor", "demo"
-"""The names in the log of whoever audits and of whoever asks for decisions."""
+SIMULATED, ASKING = ("Rhea (simulated)", "Sam (simulated)", "Tove (simulated)"), "demo"
+"""The names in the log of those who audit, the last one only where two disagree, and of whoever asks for decisions."""
+PLAN = {"share": 0.8, "second": 0.75}
+"""Rounds are drawn for review, and some of them for a second verdict."""
+SEES, SKIPS = 0.85, 0.04
+"""How often a simulated reviewer sees a pair that is there, and how often they skip a round."""
 
 
 NEWCOMERS = {"reviewer": AUDITOR, "administrator": ADMIN}
@@ -177,7 +183,7 @@ def _demo_people(data: Dataset, seed: int) -> DemoPeople:
     ]
     stream = "".join(letter if letter.isalnum() else "-" for letter in data.name.lower()).strip("-")
     plain = {"name": stream, "features": features, "alpha": ALPHA, "k": PEOPLE, "waits": {"grace": 10.0}}
-    plain |= {"costs": COSTS, "labels": "accepted", "lot": "round"}
+    plain |= {"costs": COSTS, "labels": "accepted", "lot": "round", "review": PLAN}
     plain["cuts"] = {feature["name"]: _cuts(feature, rows) for feature in features if not feature["sensitive"]}
     return DemoPeople(
         stream=stream,
@@ -231,15 +237,29 @@ def _decided(engine: Engine, demo: DemoPeople, t: int, clock: ManualClock) -> tu
 def _audited(
     engine: Engine, demo: DemoPeople, t: int, chosen: list[int], probabilities: Any, auditor: MetricAuditor, rng: Any
 ) -> None:
-    if engine.round(demo.stream, t)["audit"] is not None:
-        return  # cleared by arithmetic
-    if rng.random() < 0.08:
-        engine.audit(demo.stream, t, "skip", SIMULATED)
-        return
+    """Everybody answers what they are asked, until nothing is left to ask; each overlooks something now and then."""
     batch = Batch(demo.view[chosen], np.zeros(len(chosen)), demo.view[chosen])
     report = auditor.audit(batch, probabilities, Key(0, Role.AUDITOR, t))
-    if report is None:
-        engine.audit(demo.stream, t, "none", SIMULATED)
-        return
-    pair = [demo.people[chosen[i]]["id"] for i in (report.favoured, report.disfavoured)]
-    engine.audit(demo.stream, t, "pair", SIMULATED, pair=pair, reason="same qualifications")
+    there = None if report is None else [demo.people[chosen[i]]["id"] for i in (report.favoured, report.disfavoured)]
+    team = [*SIMULATED[t % 2 :: -1], *SIMULATED[t % 2 + 1 :]]
+    while (who := _next(engine, demo.stream, t, team)) is not None:
+        by, question = who
+        sees = rng.random() < SEES
+        if question.pair is not None:
+            ids = [demo.people[chosen[i]]["id"] for i in question.pair]
+            engine.judge_pair(demo.stream, t, ids, there is not None and set(ids) == set(there), by)
+        elif rng.random() < SKIPS:
+            engine.audit(demo.stream, t, "skip", by)
+        elif there is not None and sees:
+            engine.audit(demo.stream, t, "pair", by, pair=there, reason="same qualifications")
+        else:
+            engine.audit(demo.stream, t, "none", by)
+
+
+def _next(engine: Engine, stream: str, t: int, team: list[str]) -> tuple[str, Question] | None:
+    """Who is asked what about a round next; None if nothing is left to ask."""
+    round_ = engine.streams.get(stream).current().rounds.get(t)
+    if round_ is None or round_.verdict is not None:
+        return None
+    asked = ((by, round_.panel.asks(by)) for by in team)
+    return next(((by, question) for by, question in asked if question is not None), None)
