@@ -150,7 +150,10 @@ class TestWithoutTheKey:
         ("data", "sentence"),
         [
             ("json_remove(data, '$.learner_version')", "does not say which version of the learner it began with"),
-            ("json_set(data, '$.learner_version', 3)", "`learner_version` must be 2, the only version of the learners"),
+            (
+                f"json_set(data, '$.learner_version', {LEARNER_VERSION + 1})",
+                f"`learner_version` must be {LEARNER_VERSION}, the only version of the learners",
+            ),
         ],
     )
     def test_a_log_of_another_learner_is_refused_in_a_sentence_when_the_service_starts(self, tmp_path, data, sentence):
