@@ -20,6 +20,7 @@ from likewise.service.proof.spelling import commitment, event_hash
 from likewise.service.proof.standalone import main
 from likewise.service.refusals import BrokenLog
 from likewise.service.stream.events import stamp
+from likewise.service.stream.learner import LEARNER_VERSION
 from likewise.service.stream.learner_checkpoint import packed, unpacked
 
 X = np.random.default_rng(2).random((3, 2))
