@@ -108,6 +108,24 @@ def test_the_next_round_shows_before_the_verdict_is_answered_and_the_number_only
     page.wait_for_function("() => document.getElementById('status').textContent.includes('recorded')")
     last = next(e for e in reversed(office.engine.events("loans")) if e["kind"] == "audited")
     assert page.inner_text("#status") == f"Round {first}: no violation; recorded as #{last['seq']}. Undo (u) for 60 s."
+    assert page.inner_text("#in-log") == "your verdicts are in the log"
+
+
+def test_the_page_says_so_if_the_log_does_not_prove_a_verdict(office):
+    office.stream()
+    office.open(3)
+    page = office.review()
+    fetched(page, 2)
+
+    def unproved(route):
+        answer = route.fetch()
+        route.fulfill(response=answer, json=answer.json() | {"proved": False})
+
+    intercept(page, "**/review/verdict", unproved)
+    page.keyboard.press("n")
+    page.wait_for_function("() => document.getElementById('status').textContent.includes('recorded')")
+    assert "does not prove" in page.inner_text("#trouble")
+    assert page.inner_text("#in-log") == ""
 
 
 WATCH = """

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import time
+from contextlib import closing
 
 import pytest
 from loans import loans, people
 from numpy.random import default_rng
+from serving import free_port
 from typer.testing import CliRunner
 
 from likewise.cli import app
@@ -83,3 +86,23 @@ def test_a_log_that_is_not_what_was_signed_is_found(configuration, tmp_path):
     fresh = Configuration(database=configuration.database, key=tmp_path / "other", checkpoints=tmp_path / "none")
     written(fresh)
     assert "checkpoints" in unwell(configuration, drill=False)
+
+
+def test_a_backup_that_can_not_be_restored_is_found(configuration):
+    """An event is missing in the middle: the tables of the restored log refuse what follows it."""
+    with closing(sqlite3.connect(configuration.database)) as database, database:
+        for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            database.execute(f"DROP TRIGGER {name}")
+        database.execute("DELETE FROM events WHERE seq = 1")
+    found = unwell(configuration)
+    assert "restore" in found
+    assert found["restore"].endswith(".")
+    assert "checkpoints" in found, "and the log is not what was signed"
+
+
+@pytest.mark.parametrize("drill", [True, False])
+def test_a_database_that_does_not_answer_is_found_in_sentences(drill):
+    away = Configuration(database=f"postgresql://nobody:hidden@127.0.0.1:{free_port()}/none")
+    found = unwell(away, drill=drill)
+    assert {"clock", "checkpoints", *(["restore"] if drill else [])} <= set(found)
+    assert "hidden" not in " ".join(found.values())

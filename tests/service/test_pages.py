@@ -17,6 +17,7 @@ from visitors import Browser
 from likewise.service.accounts.access import ACCESS, PUBLIC_PAGES
 from likewise.service.accounts.rates import Rates
 from likewise.service.accounts.sessions import SESSION
+from likewise.service.log.signing import Signer
 from likewise.service.pages.rendering import POLICY
 from likewise.service.pages.round_to_review import round_to_review
 from likewise.service.refusals import Conflict
@@ -271,14 +272,50 @@ def test_a_verdict_is_numbered_by_its_event_and_sent_twice_counts_once(service, 
     open_rounds(service.engine, 1)
     auditor = enter("auditor")
     t, _ = claimed(auditor.ask("/streams/loans/review/claim", beside=[]))
-    body = {"t": t, "verdict": "none", "note": "all fine"}
+    body = {"t": t, "verdict": "none", "note": "all fine", "hints": True, "seconds": 4.2}
     first = auditor.ask("/streams/loans/review/verdict", "k" * 16, **body)
     again = auditor.ask("/streams/loans/review/verdict", "k" * 16, **body)
-    assert first.json() == again.json() == {"t": t, "event": service.service.store.head("loans")[0], "late": False}
+    seq = service.service.store.head("loans")[0]
+    assert first.json() == again.json() == {"t": t, "event": seq, "late": False, "proved": True}
     assert [e["kind"] for e in service.engine.events("loans")].count("audited") == 1
+    seen = service.engine.round("loans", t)["audit"]
+    assert (seen["note"], seen["hints"], seen["seconds"]) == ("all fine", True, 4.2)
     said_before = auditor.ask("/streams/loans/review/verdict", "l" * 16, **body)
-    assert said_before.json() == {"t": t, "event": None, "late": False}
+    assert said_before.json() == {"t": t, "event": None, "late": False, "proved": None}
     assert '<strong id="today">1</strong>' in auditor.get("/streams/loans/review").text
+
+
+def other_proof(receipt):
+    """A receipt whose proof is of another event."""
+    return receipt | {"seq": receipt["seq"] - 1}
+
+
+def other_signature(receipt):
+    """A receipt that this service's key did not sign."""
+    stranger = Signer.generate()
+    proof, note = receipt["proof"].split("\n\n", 1)
+    text = note[: note.index("\n\n") + 1]
+    return receipt | {"proof": f"{proof}\n\n{stranger.sign(text, receipt['stream'])}"}
+
+
+def no_proof(receipt):
+    return {name: value for name, value in receipt.items() if name != "proof"}
+
+
+@pytest.mark.parametrize("forge", [other_proof, other_signature, no_proof])
+@pytest.mark.parametrize("which", ["receipt", "newest"])
+def test_a_verdict_is_said_to_be_in_the_log_only_if_that_is_proved(service, enter, monkeypatch, forge, which):
+    open_rounds(service.engine, 1)
+    auditor = enter("auditor")
+    auditor.ask("/streams/loans/review/claim", beside=[])
+    owner, name = (service.engine.signer, "receipt") if which == "receipt" else (service.engine.proofs, "inclusion")
+    real = getattr(owner, name)
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, lambda *about: forge(real(*about)))
+        taken = auditor.ask("/streams/loans/review/verdict", "v" * 16, t=1, verdict="none")
+    assert (taken.status_code, taken.json()["proved"]) == (200, False)
+    back = auditor.ask("/streams/loans/review/retract", "w" * 16, t=1)
+    assert (back.status_code, back.json()["proved"]) == (200, True)
 
 
 @on_both

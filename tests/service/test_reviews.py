@@ -62,7 +62,7 @@ def lived(rounds=60, seed=0, audit=50.0, **review):
             high, low = far_apart(p)
             said = rng.choice(["pair", "none", "none", "skip"])
             pair = [f"{i}.{high}", f"{i}.{low}"] if said == "pair" else ()
-            if fold.state.rounds[t].verdict is None:
+            if t in fold.state.rounds and fold.state.rounds[t].verdict is None:
                 fold.do(commands.Audit(t, said, "ann", pair))
         fold.clock.forward(float(rng.integers(1, 12)))
         for t in list(fold.state.rounds):

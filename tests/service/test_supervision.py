@@ -9,7 +9,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from serving import Process, running
+from serving import Process, free_port, running
 
 from likewise.service.engine import Engine
 from likewise.service.supervision import keep_notified, notify
@@ -113,3 +113,17 @@ def test_a_database_that_is_away_does_not_make_the_manager_start_us_again(tmp_pa
 async def _for(seconds, work):
     with anyio.move_on_after(seconds):
         await work()
+
+
+@pytest.mark.slow
+def test_of_several_workers_each_says_that_it_is_ready(tmp_path, manager, monkeypatch, new_database):
+    """They are children of the process that systemd started: the unit lets it listen to them."""
+    for name, value in environment(manager).items():
+        monkeypatch.setenv(name, value)
+    beside = {"key": tmp_path / "k", "checkpoints": tmp_path / "c", "workers": 2}
+    server = Process(new_database("postgresql"), port=free_port(), **beside)
+    try:
+        assert [manager.recv(1000) for _ in range(2)] == 2 * [b"READY=1"]
+        assert server.wait() < 60
+    finally:
+        server.end()

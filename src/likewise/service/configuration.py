@@ -118,6 +118,9 @@ class Configuration(BaseSettings):
     log_format: Literal["text", "json"] = Field(
         default="text", description="How the service's own log is written: text, or json with a line per request."
     )
+    traces: bool = Field(
+        default=False, description="Whether traces are sent by OpenTelemetry; OTEL_… variables say where to."
+    )
     threads: int = Field(default=40, ge=1, description="The most requests worked on at the same time.")
 
     @property

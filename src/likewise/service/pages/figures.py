@@ -57,7 +57,7 @@ def figures(store: Store, stream: str, state: State, bins: Sequence[Bin]) -> lis
 
 def reports(bins: Sequence[Bin]) -> Figure:
     """Reports per hundred reviewed rounds along the way, each stretch with its interval."""
-    title = "Reports per 100 reviewed rounds"
+    title = "Reports per 100 rounds reviewed or cleared"
     width = max(1, -(-len(bins) // STRETCHES))
     stretches = [bins[i : i + width] for i in range(0, len(bins), width)]
     counts = [(s[-1].last, sum(bin.reports for bin in s), sum(bin.reviewed for bin in s)) for s in stretches]
@@ -68,13 +68,14 @@ def reports(bins: Sequence[Bin]) -> Figure:
     steps = [(last, 100 * reported / reviewed) for last, reported, reviewed in seen]
     low, high = [(x, 100 * limit.low) for x, limit in limits], [(x, 100 * limit.high) for x, limit in limits]
     top = min(100.0, max(5.0, 1.6 * max(y for _, y in steps), min(y for _, y in high)))
-    plot = Plot((0, bins[-1].last), (0, top), "rounds", "reports per 100 reviewed", title)
+    plot = Plot((0, bins[-1].last), (0, top), "rounds", "reports per 100 rounds", title)
     plot.area([(x, min(y, top)) for x, y in low], [(x, min(y, top)) for x, y in high], "half")
     plot.line(steps, "main", "reported")
     caption = (
         f"Rounds are taken together in {plural(len(seen), 'stretch', 'stretches')}. The band holds, for each stretch "
         "by itself, the rates that fit what was found there with 95 % confidence, if its rounds were alike: the fewer "
-        "were reviewed, the wider it is. It tells nothing of rounds that nobody reviewed."
+        "were reviewed, the wider it is. Rounds that arithmetic cleared count here; those "
+        "that nobody looked at, and that could hold a violation, don't."
     )
     return Figure("reports", title, plot.svg(), caption)
 

@@ -32,13 +32,15 @@ VERDICTS = 1000
 
 def fair(bins: Sequence[Bin], status: Mapping[str, Any]) -> list[str]:
     """How often reviewers report, and what that says of all rounds."""
+    claim = status.get("reviews")
     reviewed, reports = sum(bin.reviewed for bin in bins), sum(bin.reports for bin in bins)
+    if claim is not None:  # it tells rounds that somebody looked at from those that arithmetic cleared
+        reviewed, reports = claim["clean"] + claim["reported"], claim["reported"]
     if not reviewed:
         return ["Nobody has reviewed a round yet, so nothing can be said."]
     _, low, high = binomial_limits(reports, reviewed)
     rate = f"{_per_hundred(reports / reviewed)} per 100 (95 %: {_per_hundred(low)} to {_per_hundred(high)})"
     sentences = [f"Reviewers reported a pair in {reports:,} of {plural(reviewed, 'reviewed round')}: {rate}."]
-    claim = status.get("reviews")
     if claim is not None:
         return [*sentences, claim["sentence"]]
     unseen = status["rounds"] - reviewed

@@ -14,7 +14,7 @@ from fastapi.responses import JSONResponse
 from sqlalchemy import select
 from starlette.responses import Response
 
-from likewise.errors import require
+from likewise.errors import LikewiseError, require
 from likewise.service.accounts.access import REVIEW_PAGE
 from likewise.service.canonical import dumps
 from likewise.service.log import Idempotency
@@ -23,7 +23,8 @@ from likewise.service.pages.rendering import render, router
 from likewise.service.pages.round_to_review import round_to_review
 from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.refusals import Conflict
-from likewise.service.stream.answers import OpinionTaken, VerdictRetracted, VerdictTaken
+from likewise.service.stream.answers import OpinionTaken, Receipt, VerdictRetracted, VerdictTaken
+from likewise.transparency.kept import require_receipt
 
 pages = router()
 REASONS = (
@@ -171,6 +172,8 @@ def verdict(stream: str, visit: Visitor, request: Request) -> Response:
             pair=pair,
             reason=sent.get("reason", ""),
             note=sent.get("note", ""),
+            hints=sent.get("hints"),
+            seconds=sent.get("seconds"),
             key=_key(visit, request),
         )
     except Conflict as refused:
@@ -178,7 +181,7 @@ def verdict(stream: str, visit: Visitor, request: Request) -> Response:
             raise
         # So the script knows that no verdict was lost.
         return JSONResponse({"detail": str(refused), "needless": True}, 409)
-    return _recorded(done)
+    return _recorded(visit, stream, done)
 
 
 @pages.post(REVIEW_PAGE + "/opinion")
@@ -187,7 +190,8 @@ def opinion(stream: str, visit: Visitor, request: Request) -> Response:
     objects = visit.sent.get("objects")
     require(objects is None or isinstance(objects, bool), "objects", "be yes, no or nothing", type(objects).__name__)
     t, pair, engine = _round(visit), _pair(visit), visit.service.engine
-    return _recorded(engine.judge_pair(stream, t, pair, objects, visit.identity.name, _key(visit, request)))
+    done = engine.judge_pair(stream, t, pair, objects, visit.identity.name, _key(visit, request))
+    return _recorded(visit, stream, done)
 
 
 def _answered(visit: Visit, stream: str, t: int) -> bool:
@@ -200,13 +204,31 @@ def _answered(visit: Visit, stream: str, t: int) -> bool:
 def retract(stream: str, visit: Visitor, request: Request) -> Response:
     """Take a verdict back within the grace time; only their own."""
     t, key = _round(visit), _key(visit, request)
-    return _recorded(visit.service.engine.retract(stream, t, visit.identity.name, key))
+    return _recorded(visit, stream, visit.service.engine.retract(stream, t, visit.identity.name, key))
 
 
-def _recorded(done: VerdictTaken | VerdictRetracted | OpinionTaken) -> Response:
-    """What the page says of an event: its number, or none if the same was said before, and whether it came too late."""
+def _recorded(visit: Visit, stream: str, done: VerdictTaken | VerdictRetracted | OpinionTaken) -> Response:
+    """What the page says of an event: its number, and whether it came too late and is proved to be in the log.
+
+    There is no number, and nothing to prove, if the same was said before.
+    """
     receipt, late = done["receipt"], done.get("disposition") == "late"
-    return JSONResponse({"t": done["t"], "event": None if receipt is None else receipt["seq"], "late": late})
+    event = None if receipt is None else receipt["seq"]
+    proved = None if receipt is None else _proved(visit, stream, receipt)
+    return JSONResponse({"t": done["t"], "event": event, "late": late, "proved": proved})
+
+
+def _proved(visit: Visit, stream: str, receipt: Receipt) -> bool:
+    """Whether a receipt proves its event, and the same event leads to the log's newest checkpoint."""
+    engine = visit.service.engine
+    try:
+        require_receipt(receipt, receipt["key"])
+        newest = engine.proofs.inclusion(stream, receipt["seq"])
+        # The key may have changed since a receipt that is sent again.
+        require_receipt(newest, engine.signer.public_key)
+    except (LikewiseError, KeyError):
+        return False
+    return newest["hash"] == receipt["hash"]
 
 
 def _pair(visit: Visit) -> list[str]:

@@ -25,6 +25,7 @@ from likewise.service.monitoring import Measured
 from likewise.service.redaction import begin_log
 from likewise.service.run.impatience import Impatient
 from likewise.service.running import Service
+from likewise.service.tracing import Traced, tracer_provider
 
 TURN = 0.001
 """Seconds that a thread computes while another one waits; Python's 5 ms are longer than most requests take."""
@@ -83,6 +84,10 @@ def create_app(configuration: Configuration | None = None) -> FastAPI:
     pages.install(app)
     limits = service.configuration
     app.add_middleware(Limits, max_body=limits.max_body, max_seconds=limits.max_seconds)
+    if limits.traces:
+        provider = tracer_provider()
+        service.before_stop.append(provider.shutdown)  # what was not sent yet is sent
+        app.add_middleware(Traced, provider=provider)
     app.add_middleware(Measured, metrics=service.metrics, logs=limits.log_format == "json")
     app.add_middleware(Doors, hosts=limits.allowed_hosts, behind_proxy=limits.behind_proxy)
     return app

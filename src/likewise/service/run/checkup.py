@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from sqlalchemy.exc import DBAPIError
+
 from likewise.errors import LikewiseError
 from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
@@ -20,6 +22,7 @@ from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.connections import address, require_there
 from likewise.service.log.keys import signer_at
 from likewise.service.log.signing import Signer
+from likewise.service.redaction import error_kind
 from likewise.service.run.backup import backup, restore
 from likewise.service.run.temporary import private_folder
 from likewise.service.stream.events import seconds
@@ -62,6 +65,8 @@ def _done(checks: list[tuple[str, Callable[[], str]]]) -> Iterator[Finding]:
             yield Finding(name, True, check())
         except (LikewiseError, OSError) as error:
             yield Finding(name, False, str(error))
+        except DBAPIError as error:  # away, or what is copied isn't what the tables take; its words may quote a row
+            yield Finding(name, False, f"The database refuses: {error_kind(error).rstrip('.')}.")
 
 
 def _signer(configuration: Configuration) -> Signer:

@@ -50,6 +50,15 @@
     return true;
   }
 
+  // Said only while every verdict since the page was opened is proved; null is one that was said before.
+  let unproved = null;
+  function inLog(reply) {
+    if (reply.proved === null) return;
+    if (!reply.proved) unproved ??= reply.event;
+    $("in-log").textContent = unproved === null ? "your verdicts are in the log" : "";
+    if (unproved !== null) complain(`The log does not prove that it holds your event #${unproved}. Tell whoever runs this service.`);
+  }
+
   function answered(item, ok, reply) {
     if (!ok) refused(item, reply);
     else if (item.path === "/verdict" || item.path === "/opinion") {
@@ -65,6 +74,7 @@
       count("today", -1); count("waiting", 1);
       if (item.article) again(item.article);
     }
+    if (ok) inLog(reply);
     offer();
     fill();
   }
