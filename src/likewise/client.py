@@ -206,10 +206,24 @@ class Client:
         self._ask("POST", _at(stream, "rounds", t, "audit", "release"))
 
     def audit(
-        self, stream: str, t: int, verdict: str, pair: Sequence[str] = (), *, reason: str = "", note: str = ""
+        self,
+        stream: str,
+        t: int,
+        verdict: str,
+        pair: Sequence[str] = (),
+        *,
+        reason: str = "",
+        note: str = "",
+        hints: bool | None = None,
+        seconds: float | None = None,
     ) -> dict[str, Any]:
-        """A verdict: "pair" with the ids of two people, "none" or "skip"."""
-        body = {"verdict": verdict, "pair": list(pair), "reason": reason, "note": note}
+        """A verdict: "pair" with the ids of two people, "none" or "skip".
+
+        ``hints`` says whether the auditor had asked why people got their probabilities, ``seconds`` how long they
+        looked.
+        """
+        said = {"verdict": verdict, "pair": list(pair), "reason": reason, "note": note}
+        body = said | {"hints": hints, "seconds": seconds}
         return self._change("PUT", _at(stream, "rounds", t, "audit"), body, stream)
 
     def judge_pair(self, stream: str, t: int, pair: Sequence[str], objects: bool | None) -> dict[str, Any]:

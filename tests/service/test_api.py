@@ -99,10 +99,15 @@ def test_a_verdict_is_retracted_within_its_grace_and_corrected_after_it(service)
     assert service.auditor.post(f"{ROUNDS}/1/audit/retract").json()["t"] == 1
     assert service.viewer.get(f"{ROUNDS}/1").json()["audit"] is None
     service.admin.patch(LOANS, json={"waits": {"grace": 0}})
-    assert service.auditor.put(f"{ROUNDS}/1/audit", json={"verdict": "skip"}).is_success
+    took = {"verdict": "skip", "hints": False, "seconds": 2}
+    assert service.auditor.put(f"{ROUNDS}/1/audit", json=took | {"seconds": -2}).status_code == 422
+    assert service.auditor.put(f"{ROUNDS}/1/audit", json=took).is_success
+    given = service.viewer.get(f"{ROUNDS}/1").json()["audit"]
+    assert (given["hints"], given["seconds"]) == (False, 2.0)
     until(lambda: service.viewer.get(f"{ROUNDS}/1").json()["status"] == "learned")
     assert service.auditor.post(f"{ROUNDS}/1/audit/retract").status_code == 409
     assert service.auditor.post(f"{ROUNDS}/1/audit/correct", json={"verdict": "none"}).status_code == 200
+    assert service.auditor.post(f"{ROUNDS}/1/audit/correct", json=took).status_code == 422, "nobody measures those"
     assert service.viewer.get(f"{ROUNDS}/1").json()["corrections"][0]["verdict"] == "cleared"
 
 

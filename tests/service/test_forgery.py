@@ -20,6 +20,7 @@ from likewise.service.proof.spelling import commitment, event_hash
 from likewise.service.proof.standalone import main
 from likewise.service.refusals import BrokenLog
 from likewise.service.stream.events import stamp
+from likewise.service.stream.learner import LEARNER_VERSION
 from likewise.service.stream.learner_checkpoint import packed, unpacked
 
 X = np.random.default_rng(2).random((3, 2))
@@ -150,7 +151,10 @@ class TestWithoutTheKey:
         ("data", "sentence"),
         [
             ("json_remove(data, '$.learner_version')", "does not say which version of the learner it began with"),
-            ("json_set(data, '$.learner_version', 3)", "`learner_version` must be 2, the only version of the learners"),
+            (
+                f"json_set(data, '$.learner_version', {LEARNER_VERSION + 1})",
+                f"`learner_version` must be {LEARNER_VERSION}, the only version of the learners",
+            ),
         ],
     )
     def test_a_log_of_another_learner_is_refused_in_a_sentence_when_the_service_starts(self, tmp_path, data, sentence):

@@ -272,12 +272,14 @@ def test_a_verdict_is_numbered_by_its_event_and_sent_twice_counts_once(service, 
     open_rounds(service.engine, 1)
     auditor = enter("auditor")
     t, _ = claimed(auditor.ask("/streams/loans/review/claim", beside=[]))
-    body = {"t": t, "verdict": "none", "note": "all fine"}
+    body = {"t": t, "verdict": "none", "note": "all fine", "hints": True, "seconds": 4.2}
     first = auditor.ask("/streams/loans/review/verdict", "k" * 16, **body)
     again = auditor.ask("/streams/loans/review/verdict", "k" * 16, **body)
     seq = service.service.store.head("loans")[0]
     assert first.json() == again.json() == {"t": t, "event": seq, "late": False, "proved": True}
     assert [e["kind"] for e in service.engine.events("loans")].count("audited") == 1
+    seen = service.engine.round("loans", t)["audit"]
+    assert (seen["note"], seen["hints"], seen["seconds"]) == ("all fine", True, 4.2)
     said_before = auditor.ask("/streams/loans/review/verdict", "l" * 16, **body)
     assert said_before.json() == {"t": t, "event": None, "late": False, "proved": None}
     assert '<strong id="today">1</strong>' in auditor.get("/streams/loans/review").text

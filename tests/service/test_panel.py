@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from loans import Clock, Fold, far_apart, fingerprint, loans
 from test_reviews import APART, first_objection, taught
 
 from likewise import theory
+from likewise.errors import InvalidParameter
 from likewise.service.engine import Engine
 from likewise.service.log.signing import Signer
 from likewise.service.refusals import Conflict
@@ -184,6 +187,23 @@ class TestHowGood:
         assert "Reviewers find about" in said["sentence"]
         whole(fold)
 
+    def test_agreement_is_counted_with_hints_and_without(self):
+        fold, t, pairs = team()
+        ids, before = fold.state.rounds[t].ids, claim(fold.state)["agreement"]
+        assert before["with_hints"]["judged_twice"] == 0
+        assert before["without_hints"] == {name: before[name] for name in before["without_hints"]}
+        pair = [ids[i] for i in pairs[0]]
+        fold.do(commands.Audit(t, "pair", "ann", pair, hints=True, seconds=12.5))
+        whole(fold)  # while the round is open, and somebody is known to have asked why
+        fold.do(commands.Audit(t, "pair", "ben", pair, hints=False, seconds=3))
+        after = claim(fold.state)["agreement"]
+        assert after["with_hints"] == {"judged_twice": 1, "both": 1, "one": 0, "same_pair": 1}
+        assert after["without_hints"] == before["without_hints"]
+        said = [(one["by"], one["hints"], one["seconds"]) for one in view(fold, t)["verdicts"]]
+        assert said == [("ann", True, 12.5), ("ben", False, 3.0)]
+        assert view(fold, t)["audit"]["seconds"] is None, "two verdicts have no common time"
+        whole(fold)
+
     def test_nothing_is_said_of_reviewers_where_nobody_judged_twice(self):
         assert claim(taught(Fold(loans(review=Review()))).state)["agreement"] is None
 
@@ -225,6 +245,23 @@ class TestNothingIsDropped:
         assert [event.kind for event in fold.audit(t, pair, "ann")] == ["verdict_late"]
         assert fold.audit(t, pair, "ann") == []
         whole(fold)
+
+    def test_a_late_verdict_says_how_it_came_about_and_no_log_can_say_nonsense_of_that(self):
+        fold, t, _ = self.alone()
+        fold.audit(t, None, "ann")
+        fold.do(commands.Audit(t, "skip", "ben", hints=True, seconds=0))
+        (late,) = view(fold, t)["late_verdicts"]
+        assert (late["hints"], late["seconds"]) == (True, 0.0)
+        assert {"hints", "seconds"}.isdisjoint(fold.events[-2].data()), "ann's says nothing of it"
+        for wrong, why in (({"seconds": -1.0}, "took -1.0 seconds"), ({"hints": 1}, "neither yes nor no of hints")):
+            assert why in first_objection([*fold.events[:-1], replace(fold.events[-1], **wrong)])
+        whole(fold)
+
+    @pytest.mark.parametrize("wrong", [{"hints": 1}, {"seconds": -0.1}, {"seconds": float("inf")}, {"seconds": "3"}])
+    def test_a_verdict_that_came_about_in_no_possible_way_is_refused(self, wrong):
+        fold, t, _ = self.alone()
+        with pytest.raises(InvalidParameter, match=f"`{next(iter(wrong))}` must be"):
+            fold.do(commands.Audit(t, "none", "ann", **wrong))
 
     def test_a_verdict_that_is_waited_for_can_not_be_called_late(self):
         fold, t, _ = self.alone()

@@ -252,6 +252,7 @@ def groups(
     (0.5, [('men', 0.5), ('women', 0.25)])
     """
     require_number(delta, "delta", 0, 1, open_at="low high")
+    require(hasattr(people, "__len__"), "people", "have a row per person, also beside a list of probabilities", people)
     named = _columns(sensitive, people)
     held = HeldOut.of(people, y, ids=ids)
     p, rows = _given(policy, held, len(people)), held.rows

@@ -326,6 +326,8 @@ class Engine:
         pair: Sequence[str] = (),
         reason: str = "",
         note: str = "",
+        hints: bool | None = None,
+        seconds: float | None = None,
         key: Idempotency | None = None,
     ) -> answers.VerdictTaken:
         """Take a verdict: "pair", "none" or "skip". None is dropped: one that comes too late is recorded as late."""
@@ -338,7 +340,7 @@ class Engine:
         def command(state: State) -> commands.Audit:
             past = self.reads.past(live, state, t)
             events = [] if past is None else self.reads.events_of(stream, t)
-            return commands.Audit(t, verdict, by, pair, remark, past, clean_probability(events))
+            return commands.Audit(t, verdict, by, pair, remark, past, clean_probability(events), hints, seconds)
 
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.VerdictTaken:
             event = outcome.sealed[0].event if outcome.sealed else None

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from likewise.errors import require
 from likewise.service.configuration import Configuration
 from likewise.service.stream.declared import TEXT_LIMIT, Finite, Text, short, whole
 from likewise.service.stream.sample import compared, labelled
-from likewise.service.stream.settings import Choices, Review, Settings, Waits, sampled_cuts
+from likewise.service.stream.settings import Choices, Review, Seconds, Settings, Waits, sampled_cuts
 
 Value = Annotated[StrictFloat | StrictInt | StrictStr, Field(description="A number, or a level of a category.")]
 Id = Annotated[StrictStr, Field(min_length=1, max_length=TEXT_LIMIT)]
@@ -146,6 +146,13 @@ class VerdictBody(Body):
     pair: list[Id] = Field(default=[], description="The ids of the two, in any order, if the verdict is pair.")
     reason: Words = ""
     note: Words = ""
+
+
+class AuditBody(VerdictBody):
+    """An auditor's verdict on a round, and how it came about."""
+
+    hints: StrictBool | None = Field(default=None, description="Whether they had asked why; null if nobody knows.")
+    seconds: Seconds | None = Field(default=None, description="For which they looked at it; null if nobody knows.")
 
 
 class OpinionBody(Body):

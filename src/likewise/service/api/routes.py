@@ -175,13 +175,12 @@ def release(stream: Stream, t: Number, call: Call) -> Response:
 
 
 @router.put(ROUND + "/audit", response_model=answers.VerdictTaken, openapi_extra=KEYED, tags=["audits"])
-def put_audit(stream: Stream, t: Number, body: bodies.VerdictBody, call: Call) -> Response:
+def put_audit(stream: Stream, t: Number, body: bodies.AuditBody, call: Call) -> Response:
     """Give a verdict: pair, none or skip; a late one is recorded too. Too small a gap is refused with 422."""
     if call.identity.role == AUDITOR:
         call.service.engine.require_claimed(stream, t, call.by)
-    answer = call.service.engine.audit(
-        stream, t, body.verdict, call.by, pair=body.pair, reason=body.reason, note=body.note, key=call.key
-    )
+    said = body.model_dump(exclude={"verdict"})
+    answer = call.service.engine.audit(stream, t, body.verdict, call.by, **said, key=call.key)
     return JSONResponse(answer)
 
 

@@ -42,8 +42,9 @@ def _audited(data: Data) -> str:
     if data["by"] == "clock":
         gone = data["verdict"] == "expired"
         return "Nobody reviewed the round in time." if gone else "Nobody had to look: no pair could be reported."
+    why = " They had asked why." if data.get("hints") else ""
     remark = " There is a remark." if data.get("remark") else ""
-    return f"{data['by']} {VERDICTS[data['verdict']]}{_pair(data)}.{remark}"
+    return f"{data['by']} {VERDICTS[data['verdict']]}{_pair(data)}.{why}{remark}"
 
 
 def _judged(data: Data) -> str:

@@ -172,6 +172,8 @@ def verdict(stream: str, visit: Visitor, request: Request) -> Response:
             pair=pair,
             reason=sent.get("reason", ""),
             note=sent.get("note", ""),
+            hints=sent.get("hints"),
+            seconds=sent.get("seconds"),
             key=_key(visit, request),
         )
     except Conflict as refused:

@@ -366,13 +366,23 @@ class ReviewClaim(TypedDict):
     sentence: Annotated[str, Field(description="The same in words.")]
 
 
-class Agreement(TypedDict):
-    """How good reviewers are, by rounds that two of them judged without knowing of each other."""
+class Agreements(TypedDict):
+    """How two verdicts on the same rounds compare, given without knowing of each other."""
 
     judged_twice: Annotated[int, Field(description="Closed rounds that were drawn for two verdicts and got them.")]
     both: Annotated[int, Field(description="Of those: both named a pair.")]
     one: Annotated[int, Field(description="Only one of the two did.")]
     same_pair: Annotated[int, Field(description="Both named the same pair.")]
+
+
+class Agreement(Agreements):
+    """How good reviewers are, by rounds that two of them judged without knowing of each other."""
+
+    with_hints: Annotated[
+        Agreements,
+        Field(description="Of those, where one of the two is known to have asked why, which may anchor them."),
+    ]
+    without_hints: Annotated[Agreements, Field(description="All others.")]
     confirmed: Annotated[
         float | None, Field(description="The share of reports that the other reviewer confirms; null without any.")
     ]
@@ -498,6 +508,11 @@ class GivenVerdict(TypedDict):
     gap: Gap
     reason: str
     note: str
+    hints: Annotated[
+        bool | None,
+        Field(description="Whether they had asked why; null if unknown, and for what several verdicts come to."),
+    ]
+    seconds: Annotated[float | None, Field(description="For which they looked at the round; null likewise.")]
 
 
 class GivenOpinion(TypedDict):

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from likewise import theory
-from likewise.service.stream.answers import Agreement, PlanProspect, Prospect, ReviewClaim
+from likewise.service.stream.answers import Agreement, Agreements, PlanProspect, Prospect, ReviewClaim
 from likewise.service.stream.counting import joined, one_more
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import State
-from likewise.theory import Interval, ReviewCount
+from likewise.theory import Interval, Overlap, ReviewCount
 
 DELTA = 0.05
 """One minus the confidence of what is shown."""
@@ -72,11 +72,11 @@ def agreement(state: State, count: ReviewCount, delta: float = DELTA) -> Agreeme
         return None
     confirmed, finds = theory.positive_agreement(overlap, delta), theory.detection_by_overlap(upheld, delta)
     limit = theory.review_limit(count, delta / 2, finds.low) if finds.low > 0 else None
+    plain = Overlap(*(every - part for every, part in zip(overlap, state.hinted, strict=True)))
     return {
-        "judged_twice": overlap.rounds,
-        "both": overlap.both,
-        "one": overlap.first + overlap.second,
-        "same_pair": overlap.same_pair,
+        **_agreements(overlap),
+        "with_hints": _agreements(state.hinted),
+        "without_hints": _agreements(plain),
         "confirmed": confirmed.estimate,
         "confirmed_from": confirmed.low,
         "confirmed_to": confirmed.high,
@@ -85,6 +85,15 @@ def agreement(state: State, count: ReviewCount, delta: float = DELTA) -> Agreeme
         "finds_to": finds.high,
         "at_most": limit,
         "sentence": _agreement_in_words(overlap.rounds, confirmed, finds, limit, delta),
+    }
+
+
+def _agreements(overlap: Overlap) -> Agreements:
+    return {
+        "judged_twice": overlap.rounds,
+        "both": overlap.both,
+        "one": overlap.first + overlap.second,
+        "same_pair": overlap.same_pair,
     }
 
 

@@ -69,7 +69,8 @@ class Audit:
     """An auditor's answer: ``verdict`` "pair" (with the ids of two people), "none" or "skip".
 
     ``remark`` keeps their reason and note outside the log. If the round is no longer in the state, the command brings
-    it, as ``past``, and the probability with which it was drawn if it still counts as found clean.
+    it, as ``past``, and the probability with which it was drawn if it still counts as found clean. ``hints`` says
+    whether they had asked why people got their probabilities, ``seconds`` how long they looked; None if nobody knows.
     """
 
     t: int
@@ -79,6 +80,8 @@ class Audit:
     remark: Aside | None = None
     past: OpenRound | None = None
     clean: float | None = None
+    hints: bool | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise.errors import InvalidParameter, ReportRefused, require
+from likewise.errors import InvalidParameter, ReportRefused, require, require_number
 from likewise.service.refusals import Conflict, StreamStopped, Unknown
 from likewise.service.stream.answers import Labelled
 from likewise.service.stream.commands import (
@@ -69,7 +69,7 @@ from likewise.service.stream.events.audits import EXPIRED, OUTCOMES
 from likewise.service.stream.events.labels import Booked
 from likewise.service.stream.learner import LEARNER_VERSION, Deployed, Model
 from likewise.service.stream.lots import drawn_from
-from likewise.service.stream.settings import Settings
+from likewise.service.stream.settings import LONGEST, Settings
 from likewise.service.stream.state import CLOCK, OpenRound, Pair, State
 from likewise.verdicts import Opinion, Question
 
@@ -319,7 +319,7 @@ def _audit(decision: Decision, command: Audit) -> None:
     question = of.panel.asks(command.by) if round_ is not None and of.verdict is None else None
     if question is not None and question.what == "verdict":
         shown = of.shown(state.stream.settings)
-        decision.add(Audited(at=decision.at, t=command.t, shown=shown, **answer))
+        decision.add(Audited(at=decision.at, t=command.t, shown=shown, **answer, **_looked(command)))
         _close(decision, command.t)
         return
     opinion = _as_opinion(command, of, answer, question)
@@ -329,7 +329,16 @@ def _audit(decision: Decision, command: Audit) -> None:
             _close(decision, command.t)
         return
     found = command.clean if answer["reports"] else None
-    decision.add(VerdictLate(at=decision.at, t=command.t, found=found, **answer))
+    decision.add(VerdictLate(at=decision.at, t=command.t, found=found, **answer, **_looked(command)))
+
+
+def _looked(command: Audit) -> dict[str, Any]:
+    """How an answer came about, as far as that is known."""
+    hints, took = command.hints, command.seconds
+    require(hints is None or isinstance(hints, bool), "hints", "be true or false", type(hints).__name__)
+    if took is not None:
+        require_number(took, "seconds", 0, LONGEST)
+    return {"hints": hints, "seconds": None if took is None else float(took)}
 
 
 def _as_opinion(command: Audit, of: OpenRound, answer: Mapping[str, Any], question: Question | None) -> Opinion | None:

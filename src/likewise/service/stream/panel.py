@@ -106,6 +106,11 @@ class Panel(NamedTuple):
         return overlap([(self._blind, self.opinions)], upheld=upheld) if self.wanted == 2 else Overlap()
 
     @property
+    def hinted(self) -> bool:
+        """Whether somebody who judged it had asked why people got their probabilities."""
+        return any(verdict.hints for verdict in self.said if verdict.reviewed)
+
+    @property
     def _given_up(self) -> bool:
         """Whether two people skipped it, and nobody judged: there is no third skip to wait for."""
         return len(self.said) >= 2 and not any(verdict.reviewed for verdict in self.said)
@@ -125,7 +130,7 @@ class Panel(NamedTuple):
 
     def dump(self) -> list[Any]:
         """Plain JSON values."""
-        said = [[*verdict[:3], [list(pair.plain) for pair in verdict.pairs]] for verdict in self.said]
+        said = [[*verdict[:3], [list(pair.plain) for pair in verdict.pairs], verdict.hints] for verdict in self.said]
         late = [[by, outcome, [list(pair.plain) for pair in pairs]] for by, outcome, pairs in self.late]
         return [said, self.opinions, late, self.wanted, self.rule]
 
@@ -134,7 +139,7 @@ class Panel(NamedTuple):
         """From plain JSON values."""
         said, opinions, late, wanted, rule = data
         return cls(
-            tuple(Verdict(outcome, at, by, _pairs(pairs)) for outcome, at, by, pairs in said),
+            tuple(Verdict(outcome, at, by, _pairs(pairs), hints) for outcome, at, by, pairs, hints in said),
             tuple(Opinion(by, tuple(pair), objects) for by, pair, objects in opinions),
             tuple((by, outcome, _pairs(pairs)) for by, outcome, pairs in late),
             wanted,

@@ -17,7 +17,7 @@ from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, OpenRounds, Pair, State, Totals, Verdict
 from likewise.theory import Overlap
 
-SNAPSHOT_FORMAT = 10
+SNAPSHOT_FORMAT = 11
 """Of the layout below; snapshots in another one are ignored."""
 
 
@@ -40,6 +40,7 @@ def dump_state(state: State) -> dict[str, Any]:
         "counted_rounds": state.counted_rounds,
         "overlap": state.overlap,
         "upheld": state.upheld,
+        "hinted": state.hinted,
         "pairs": state.pairs,
         "checkpoint": state.checkpoint,
         "key": state.key,
@@ -69,6 +70,7 @@ def load_state(data: dict[str, Any]) -> State:
         counted_rounds=load_count(data["counted_rounds"]),
         overlap=Overlap(*data["overlap"]),
         upheld=Overlap(*data["upheld"]),
+        hinted=Overlap(*data["hinted"]),
         pairs=tuple(KeptPair(made, row, tuple(refs)) for made, row, refs in data["pairs"]),
         checkpoint=LastCheckpoint(*data["checkpoint"]),
         key=data["key"],
@@ -91,7 +93,7 @@ def _dump_round(round_: OpenRound) -> dict[str, Any]:
         "drawn": round_.drawn,
         "labels": [None if np.isnan(label) else int(label) for label in round_.labels],
         "late": round_.late,
-        "verdict": None if verdict is None else [*verdict[:3], [asdict(pair) for pair in verdict.pairs]],
+        "verdict": None if verdict is None else [*verdict[:3], [asdict(pair) for pair in verdict.pairs], verdict.hints],
         "retracted_at": round_.retracted_at if np.isfinite(round_.retracted_at) else None,
         "labels_expired": round_.labels_expired,
         "closed": round_.closed,
@@ -131,5 +133,5 @@ def _load_round(data: dict[str, Any], model: Model) -> OpenRound:
 def _load_verdict(data: list[Any] | None) -> Verdict | None:
     if data is None:
         return None
-    outcome, at, by, pairs = data
-    return Verdict(outcome, at, by, tuple(Pair(**pair) for pair in pairs))
+    outcome, at, by, pairs, hints = data
+    return Verdict(outcome, at, by, tuple(Pair(**pair) for pair in pairs), hints)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from likewise.service.stream.answers import Outcome, PersonRound, PersonShown, RoundRecord, RoundShown
+from likewise.service.stream.answers import GivenVerdict, Outcome, PersonRound, PersonShown, RoundRecord, RoundShown
 from likewise.service.stream.events import (
     AuditCorrected,
     Audited,
@@ -89,7 +89,8 @@ def _tell_outcome(view: RoundRecord, settled: Verdict | None) -> None:
     words = next((one for one in view["verdicts"] if one["pair"] == ids), view["verdicts"][-1])
     gap = None if pair is None else pair.gap
     by = ", ".join(str(one["by"]) for one in view["verdicts"] if one["verdict"] in ("reported", "cleared"))
-    view["audit"] = {**words, "verdict": settled.outcome, "by": by or words["by"], "pair": ids, "gap": gap}
+    outcome: GivenVerdict = {**words, "verdict": settled.outcome, "by": by or words["by"], "pair": ids, "gap": gap}
+    view["audit"] = {**outcome, "hints": None, "seconds": None}  # each verdict has its own
 
 
 def person_view(events: Sequence[RoundEvent], id: str) -> PersonRound | None:

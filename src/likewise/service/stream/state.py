@@ -412,6 +412,8 @@ class State:
         The counts of the rounds before the first open one; None if there are none.
     overlap, upheld
         How two blind verdicts on the same round compare; the same with reports that counted in the end.
+    hinted
+        The part of ``overlap`` where one of the two had asked why people got their probabilities.
     pairs
         Whom the reports that the learner keeps are about; and some that it doesn't keep any more.
     checkpoint
@@ -434,6 +436,7 @@ class State:
     counted_rounds: ReviewCount | None = None
     overlap: Overlap = NOT_JUDGED_TWICE
     upheld: Overlap = NOT_JUDGED_TWICE
+    hinted: Overlap = NOT_JUDGED_TWICE
     pairs: tuple[KeptPair, ...] = ()
     checkpoint: LastCheckpoint = NO_CHECKPOINT
     key: str | None = None
@@ -476,7 +479,8 @@ class State:
     def _with_overlap(self, panel: Panel) -> State:
         """The same with the two verdicts of one more round compared."""
         named, upheld = panel.overlap(upheld=False), panel.overlap(upheld=True)
-        return replace(self, overlap=_added(self.overlap, named), upheld=_added(self.upheld, upheld))
+        hinted = _added(self.hinted, named) if panel.hinted else self.hinted
+        return replace(self, overlap=_added(self.overlap, named), upheld=_added(self.upheld, upheld), hinted=hinted)
 
     def found_later(self, t: int, q: float) -> State:
         """The same state after a closed round that was found clean, drawn with probability q, was reported."""

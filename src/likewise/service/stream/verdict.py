@@ -31,12 +31,16 @@ class Pair:
 
 
 class Verdict(NamedTuple):
-    """What became of the audit of a round: reported, cleared, skipped, expired, or undrawn."""
+    """What became of the audit of a round: reported, cleared, skipped, expired, or undrawn.
+
+    ``hints`` says whether whoever gave it is known to have asked why people got their probabilities.
+    """
 
     outcome: Outcome
     at: float
     by: str
     pairs: tuple[Pair, ...] = ()
+    hints: bool = False
 
     @property
     def reviewed(self) -> bool:

@@ -11,7 +11,7 @@ from likewise.service.stream.events.event import NUMBER, TUPLE, Promise, RoundEv
 from likewise.service.stream.events.rounds import SLACK
 from likewise.service.stream.memory import Memory, PastRound
 from likewise.service.stream.panel import Panel
-from likewise.service.stream.settings import Settings
+from likewise.service.stream.settings import LONGEST, Settings
 from likewise.service.stream.state import CLOCK, OpenRound, Pair, State, Verdict
 from likewise.verdicts import Opinion
 
@@ -64,6 +64,8 @@ class _Answer(RoundEvent):
             "gap": self.reports[0].gap if self.reports else None,
             "reason": words.get("reason", ""),
             "note": words.get("note", ""),
+            "hints": None,
+            "seconds": None,
         }
 
     def wrong(self, round_: OpenRound | PastRound, settings: Settings) -> str:
@@ -87,6 +89,34 @@ def _wrong_pair(pair: Pair, round_: OpenRound | PastRound, settings: Settings) -
     return "" if gap > level else f"reports a gap of {gap}, which is allowed: up to {level} is"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Looked(_Answer):
+    """What somebody said who had the round in front of them.
+
+    Attributes
+    ----------
+    hints
+        Whether they had asked why people got their probabilities; None where nobody can say.
+    seconds
+        How long they looked at the round; None where nobody measured it.
+    """
+
+    hints: bool | None = None
+    seconds: float | None = field(default=None, metadata=NUMBER)
+
+    def given_verdict(self, view: RoundRecord) -> GivenVerdict:
+        """The answer, and how it came about."""
+        return {**_Answer.given_verdict(self, view), "hints": self.hints, "seconds": self.seconds}
+
+    def wrong(self, round_: OpenRound | PastRound, settings: Settings) -> str:
+        """What can't be measured; otherwise as in any answer."""
+        if not (self.hints is None or isinstance(self.hints, bool)):
+            return "says neither yes nor no of hints"
+        if self.seconds is not None and not 0 <= self.seconds <= LONGEST:
+            return f"took {self.seconds} seconds"
+        return _Answer.wrong(self, round_, settings)
+
+
 def _settled(round_: OpenRound, panel: Panel) -> OpenRound:
     """A round of which this was said, and what that comes to."""
     return replace(round_, panel=panel, verdict=panel.settled())
@@ -94,7 +124,7 @@ def _settled(round_: OpenRound, panel: Panel) -> OpenRound:
 
 @kind
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Audited(_Answer):
+class Audited(_Looked):
     """An auditor looked at an open round and answered; or its wait ended and nobody had.
 
     Attributes
@@ -104,7 +134,7 @@ class Audited(_Answer):
     """
 
     kind: ClassVar[str] = "audited"
-    may_lack: ClassVar[tuple[str, ...]] = ("shown",)
+    may_lack: ClassVar[tuple[str, ...]] = ("shown", "hints", "seconds")
     shown: str | None = None
 
     def evolve(self, state: State) -> State:
@@ -112,7 +142,7 @@ class Audited(_Answer):
         round_ = self.round(state)
         if self.verdict == EXPIRED:
             return state.with_round(replace(round_, verdict=round_.panel.ended(self.time)))
-        verdict = Verdict(self.verdict, self.time, self.by, self.reports)
+        verdict = Verdict(self.verdict, self.time, self.by, self.reports, self.hints is True)
         return state.with_round(_settled(round_, round_.panel.with_verdict(verdict)))
 
     def tell(self, view: RoundRecord) -> None:
@@ -128,7 +158,8 @@ class Audited(_Answer):
             return "is a second verdict on its round"
         if self.verdict == EXPIRED:
             due = round_.audit_due(state.waits) <= self.time + SLACK and self.by == CLOCK
-            return "" if due and not self.reports else "ends the wait for an audit too early"
+            nobody = not self.reports and self.hints is None and self.seconds is None
+            return "" if due and nobody else "ends the wait for an audit too early"
         question = round_.panel.asks(self.by)
         if self.by == CLOCK or question is None or question.what != "verdict":
             return "is a verdict by nobody who was to be asked"
@@ -139,7 +170,7 @@ class Audited(_Answer):
 
 @kind
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerdictLate(_Answer):
+class VerdictLate(_Looked):
     """A verdict on a round that did not wait for it any more: recorded, counted among all rounds, and never learned.
 
     Attributes
@@ -149,7 +180,7 @@ class VerdictLate(_Answer):
     """
 
     kind: ClassVar[str] = "verdict_late"
-    may_lack: ClassVar[tuple[str, ...]] = ("found",)
+    may_lack: ClassVar[tuple[str, ...]] = ("found", "hints", "seconds")
     found: float | None = field(default=None, metadata=NUMBER)
 
     def evolve(self, state: State) -> State:

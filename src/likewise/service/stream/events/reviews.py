@@ -32,7 +32,8 @@ class _NobodyLooks(RoundEvent):
     def told(self, outcome: Outcome) -> GivenVerdict:
         """The same in plain values."""
         return {
-            "verdict": outcome, "by": CLOCK, "at": self.at, "pair": [], "gap": None, "reason": "", "note": ""
+            "verdict": outcome, "by": CLOCK, "at": self.at, "pair": [], "gap": None, "reason": "", "note": "",
+            "hints": None, "seconds": None,
         }  # fmt: skip
 
 
