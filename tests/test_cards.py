@@ -12,7 +12,9 @@ from typer.testing import CliRunner
 
 from likewise import cli
 from likewise.experiments import runs
-from likewise.experiments.runs.cards import NOT_SAID
+from likewise.experiments.runs.cards import NOT_SAID, Card, Told
+from likewise.experiments.runs.deployed import NOT_DEPLOYED
+from likewise.scoreboard.measured import CONSTANT
 
 HUB = [
     "Model Details", "Model Description", "Uses", "Direct Use", "Out-of-Scope Use", "Bias, Risks, and Limitations",
@@ -59,6 +61,7 @@ def test_the_model_card_has_the_headings_and_metadata_of_the_hub(folder):
     (model,) = metadata["model-index"]
     board = json.loads((folder / "result.json").read_text())["scoreboard"]
     this = next(row for row in board["rows"] if row["bold"])
+    assert this["name"] == "this policy"
     metrics = {metric["type"]: metric["value"] for metric in model["results"][0]["metrics"]}
     assert metrics == {"error": this["error"], "share of unfair pairs": this["unfair"]}
     assert model["results"][0]["task"] == {"type": "tabular-classification"}
@@ -76,6 +79,21 @@ def test_the_json_has_only_fields_of_the_toolkit_and_every_number_of_the_groups(
         assert rate["value"] == group["selected"]["value"]
         assert rate["confidence_interval"]["lower_bound"] == group["selected"]["low"]
     assert card["model_parameters"]["data"][0]["sensitive"] == {"sensitive_data": ["sex"]}
+
+
+def test_the_numbers_of_a_card_are_those_of_what_is_deployed():
+    rows = [
+        {"name": name, "exact": False, "bold": bold, "error": error, "error_low": None, "error_high": None,
+         "unfair": unfair, "unfair_low": None, "unfair_high": None}
+        for name, bold, error, unfair in ((CONSTANT, False, 0.13, 0.0), (NOT_DEPLOYED, True, 0.12, 0.01))
+    ]  # fmt: skip
+    rate = {"value": 0.9, "low": None, "high": None}
+    group = {"name": "f", "selected": rate, "impact": rate, "wrong_yes": rate, "wrong_no": rate}
+    groups = {"tables": [{"column": "sex", "groups": [group]}]}
+    metrics = list(Card({"scoreboard": {"unit": "error", "rows": rows}, "groups": groups}, {}, Told()).metrics())
+    assert [metric["value"] for metric in metrics if "slice" not in metric] == [0.13, 0.0]
+    assert [metric["value"] for metric in metrics if metric.get("slice") == NOT_DEPLOYED] == [0.12, 0.01]
+    assert {metric["slice"] for metric in metrics[4:]} == {f"{NOT_DEPLOYED}, sex = f"}
 
 
 def test_the_datasheet_has_the_headings_of_its_authors_and_says_each_columns_role(folder):

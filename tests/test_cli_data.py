@@ -89,6 +89,25 @@ def test_the_command_to_try_names_a_positive_value_where_one_is_needed(tmp_path)
     assert "--label 'granted loan' --positive yes --compare-by x" in " ".join(run(tmp_path / "two.csv").output.split())
 
 
+def test_a_yes_is_a_yes_with_capitals_and_spaces_too(tmp_path):
+    (tmp_path / "two.csv").write_text("x,granted\n1,no \n2,Yes\n5,no \n")
+    assert "--label granted --positive Yes --compare-by x" in " ".join(run(tmp_path / "two.csv").output.split())
+
+
+def test_the_command_to_try_plays_the_mended_copy(tmp_path):
+    (tmp_path / "two.csv").write_bytes("x,granted\n£1,0\n£2,1\n£5,0\n".encode("cp1252"))
+    copy = tmp_path / "mended.csv"
+    said = "".join(run(tmp_path / "two.csv", "--encoding", "cp1252", "--fix", copy).output.split())
+    assert f"likewiseplay{copy}--labelgranted" in said
+
+
+def test_the_ends_of_whole_and_other_numbers_are_written_alike(tmp_path):
+    (tmp_path / "two.csv").write_text("whole,other,granted\n5,5.5,0\n81000,41667.25,1\n6,7.5,0\n")
+    said = run(tmp_path / "two.csv").output
+    assert "5 to 81,000" in said
+    assert "5.5 to 41,667.2" in said
+
+
 def test_the_command_to_try_works_where_names_have_commas(tmp_path):
     (tmp_path / "two.csv").write_text('"x, yearly","y",granted\n1,2,0\n2,7,1\n5,3,0\n')
     said = " ".join(run(tmp_path / "two.csv").output.split())

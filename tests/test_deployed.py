@@ -12,7 +12,15 @@ import likewise as lw
 from likewise.experiments import runs
 from likewise.experiments.compare import Recipe, Sweep, compare, judged
 from likewise.experiments.runs import Run, Settings, write_outputs
-from likewise.experiments.runs.deployed import AVERAGE, FINAL, LAST_HALF, NOBODY, candidates, deployed
+from likewise.experiments.runs.deployed import (
+    AVERAGE,
+    FINAL,
+    GROUPS_NOT_DEPLOYED,
+    LAST_HALF,
+    NOBODY,
+    candidates,
+    deployed,
+)
 from likewise.protocol import Key, Role
 from likewise.scoring import FinishedPolicy
 
@@ -97,8 +105,10 @@ def test_labels_and_looks_of_the_held_out_change_nothing_that_is_learned(strong,
 
 
 def test_on_noise_a_constant_is_deployed_and_the_first_line_says_so(tmp_path):
-    run, t = finished(settings(people(1200, 0.0), tmp_path), tmp_path / "run")
+    table = people(1200, 0.0).assign(sex=np.tile(["f", "m"], 600))
+    run, t = finished(settings(table, tmp_path, sensitive=("sex",)), tmp_path / "run")
     outcome = deployed(run.setup, t)
+    assert outcome.groups.notes[0] == GROUPS_NOT_DEPLOYED
     assert outcome.choice.recommended in ("always no", "always yes")
     assert outcome.choice.recommended in outcome.headline
     assert "what was learned (not deployed)" in [row.name for row in outcome.scoreboard.rows]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import fairlearn.metrics as fairlearn
 import numpy as np
 import pandas as pd
@@ -269,6 +271,22 @@ def test_it_is_said_whether_rules_may_use_sensitive_columns(run, tmp_path):
     cells = prepare(dataclasses.replace(settings, hypotheses="cells"))
     assert sensitive_columns(cells).startswith("Rules may not use")
     assert sensitive_columns(prepare(dataclasses.replace(settings, sensitive=()))) == ""
+
+
+def test_the_sentence_rounds_its_limits_outwards_and_names_a_group_that_is_a_number():
+    given = np.repeat([0, 1, 0, 1], [170, 130, 111, 189])
+    table = lw.groups(given, np.arange(600.0)[:, None], given.astype(float), {"owner": np.repeat([0, 1], 300)}).table(
+        "owner"
+    )
+    impact = table.smallest.impact
+    low, high = re.search(r"\(owner 0, between (.*) and (.*)\)", table.sentence).groups()
+    assert impact.low - 0.01 < float(low) <= impact.low
+    assert impact.high <= float(high) < impact.high + 0.01
+
+
+def test_people_without_rows_are_one_sentence():
+    with pytest.raises(InvalidParameter, match="`people` must have a row per person"):
+        lw.groups([0.5, 0.3], None, [1, 0], {"sex": ["f", "m"]})
 
 
 def test_dropping_the_sensitive_column_changes_no_rule_and_keeps_the_table(run):

@@ -194,6 +194,11 @@ def test_bad_input_gets_one_sentence(options, error, sentence):
         lw.OnlineClassifier(F, **{"k": 4} | options)
 
 
+def test_a_classifier_in_the_place_of_the_class_is_told_its_name():
+    with pytest.raises(InvalidParameter, match="got SGDClassifier; name it as `classifier=`"):
+        lw.OnlineClassifier(sgd())
+
+
 def test_a_class_that_does_not_say_how_long_its_rows_are_is_refused():
     class Odd(lw.FiniteClass.__mro__[1]):
         geometry = F.geometry

@@ -168,6 +168,17 @@ class Client:
         """Change which rounds are reviewed, from the next one on: ``share``, ``budget``, ``choose``, ``second``, …"""
         return self._ask("PATCH", _at(stream, "plan"), {"review": review})
 
+    def brief(self, stream: str) -> dict[str, Any]:
+        """What reviewers are told before they judge, and its version."""
+        return self._ask("GET", _at(stream, "brief"))
+
+    def change_brief(self, stream: str, **brief: Any) -> dict[str, Any]:
+        """Replace the brief: ``decided``, ``alike``, ``pairs``, ``non_pairs`` and ``reasons``; others are empty.
+
+        It stays in the log for good, so it must name nobody.
+        """
+        return self._change("PUT", _at(stream, "brief"), brief, stream)
+
     def plan(self, stream: str, rounds_a_day: float | None = None, days: float = 30) -> dict[str, Any]:
         """What the review plan buys, in advance; without ``rounds_a_day``, if rounds come as in the past day."""
         asked = {} if rounds_a_day is None else {"rounds_a_day": rounds_a_day}

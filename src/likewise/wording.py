@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Sequence
 from numbers import Real
@@ -72,6 +73,24 @@ def written(value: Any, digits: int = 10) -> str:
         return str(value)
     whole = math.isfinite(value) and float(value).is_integer()
     return f"{float(value):,.0f}" if whole or abs(value) >= 10**digits else f"{float(value):,.{digits}g}"
+
+
+def columns_for(named: Sequence[Any], columns: Sequence[Any], most: int = 15) -> str:
+    """The columns there are, for whoever named one that isn't among them: all of a few, of many the most alike.
+
+    Examples
+    --------
+    >>> columns_for(["aprove"], ["approve", "income"])
+    "columns ['approve', 'income']"
+    >>> columns_for(["aprove"], ["approve", *(f"x{place}" for place in range(40))])
+    "41 columns (the most alike: 'approve')"
+    """
+    if len(columns) <= most:
+        return f"columns {list(columns)}"
+    by_lower = {str(column).lower(): column for column in columns}
+    alike = [by_lower[near] for name in named for near in difflib.get_close_matches(str(name).lower(), by_lower, n=1)]
+    some = ", ".join(map(repr, alike or columns[:most]))
+    return f"{len(columns)} columns ({f'the most alike: {some}' if alike else f'{some}, …'})"
 
 
 def joined(words: Sequence[str], last: str = "and") -> str:

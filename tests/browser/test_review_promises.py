@@ -393,3 +393,23 @@ def test_two_who_name_different_pairs_are_each_asked_about_the_other_s_yes_or_no
     assert asked == {page: "1-4", other: "1-5"}
     opinions = desk.engine.round(desk.name, t)["opinions"]
     assert {(each["by"], each["objects"]) for each in opinions} == {("ann", True), ("bob", False)}
+
+
+# The brief ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_brief_is_shown_until_its_version_was_seen_and_under_help_and_its_reasons_have_keys(desk):
+    page, _ = opened(desk)
+    assert page.locator("#help[open]").count() == 0
+    desk.engine.change_brief(desk.name, {"alike": "Same debts.", "reasons": ["the same debts"]}, "root")
+    page.reload()
+    said(page, "Same debts.", "#help[open] #brief")
+    assert violations(page) == []
+    page.click("#help-close")
+    page.reload()
+    page.locator("#round article").first.wait_for()
+    assert page.locator("#help[open]").count() == 0, "it was seen"
+    press(page, "q")
+    assert page.locator("#reasons input:checked").get_attribute("value") == "the same debts"
+    press(page, "?")
+    said(page, "Same debts.", "#help[open] #brief")

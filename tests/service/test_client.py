@@ -84,6 +84,12 @@ def test_a_whole_stream_through_the_client(service, tmp_path):
         client.retract("small", t)
         client.change_waits("small", grace=0)
         assert client.change_plan("small", rule="any")["review"]["rule"] == "any"
+        assert client.brief("small")["version"] == 0
+        told = client.change_brief("small", alike="Same debts.", reasons=["debts"])
+        assert client.brief("small") == {name: told[name] for name in ("stream", "version", "brief")}
+        assert (told["version"], told["brief"]["alike"], told["brief"]["pairs"]) == (1, "Same debts.", "")
+        with pytest.raises(ServiceRefused, match="`reasons` must be at most 4 and all different"):
+            client.change_brief("small", reasons=["debts", "debts"])
         with pytest.raises(ServiceRefused, match="Nobody asks you"):
             client.judge_pair("small", t, ids[:2], True)
         assert "reviews a week" in client.plan("small", rounds_a_day=10)["sentence"]

@@ -47,6 +47,7 @@ def lived():
     fold.do(commands.Audit(3, "skip", "eve", past=fold.past(3)))
     fold.do(commands.ChangePlan({"ask_all": False, "second": 1.0}, "root"))
     fold.open(APART)
+    fold.do(commands.ChangeBrief({"alike": "Same income.\nSame debts.", "reasons": ["the same debts"]}, "root"))
     fold.do(commands.Stop("lunch", "root"))
     fold.do(commands.Resume("root"))
     fold.do(commands.RotateKey("ab" * 32, "cd" * 32, "a note", "root"))

@@ -25,6 +25,8 @@ VALID = [
     ("PATCH", LOANS, {"waits": {"grace": 0}}),
     ("PATCH", f"{LOANS}/plan", {"review": {"ask_all": True}}),
     ("GET", f"{LOANS}/plan?share=0.5", None),
+    ("PUT", f"{LOANS}/brief", {"decided": "Loans.", "alike": "Same debts.", "reasons": ["debts"]}),
+    ("GET", f"{LOANS}/brief", None),
     ("POST", f"{LOANS}/stop", {"reason": "lunch"}),
     ("POST", f"{LOANS}/resume", {}),
     ("POST", f"{LOANS}/rounds", {"people": people(9)}),

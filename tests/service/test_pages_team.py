@@ -105,6 +105,31 @@ def test_the_plan_says_in_advance_what_a_budget_buys_and_administrators_change_i
     assert 'value="a third"' in wrong.text  # what was typed is still there
 
 
+@on_both
+def test_administrators_brief_reviewers_in_words_that_stay_in_the_log(service, enter):
+    admin, auditor, viewer = enter("admin"), enter("auditor"), enter("viewer")
+    form = admin.get("/streams/loans/settings").text
+    assert "<strong>No names.</strong> Every version stays in the log for good" in form
+    assert 'id="brief"' not in auditor.get("/streams/loans/review").text
+    asked = {"alike": "Same <income>.\r\nSame debts.", "reasons": "the same debts\r\n\r\n the town alone "}
+    assert viewer.post("/streams/loans/brief", **asked).status_code == 403
+    assert "changed=yes" in admin.post("/streams/loans/brief", **asked).headers["location"]
+    assert "changed=no" in admin.post("/streams/loans/brief", **asked).headers["location"]
+    told = service.engine.brief("loans")
+    assert (told["version"], told["brief"]["alike"]) == (1, "Same <income>.\nSame debts.")
+    assert told["brief"]["reasons"] == ["the same debts", "the town alone"]
+    page = auditor.get("/streams/loans/review").text
+    assert 'data-brief="1"' in page
+    assert "Same &lt;income&gt;.\nSame debts.</p>" in page
+    assert re.findall(r'name="reason" value="([^"]+)"', page) == ["the same debts", "the town alone"]
+    assert "same qualifications" not in page
+    wrong = admin.post("/streams/loans/brief", decided="x" * 2001, alike="Kept.")
+    assert wrong.status_code == 422
+    assert "`decided` must be at most 2000 printable characters" in text(wrong)
+    assert "Kept.</textarea>" in wrong.text
+    assert service.engine.brief("loans")["version"] == 1
+
+
 def test_rounds_come_to_reviewers_in_random_order_and_none_twice(service, enter):
     for t in range(1, 31):
         asked = [{"id": f"{t}-{i}", "features": {"score": i / 4, "town": "North"}} for i in range(4)]

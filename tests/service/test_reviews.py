@@ -20,7 +20,7 @@ from likewise.service.refusals import Conflict
 from likewise.service.stream import commands
 from likewise.service.stream.claims import claim, prospect
 from likewise.service.stream.drawing import Drawing
-from likewise.service.stream.events import Audited, ClearedByArithmetic, Learned, ReviewDrawn, RoundClosed
+from likewise.service.stream.events import Audited, BriefChanged, ClearedByArithmetic, Learned, ReviewDrawn, RoundClosed
 from likewise.service.stream.lots import Lot, review_secret
 from likewise.service.stream.objections import Rules
 from likewise.service.stream.plain_state import dump_state, load_state
@@ -345,3 +345,29 @@ def forge(data, what):
         data["probability"] = (data["probability"] + 1) / 2
     else:
         data[what] = not data[what]
+
+
+class TestBrief:
+    def test_a_brief_is_counted_and_one_that_says_the_same_is_no_event(self):
+        fold = Fold()
+        assert fold.kinds(commands.ChangeBrief({"decided": "Loans."}, "root")) == ["brief_changed"]
+        assert fold.kinds(commands.ChangeBrief({"decided": "Loans."}, "root")) == []
+        assert fold.kinds(commands.ChangeBrief({}, "root")) == ["brief_changed"]
+        assert (fold.state.brief_version, fold.state.brief.said) == (2, False)
+        assert first_objection(fold.events) == ""
+
+    @pytest.mark.parametrize(
+        ("wrong", "why"),
+        [
+            ({"version": 3}, "should have version 1, not 3"),
+            ({"brief": {"decided": "Loans."}}, "only a part of a brief"),
+            ({"brief": {"decided": 3}}, "holds no brief: `decided` must be at most 2000 printable characters"),
+            ({"brief": {"reasons": ["a", "b", "c", "d", "e"]}}, "`reasons` must be at most 4 and all different"),
+        ],
+    )
+    def test_a_forged_brief_is_objected_to(self, wrong, why):
+        fold = Fold()
+        fold.do(commands.ChangeBrief({"decided": "Loans."}, "root"))
+        forged = replace(fold.events[-1], **wrong)
+        assert isinstance(forged, BriefChanged)
+        assert why in first_objection([*fold.events[:-1], forged])

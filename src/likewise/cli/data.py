@@ -166,6 +166,7 @@ def _file(source: str, look: Look, fix: Path | None, as_json: bool) -> None:
     elif command := mending(source, findings, look.encoding):
         console.print(f"To write a mended copy: {command}", markup=False, soft_wrap=True)
     if look.header:
+        source, look = (source, look) if fix is None else (str(fix), dataclasses.replace(look, encoding=""))
         advice = _advice(source, look, label, labels, columns, findings)
         console.print(advice, markup=False, highlight=False, soft_wrap=True)
 
@@ -246,7 +247,11 @@ def _advice(
 
 def _positive(look: Look, label: str, columns: list[Column]) -> list[str]:
     """The option that says which value is a yes, where the values don't say it."""
+    from likewise.datasets.roles import OBVIOUS
+
     values = next(column.values for column in columns if column.name == label)
-    obvious = {value.lower() for value in values} in ({"0", "1"}, {"false", "true"})
-    positive = look.positive or ("" if obvious or not values else values[-1])
+    by_lower = {value.strip().lower(): value for value in values}
+    yes = next((by_lower[yes] for no, yes in OBVIOUS if set(by_lower) == {no, yes}), values[-1] if values else "")
+    known = set(by_lower) in ({"0", "1"}, {"false", "true"})  # which of them is a yes, the play knows
+    positive = look.positive or ("" if known else yes)
     return ["--positive", positive] if positive else []

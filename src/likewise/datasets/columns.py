@@ -241,7 +241,9 @@ def _number(values: Any, name: str) -> Column:
     if reason:
         return Column(name, "unusable", missing, different, reason=reason)
     ends = (present.min(), present.max())
-    return Column(name, "number", missing, different, tuple(f"{end:.0f}" if integers else _end(end) for end in ends))
+    # Of two values each may be named as the label's yes, so they stay as they are read.
+    shown = tuple(f"{end:.0f}" if integers and different == 2 else _end(end) for end in ends)
+    return Column(name, "number", missing, different, shown)
 
 
 def _end(value: float) -> str:

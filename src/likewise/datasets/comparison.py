@@ -19,7 +19,7 @@ import numpy as np
 from likewise.datasets.columns import MISSING, UNSEEN, arrow, codes, inspect, levels, numbers, opened, require_columns
 from likewise.errors import InvalidParameter, require, require_number
 from likewise.protocol import Floats
-from likewise.wording import joined
+from likewise.wording import columns_for, joined
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ def _chosen(compare_by: Sequence[str], columns: Sequence[str]) -> list[str]:
     require(len(names) > 0, "compare_by", "name at least one column", names)
     require(len(set(names)) == len(names), "compare_by", "name each column once", names)
     absent = [name for name in names if name not in columns]
-    require(not absent, "compare_by", f"be among the columns {list(columns)}", absent)
+    require(not absent, "compare_by", f"be among the {columns_for(absent, list(columns))}", absent)
     return names
 
 

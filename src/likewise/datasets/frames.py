@@ -16,7 +16,7 @@ from likewise.datasets.encoder import Encoder
 from likewise.datasets.roles import EACH_ROW, decided_today, persons
 from likewise.errors import InvalidParameter, require
 from likewise.protocol import Floats
-from likewise.wording import plural
+from likewise.wording import columns_for, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -168,12 +168,12 @@ def _check_roles(
     columns: Sequence[str], label: str, compare_by: Sequence[str], sensitive: Sequence[str], drop: Sequence[str]
 ) -> None:
     """Every column that is named exists, and no two roles contradict each other."""
-    require(label in columns, "label", f"be one of the columns {list(columns)}", label)
+    require(label in columns, "label", f"be one of the {columns_for([label], list(columns))}", label)
     by = {compare_by} if isinstance(compare_by, str) else set(compare_by)
     for role, named in (("sensitive", sensitive), ("drop", drop)):
         require(not isinstance(named, str), role, "be a list of columns", named)
         absent = [name for name in named if name not in columns]
-        require(not absent, role, f"be among the columns {list(columns)}", absent)
+        require(not absent, role, f"be among the {columns_for(absent, list(columns))}", absent)
         require(label not in named, role, "not hold the label", label)
         both = sorted(by & set(named))
         require(not both, role, "not hold columns to compare by", both)
@@ -186,7 +186,7 @@ def _check_asides(
     """A column of ids is nothing but that; what is decided today is not the label."""
     require(ids is None or ids != label, "id", "not be the label", ids)
     require(ids is None or ids not in compare_by, "compare_by", "not hold the column of ids", ids)
-    require(today is None or today in columns, "today", f"be one of the columns {list(columns)}", today)
+    require(today is None or today in columns, "today", f"be one of the {columns_for([today], list(columns))}", today)
     require(today is None or today not in (label, ids), "today", "be neither the label nor the column of ids", today)
 
 

@@ -22,7 +22,7 @@ from likewise.file_review.draws import Drawn, OpenPairs, draw, needed
 from likewise.file_review.scored import ScoredPeople, scored_people
 from likewise.protocol import Floats
 from likewise.scoreboard import Groups, groups
-from likewise.wording import at_least, at_most, plural
+from likewise.wording import at_least, at_most, columns_for, plural
 
 RANKED = 12
 """Pairs that are listed."""
@@ -285,7 +285,7 @@ def _groups(
         from likewise.datasets.frames import labels
 
         table = opened(people.people)
-        require(label in table.columns, "label", f"be one of the columns {list(table.columns)}", label)
+        require(label in table.columns, "label", f"be one of the {columns_for([label], list(table.columns))}", label)
         y = labels(arrow(table, label), label, positive)[0]
     ids = people.ids if people.distinct else None
     given = people.scores.astype(int) if people.decisions else people.scores

@@ -15,7 +15,7 @@ from likewise.datasets.columns import arrow, numbers, opened, texts
 from likewise.datasets.roles import decided_today, persons
 from likewise.errors import InvalidParameter, require
 from likewise.protocol import Floats
-from likewise.wording import plural, written
+from likewise.wording import columns_for, plural, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,11 +128,11 @@ def scored_people(
         The column that says who each row is.
     """
     table = opened(frame)
-    require(score in table.columns, "score", f"be one of the columns {list(table.columns)}", score)
+    require(score in table.columns, "score", f"be one of the {columns_for([score], list(table.columns))}", score)
     by = [compare_by] if isinstance(compare_by, str) else list(compare_by)
     require(score not in by, "compare_by", "not hold the score", score)
     absent = [name for name in show if name not in table.columns]
-    require(not absent, "show", f"be among the columns {list(table.columns)}", absent)
+    require(not absent, "show", f"be among the {columns_for(absent, list(table.columns))}", absent)
     column = arrow(table, score)
     known = ~np.asarray(column.is_null().to_numpy(zero_copy_only=False), dtype=bool)
     notes = _left_out(int((~known).sum()), "has no score", "have no score")

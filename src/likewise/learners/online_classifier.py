@@ -200,6 +200,11 @@ class OnlineClassifier(BaseLearner):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if hasattr(self.hypotheses, "partial_fit") or hasattr(self.hypotheses, "learn_one"):
+            raise InvalidParameter(
+                "`hypotheses` must be the class that the play is compared with, such as lw.Thresholds.quantiles(X), "
+                f"got {type(self.hypotheses).__name__}; name it as `classifier=`."
+            )
         if not isinstance(self.hypotheses, WithFeatures):
             enumerable(self.hypotheses, "OnlineClassifier")
             object.__setattr__(self, "hypotheses", WithFeatures(self.hypotheses))

@@ -19,7 +19,7 @@ from likewise.errors import require, require_number
 from likewise.hindsight.compared import taken
 from likewise.protocol import Floats
 from likewise.scoreboard.group_rates import FEWEST_SHOWN, Rate, impact_ratios, members, rate
-from likewise.wording import number, plural
+from likewise.wording import at_least, at_most, number, plural
 
 BANDS = 5
 """Of equal width, by probability, in which labels are compared with probabilities."""
@@ -132,8 +132,12 @@ class GroupTable:
 
     def _ratio(self, worst: Group) -> str:
         impact = worst.impact
-        between = "" if impact.low is None else f", between {impact.low:.2f} and {impact.high:.2f}"
-        return f"{impact.value:.2f} ({worst.name}{between})"
+        between = ""
+        if impact.low is not None and impact.high is not None:
+            between = f", between {at_least(impact.low, 2)} and {at_most(impact.high, 2)}"
+        # A group called 0 would read as a number.
+        name = f"{self.column} {worst.name}" if worst.name.isdecimal() else worst.name
+        return f"{impact.value:.2f} ({name}{between})"
 
     @property
     def _small(self) -> str:
@@ -252,6 +256,7 @@ def groups(
     (0.5, [('men', 0.5), ('women', 0.25)])
     """
     require_number(delta, "delta", 0, 1, open_at="low high")
+    require(hasattr(people, "__len__"), "people", "have a row per person, also beside a list of probabilities", people)
     named = _columns(sensitive, people)
     held = HeldOut.of(people, y, ids=ids)
     p, rows = _given(policy, held, len(people)), held.rows

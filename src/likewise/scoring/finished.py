@@ -147,7 +147,9 @@ class FinishedPolicy(DeployablePolicy):
             data = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
             why = error.strerror if isinstance(error, OSError) else "it is not JSON"
-            raise InvalidParameter(f"`policy` must be a file of a saved policy, got {str(path)!r}: {why}.") from None
+            raise InvalidParameter(
+                f"`policy` must be a saved policy or the folder of a run, got {str(path)!r}: {why}."
+            ) from None
         return cls.from_dict(data, models)
 
 

@@ -443,6 +443,22 @@ class Engine:
 
         return self._do(self.streams.get(stream), lambda state: commands.ChangePlan(changes, by), reply, key)
 
+    def brief(self, stream: str) -> answers.BriefTold:
+        """What reviewers are told before they judge."""
+        state = self.streams.get(stream).current()
+        return {"stream": stream, "version": state.brief_version, "brief": state.brief.model_dump(mode="json")}
+
+    def change_brief(
+        self, stream: str, brief: Mapping[str, Any], by: str, key: Idempotency | None = None
+    ) -> answers.BriefChanged:
+        """Tell reviewers something else from now on. It stays in the log for good: it must name nobody."""
+
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.BriefChanged:
+            after, told = outcome.after, outcome.after.brief.model_dump(mode="json")
+            return {"stream": stream, "version": after.brief_version, "brief": told, "receipt": receipt}
+
+        return self._do(self.streams.get(stream), lambda state: commands.ChangeBrief(brief, by), reply, key)
+
     def rotate_key(self, stream: str, new: Signer, by: str) -> None:
         """Sign a log with another key from now on, which this one signs; nothing if that was done before."""
         live, old = self.streams.get(stream), self.signer

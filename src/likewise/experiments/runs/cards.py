@@ -15,7 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from likewise.experiments.runs.deployed import NOT_DEPLOYED
 from likewise.experiments.runs.folder import RunFolder
+from likewise.scoreboard.measured import CONSTANT
 
 NOT_SAID = "Not stated by whoever made this card."
 LIMITS = (
@@ -91,22 +93,29 @@ class Card:
         for row in () if board is None else board["rows"]:
             if row["exact"]:
                 continue
-            slice_ = {} if row["bold"] else {"slice": row["name"]}
+            slice_ = {} if row["name"] == self._deployed else {"slice": row["name"]}
             yield _metric(board["unit"], row["error"], row["error_low"], row["error_high"]) | slice_
             if row["unfair"] is not None:
                 yield _metric("share of unfair pairs", row["unfair"], row["unfair_low"], row["unfair_high"]) | slice_
         yield from self._by_group()
 
+    @property
+    def _deployed(self) -> str:
+        """The row of the scoreboard about what is deployed: the learned policy, or one answer for everybody."""
+        learned = next(row["name"] for row in self.result["scoreboard"]["rows"] if row["bold"])
+        return CONSTANT if learned == NOT_DEPLOYED else str(learned)
+
     def _by_group(self) -> Iterator[dict[str, Any]]:
         kinds = {"selected": "selection rate", "impact": "impact ratio", "wrong_yes": "false positive rate",
                  "wrong_no": "false negative rate"}  # fmt: skip
         groups = self.result["groups"]
+        whose = "" if groups is None or self._deployed != CONSTANT else f"{NOT_DEPLOYED}, "
         for table in () if groups is None else groups["tables"]:
             for group in table["groups"]:
                 for key, kind in kinds.items():
                     rate = group[key]
                     if rate["value"] is not None:
-                        slice_ = {"slice": f"{table['column']} = {group['name']}"}
+                        slice_ = {"slice": f"{whose}{table['column']} = {group['name']}"}
                         yield _metric(kind, rate["value"], rate["low"], rate["high"]) | slice_
 
     # Sentences ------------------------------------------------------------------------------------------------------

@@ -21,6 +21,10 @@ from likewise.scoreboard import Entry, Groups, Scoreboard, groups, scoreboard
 
 AVERAGE, LAST_HALF, FINAL = "the average of all rounds", "the average of the last half", "the final policy"
 NOT_DEPLOYED = "what was learned (not deployed)"
+GROUPS_NOT_DEPLOYED = (
+    "These are the groups under what was learned, which is not deployed; one answer for everybody treats all groups "
+    "the same."
+)
 """The row of a policy that was not shown to be better than one answer for everybody."""
 NOBODY = f"Nobody was held out, so nothing was chosen and nothing is claimed about new people: we take {AVERAGE}."
 UNFINISHED = f"The play is not over, so nothing was chosen yet: for now we take {AVERAGE}."
@@ -157,8 +161,15 @@ def deployed(setup: Setup, t: Transcript) -> Deployed:
     board = judged.board(entries, setup.hypotheses, name)
     if setup.asked:
         board = dataclasses.replace(board, notes=(*board.notes, _whose(setup)))
-    by_group = judged.groups(entries, name)
+    by_group = _about(judged.groups(entries, name), name)
     return Deployed(as_mixture(choice, setup.hypotheses), choice.headline, choice, board, by_group)
+
+
+def _about(by_group: Groups | None, name: str) -> Groups | None:
+    """Groups under a policy that is not deployed say so."""
+    if by_group is None or name != NOT_DEPLOYED:
+        return by_group
+    return dataclasses.replace(by_group, notes=(GROUPS_NOT_DEPLOYED, *by_group.notes))
 
 
 def _whose(setup: Setup) -> str:

@@ -165,4 +165,6 @@ class OpinionBody(Body):
 class StopBody(Body):
     """Why a stream is stopped."""
 
-    reason: Words = Field(default="", description="Shown to everybody who asks for a decision.")
+    reason: Words = Field(
+        default="", description="Shown to everybody who asks for a decision. It stays in the log for ever: name nobody."
+    )

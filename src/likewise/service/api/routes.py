@@ -19,6 +19,7 @@ from likewise.service.engine import Engine
 from likewise.service.log.export import in_blocks
 from likewise.service.notices import notice
 from likewise.service.stream import answers
+from likewise.service.stream.brief import Brief
 from likewise.service.stream.declared import plain_text
 from likewise.service.stream.sample import with_scores
 
@@ -103,6 +104,19 @@ def change_plan(stream: Stream, body: bodies.PlanChange, call: Call) -> Response
     """Change which rounds are reviewed, from the next one on. An event records the change."""
     changes = body.review.model_dump(exclude_unset=True)
     return JSONResponse(call.service.engine.change_plan(stream, changes, call.by, call.key))
+
+
+@router.get(STREAM + "/brief", response_model=answers.BriefTold, tags=["streams"])
+def get_brief(stream: Stream, call: Call) -> Response:
+    """Read what reviewers are told before they judge."""
+    return JSONResponse(call.service.engine.brief(stream))
+
+
+@router.put(STREAM + "/brief", response_model=answers.BriefChanged, openapi_extra=KEYED, tags=["streams"])
+def put_brief(stream: Stream, body: Brief, call: Call) -> Response:
+    """Replace what reviewers are told. An event records it for good, so it must name nobody."""
+    told = body.model_dump(mode="json")
+    return JSONResponse(call.service.engine.change_brief(stream, told, call.by, call.key))
 
 
 @router.get(STREAM + "/plan", response_model=answers.PlanProspect, tags=["streams"])

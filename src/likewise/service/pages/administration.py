@@ -19,6 +19,7 @@ from likewise.service.pages.forms import Entry, entries_of, labelled, plainly, s
 from likewise.service.pages.rendering import render, router
 from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.refusals import Conflict
+from likewise.service.stream.brief import Brief
 from likewise.service.stream.settings import Review, Settings, Waits
 from likewise.service.stream.status import made_of
 
@@ -46,7 +47,7 @@ def _settings(visit: Visit, stream: str, message: str = "", wrong: str = "", sta
         "settings.html", visit, status, stream=stream, tab="settings", settings=state.stream.settings,
         used=state.stream.used, made_of=made_of(state.stream),
         entries=entries(), fixed={n: f for n, f in Settings.model_fields.items() if n not in ELSEWHERE},
-        plan=Review.model_fields,
+        plan=Review.model_fields, brief=state.brief, brief_version=state.brief_version, brief_fields=Brief.model_fields,
         message=message, wrong=wrong, typed=dict(visit.sent) if wrong else {},
     )  # fmt: skip
 
@@ -63,6 +64,18 @@ def change(stream: str, visit: Visitor) -> Response:
     except InvalidParameter as error:
         return _settings(visit, stream, wrong=labelled(str(error), entries()), status=422)
     return RedirectResponse(f"/streams/{stream}/settings?changed={'yes' if changes else 'no'}", 303)
+
+
+@pages.post(STREAM_PAGE + "/brief")
+def change_brief(stream: str, visit: Visitor) -> Response:
+    """Change what reviewers are told; an event records it."""
+    sent = {name: str(visit.sent.get(name, "")).replace("\r\n", "\n").strip() for name in Brief.model_fields}
+    reasons = [line.strip() for line in sent.pop("reasons").split("\n") if line.strip()]
+    try:
+        done = visit.service.engine.change_brief(stream, {**sent, "reasons": reasons}, visit.identity.name)
+    except InvalidParameter as error:
+        return _settings(visit, stream, wrong=str(error), status=422)
+    return RedirectResponse(f"/streams/{stream}/settings?changed={'no' if done['receipt'] is None else 'yes'}", 303)
 
 
 @pages.post(STREAM_PAGE + "/stop")

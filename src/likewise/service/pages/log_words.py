@@ -117,6 +117,7 @@ WORDS: dict[str, Callable[[Data], str]] = {
     "learned": _learned,
     "settings_changed": lambda data: f"{data['by']} changed settings: {_changes(data)}.",
     "plan_changed": lambda data: f"{data['by']} changed the review plan: {_changes(data)}.",
+    "brief_changed": lambda data: f"{data['by']} changed the brief of the reviewers: version {data['version']}.",
     "stopped": lambda data: f"{data['by']} stopped all decisions: {data['reason']}",
     "resumed": lambda data: f"{data['by']} resumed decisions.",
     "person_erased": lambda data: f"{data['by']} erased somebody from {plural(len(data['rounds']), 'round')}.",

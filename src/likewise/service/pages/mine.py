@@ -16,7 +16,7 @@ from likewise.service.log.tables import events
 from likewise.service.pages.forms import plainly
 from likewise.service.pages.records import corrected, gap_now
 from likewise.service.pages.rendering import render, router
-from likewise.service.pages.review import REASONS
+from likewise.service.pages.review import reasons_of
 from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.refusals import Conflict, Unknown, status_of
 from likewise.service.stream.answers import RoundRecord
@@ -131,8 +131,9 @@ def _correction(visit: Visit, stream: str, t: int, wrong: str = "", status: int 
     people = [person["id"] for person in engine.round(stream, t)["people"] if person["id"] is not None]
     typed: dict[str, Any] = dict(visit.sent) if wrong else {}
     return render(
-        "correction.html", visit, status, stream=stream, tab="mine", round=own, people=people, reasons=REASONS,
-        wrong=wrong, typed=typed, action=f"/streams/{stream}/review/mine/{t}", back=f"/streams/{stream}/review/mine",
+        "correction.html", visit, status, stream=stream, tab="mine", round=own, people=people,
+        reasons=reasons_of(state.brief), wrong=wrong, typed=typed,
+        action=f"/streams/{stream}/review/mine/{t}", back=f"/streams/{stream}/review/mine",
     )  # fmt: skip
 
 

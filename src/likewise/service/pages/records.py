@@ -17,7 +17,7 @@ from likewise.service.pages.filters import Filters
 from likewise.service.pages.forms import plainly
 from likewise.service.pages.log_words import sentence
 from likewise.service.pages.rendering import render, router
-from likewise.service.pages.review import REASONS
+from likewise.service.pages.review import reasons_of
 from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.refusals import Conflict, Unknown, status_of
 from likewise.service.stream.answers import RoundRecord
@@ -212,12 +212,12 @@ def correction(stream: str, t: Number, visit: Visitor) -> Response:
 def _correction(visit: Visit, stream: str, t: int, wrong: str = "", status: int = 200) -> Response:
     record = visit.service.engine.round(stream, t)
     people = [person["id"] for person in record["people"] if person["id"] is not None]
-    open_ = t in visit.service.engine.streams.get(stream).current().rounds
-    if open_:
+    state = visit.service.engine.streams.get(stream).current()
+    if t in state.rounds:
         raise Conflict(f"Round {t} is not closed yet, so there is nothing to correct.")
     return render(
         "correction.html", visit, status, stream=stream, tab="rounds", round={"t": t, "open": False}, people=people,
-        reasons=REASONS, wrong=wrong, typed=dict(visit.sent) if wrong else {},
+        reasons=reasons_of(state.brief), wrong=wrong, typed=dict(visit.sent) if wrong else {},
         action=f"/streams/{stream}/rounds/{t}/correct", back=f"/streams/{stream}/rounds/{t}",
     )  # fmt: skip
 

@@ -24,6 +24,7 @@ from likewise.service.pages.round_to_review import round_to_review
 from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.refusals import Conflict
 from likewise.service.stream.answers import OpinionTaken, Receipt, VerdictRetracted, VerdictTaken
+from likewise.service.stream.brief import Brief
 from likewise.transparency.kept import require_receipt
 
 pages = router()
@@ -34,7 +35,7 @@ REASONS = (
     ("o", "other"),
 )
 """Why a pair is reported, each with its key."""
-ACTIONS = (
+KEYS = (
     ("none", "n", "no violation"),
     ("skip", "s", "skip: you can’t say"),
     ("undo", "u", "take the last verdict back"),
@@ -42,9 +43,8 @@ ACTIONS = (
     ("note", "t", "write a note"),
     ("hints", "h", "hints on or off: pairs worth a look, by arithmetic alone"),
     ("help", "?", "help"),
-    *((f"reason {i}", key, f"reason: {reason}") for i, (key, reason) in enumerate(REASONS, 1)),
 )
-"""What letters do, with the letter at first; reviewers can change them."""
+"""What letters do, with the letter at first; reviewers can change them. Reasons have letters, too."""
 LEAST = 0.7
 """Seconds that a round must have been on screen before it can be answered: a second `n` is not about a new round."""
 TRIES = 5
@@ -53,19 +53,34 @@ PAGE = 500
 """Audits read at once when today's are counted."""
 
 
+def reasons_of(brief: Brief) -> list[tuple[str, str]]:
+    """Why a pair is reported, each with its key: the team's own reasons, if it has some.
+
+    Examples
+    --------
+    >>> reasons_of(Brief(reasons=["the same debts"])), len(reasons_of(Brief()))
+    ([('q', 'the same debts')], 4)
+    """
+    own = [(key, reason) for (key, _), reason in zip(REASONS, brief.reasons, strict=False)]
+    return own or list(REASONS)
+
+
 @pages.get(REVIEW_PAGE)
 def review(stream: str, visit: Visitor) -> Response:
     """The page itself; its script claims the first round."""
     service = visit.service
     state = service.engine.streams.get(stream).current()
-    waits = state.stream.settings.waits
+    waits, reasons = state.stream.settings.waits, reasons_of(state.brief)
     return render(
         "review.html",
         visit,
         stream=stream,
         tab="review",
-        reasons=REASONS,
-        actions=ACTIONS,
+        brief=state.brief,
+        brief_version=state.brief_version,
+        parts=Brief.model_fields,
+        reasons=reasons,
+        actions=[*KEYS, *((f"reason {i}", key, f"reason: {reason}") for i, (key, reason) in enumerate(reasons, 1))],
         least=LEAST,
         level=state.stream.settings.level,
         sees=state.stream.settings.audits,

@@ -12,6 +12,7 @@ from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema
 from typing_extensions import TypedDict
 
+from likewise.service.stream.brief import Brief
 from likewise.service.stream.settings import Review, Settings, Waits
 
 
@@ -257,6 +258,22 @@ class PlanChanged(Answer):
 
     stream: str
     review: Annotated[Plain, SchemaOf(Review)]
+
+
+class BriefTold(TypedDict):
+    """What reviewers are told before they judge."""
+
+    stream: str
+    version: Annotated[int, Field(description="Counts the changes; 0 if there was none.", ge=0)]
+    brief: Annotated[Plain, SchemaOf(Brief)]
+
+
+class BriefChanged(Answer):
+    """The whole brief, as it is from now on."""
+
+    stream: str
+    version: Annotated[int, Field(description="Counts the changes; the same as before if this was none.", ge=0)]
+    brief: Annotated[Plain, SchemaOf(Brief)]
 
 
 class StreamStopped(Answer):

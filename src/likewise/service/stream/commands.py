@@ -145,6 +145,14 @@ class ChangePlan:
 
 
 @dataclass(frozen=True)
+class ChangeBrief:
+    """Tell reviewers something else from now on; all of it, as a part that is not named is empty."""
+
+    brief: Mapping[str, Any]
+    by: str
+
+
+@dataclass(frozen=True)
 class RotateKey:
     """Sign with another key from now on; ``note`` is the old key's word for it."""
 
@@ -189,6 +197,7 @@ Command: TypeAlias = (
     | Advance
     | ChangeWaits
     | ChangePlan
+    | ChangeBrief
     | RotateKey
     | Stop
     | Resume

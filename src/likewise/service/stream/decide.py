@@ -20,9 +20,11 @@ import numpy as np
 from likewise.errors import InvalidParameter, ReportRefused, require, require_number
 from likewise.service.refusals import Conflict, StreamStopped, Unknown
 from likewise.service.stream.answers import Labelled
+from likewise.service.stream.brief import Brief
 from likewise.service.stream.commands import (
     Advance,
     Audit,
+    ChangeBrief,
     ChangePlan,
     ChangeWaits,
     Command,
@@ -41,6 +43,7 @@ from likewise.service.stream.events import (
     AuditCorrected,
     Audited,
     AuditRetracted,
+    BriefChanged,
     ClearedByArithmetic,
     Decided,
     Event,
@@ -144,6 +147,14 @@ def _change_plan(decision: Decision, command: ChangePlan) -> None:
     if lots and decision.after.drawing.next is None:
         raise Conflict("This stream can't draw lots: it was created without a commitment to them.")
     decision.add(PlanChanged(at=decision.at, changes=dict(command.changes), by=command.by))
+
+
+def _change_brief(decision: Decision, command: ChangeBrief) -> None:
+    """The same brief again is nothing: reviewers need not read it a second time."""
+    state, brief = decision.after, Brief(**command.brief)
+    if brief != state.brief:
+        version, told = state.brief_version + 1, brief.model_dump(mode="json")
+        decision.add(BriefChanged(at=decision.at, version=version, brief=told, by=command.by))
 
 
 def _rotate_key(decision: Decision, command: RotateKey) -> None:
@@ -520,6 +531,7 @@ _DECIDERS: dict[type, Callable[[Decision, Any], None]] = {
     Advance: _advance,
     ChangeWaits: _change,
     ChangePlan: _change_plan,
+    ChangeBrief: _change_brief,
     RotateKey: _rotate_key,
     Stop: _stop,
     Resume: _resume,

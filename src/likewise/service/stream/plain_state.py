@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from likewise.protocol import Estimate
+from likewise.service.stream.brief import Brief
 from likewise.service.stream.counting import load as load_count
 from likewise.service.stream.drawing import Drawing
 from likewise.service.stream.learner import Model, score_program
@@ -17,7 +18,7 @@ from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, OpenRounds, Pair, State, Totals, Verdict
 from likewise.theory import Overlap
 
-SNAPSHOT_FORMAT = 11
+SNAPSHOT_FORMAT = 12
 """Of the layout below; snapshots in another one are ignored."""
 
 
@@ -44,6 +45,8 @@ def dump_state(state: State) -> dict[str, Any]:
         "pairs": state.pairs,
         "checkpoint": state.checkpoint,
         "key": state.key,
+        "brief": state.brief.model_dump(mode="json"),
+        "brief_version": state.brief_version,
     }
 
 
@@ -74,6 +77,8 @@ def load_state(data: dict[str, Any]) -> State:
         pairs=tuple(KeptPair(made, row, tuple(refs)) for made, row, refs in data["pairs"]),
         checkpoint=LastCheckpoint(*data["checkpoint"]),
         key=data["key"],
+        brief=Brief(**data["brief"]),
+        brief_version=data["brief_version"],
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from likewise.protocol import Batch, Estimate, Floats, Report, Round, Rows
 from likewise.service.canonical import digest
 from likewise.service.stream.answers import Labelled, Outcome
+from likewise.service.stream.brief import Brief
 from likewise.service.stream.counting import answer, found_later, joined, one_more
 from likewise.service.stream.drawing import Drawing
 from likewise.service.stream.learner import Deployed, Model
@@ -373,6 +374,7 @@ class Totals(NamedTuple):
 NOTHING = Totals()
 NO_LOTS = Drawing()
 NOT_JUDGED_TWICE = Overlap()
+NO_BRIEF = Brief()
 
 
 def _added(one: Overlap, other: Overlap) -> Overlap:
@@ -420,6 +422,8 @@ class State:
         Where the learner was written down in the log the last time.
     key
         The public key that signs, if it was changed; None as long as it is the first one.
+    brief, brief_version
+        What reviewers are told before they judge; version 0 says nothing.
     """
 
     model: Model | None = None
@@ -440,6 +444,8 @@ class State:
     pairs: tuple[KeptPair, ...] = ()
     checkpoint: LastCheckpoint = NO_CHECKPOINT
     key: str | None = None
+    brief: Brief = NO_BRIEF
+    brief_version: int = 0
 
     @property
     def stream(self) -> Model:

@@ -13,6 +13,7 @@
   let current = null; // the round in front, an <article>
   let ahead = []; // rounds fetched in advance
   let chosen = []; // the people selected, as rows, in the order of selection
+  const BRIEF = `likewise brief seen ${root.dataset.base}`; // its version
   let hinted = false; // whether somebody asked why, in this round
   let past = []; // the verdicts that can be taken back, the newest last: {id, t, article, until}
   let fetching = false, over = false;
@@ -339,6 +340,7 @@
     if ($("help").open) return;
     $("help-close").textContent = localStorage.getItem("likewise help seen") ? "Back to the round" : "Begin";
     localStorage.setItem("likewise help seen", "yes");
+    localStorage.setItem(BRIEF, root.dataset.brief);
     stopWatch();
     $("help").showModal();
     $("help-title").focus(); // a small screen begins at the top, not at the button
@@ -493,7 +495,7 @@
   window.addEventListener("online", () => { outbox.send(); });
 
   hints(localStorage.getItem("likewise hints") !== "off");
-  if (!localStorage.getItem("likewise help seen")) help();
+  if (!localStorage.getItem("likewise help seen") || (localStorage.getItem(BRIEF) || "0") !== root.dataset.brief) help();
   offer();
   left();
   outbox.send();

@@ -17,7 +17,7 @@ from likewise.service.stream.events.lifecycle import (
     Stopped,
     StreamCreated,
 )
-from likewise.service.stream.events.reviews import ClearedByArithmetic, PlanChanged, ReviewDrawn
+from likewise.service.stream.events.reviews import BriefChanged, ClearedByArithmetic, PlanChanged, ReviewDrawn
 from likewise.service.stream.events.rounds import Decided, Learned, RoundClosed, RoundOpened
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "AuditCorrected",
     "AuditRetracted",
     "Audited",
+    "BriefChanged",
     "ClearedByArithmetic",
     "Decided",
     "Event",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 
+from likewise.errors import InvalidParameter
 from likewise.service.stream.answers import GivenVerdict, Outcome, RoundRecord
+from likewise.service.stream.brief import Brief
 from likewise.service.stream.events.event import NUMBER, Event, RoundEvent, kind
 from likewise.service.stream.events.rounds import LOT
 from likewise.service.stream.learner import Model
@@ -133,6 +135,39 @@ class PlanChanged(Event):
         """Lots need a nonce that was committed to."""
         settings = state.stream.settings.with_review(self.changes)
         return "plans lots without a nonce" if settings.review.by_lot and state.drawing.next is None else ""
+
+
+@kind
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BriefChanged(Event):
+    """Reviewers are told something else before they judge, from now on.
+
+    Attributes
+    ----------
+    version
+        Of the brief; the first one is 1.
+    brief
+        All of it (``likewise.service.stream.brief``).
+    """
+
+    kind: ClassVar[str] = "brief_changed"
+    version: int
+    brief: dict[str, Any]
+    by: str
+
+    def evolve(self, state: State) -> State:
+        """The same stream with another brief."""
+        return replace(state, brief=Brief(**self.brief), brief_version=self.version)
+
+    def objection(self, state: State, memory: Memory) -> str:
+        """Versions are counted, and every part of a brief is one."""
+        if self.version != state.brief_version + 1:
+            return f"should have version {state.brief_version + 1}, not {self.version}"
+        try:
+            whole = Brief(**self.brief).model_dump(mode="json") == self.brief
+        except InvalidParameter as wrong:
+            return f"holds no brief: {wrong}"
+        return "" if whole else "holds only a part of a brief"
 
 
 def announced(state: State, t: int) -> tuple[str, int | None] | None:
