@@ -379,6 +379,7 @@ def test_two_who_name_different_pairs_are_each_asked_about_the_other_s_yes_or_no
     all_sent(other)
     asked = {}
     for tab in (page, other):
+        tab.reload()  # it would look for new questions by itself, but only after a while
         tab.wait_for_selector("article[data-asked]")
         asked[tab] = tab.locator("article").get_attribute("data-asked")
         assert "You are asked about this pair only." in tab.inner_text("article .notice")

@@ -13,7 +13,7 @@ from likewise.errors import InvalidParameter
 from likewise.learners.kept import KeptState
 from likewise.protocol import Batch, Report, Round
 from likewise.service.canonical import dumps, loads
-from likewise.service.stream.learner import Model
+from likewise.service.stream.learner import LEARNER_VERSION, Model
 from likewise.service.stream.learner_checkpoint import read, unpacked, written
 from likewise.service.stream.settings import Settings
 
@@ -122,8 +122,9 @@ def test_frozen_reports_leave_the_policy_as_it_was_and_tell_of_nobody(name):
         assert limits[0] == pytest.approx(limits[1], abs=1e-9)
 
 
-@pytest.mark.parametrize("version", [1, 3, True, "2", None])
+@pytest.mark.parametrize("version", [LEARNER_VERSION - 1, LEARNER_VERSION + 1, True, str(LEARNER_VERSION), None])
 def test_a_learner_of_another_version_is_refused_in_a_sentence(version):
     settings = built("adahedge").settings
-    with pytest.raises(InvalidParameter, match=re.escape("`learner_version` must be 2, the only version")):
+    sentence = f"`learner_version` must be {LEARNER_VERSION}, the only version"
+    with pytest.raises(InvalidParameter, match=re.escape(sentence)):
         Model(settings, version)

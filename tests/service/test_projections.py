@@ -260,7 +260,7 @@ def test_of_a_learner_that_keeps_reports_the_limit_of_its_errors_is_drawn_and_sa
     assert play.state.totals.reported > 0
     regret = drawn["regret"]
     assert regret.title == "Errors above those of fair policies, at most"
-    assert "within its distance plus 0.075 would have saved more errors than this" in regret.caption
+    assert "within its distance plus 0.05 would have saved more errors than this" in regret.caption
     assert "if the reports are true" in regret.caption
     assert ("which voids what the learner promises, but not this limit" in regret.caption) == (at_once > 1)
     sampled = summaries.sampled(file_engine.store, "loans")

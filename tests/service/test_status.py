@@ -55,7 +55,7 @@ def test_no_fair_policy_errs_less_by_more_than_the_limit_however_late_rounds_are
     assert fold.state.totals.reported > 0
     assert len(fold.state.learner.gaps) > 0
     t = transcript(fold.events, fold.state)
-    assert found["fair_at"] == pytest.approx(0.075)
+    assert found["fair_at"] == pytest.approx(0.05)
     best = lw.best_in_hindsight(t, near, alpha=found["fair_at"])
     assert t.errors.sum() - best.error <= found["proved"] + 1e-6
     assert found["proved"] <= t.errors.sum() - best.unconstrained + 15  # so it says something
@@ -68,8 +68,7 @@ def test_the_limit_of_the_status_is_the_one_that_the_certificate_proves_by_price
         fold.label(t, [0, 1, 0, 1])
         fold.audit(t)
     by_prices = {round(r.epsilon, 9): r.by_prices for r in lw.certify(transcript(fold.events, fold.state)).regret}
-    certified = [by_prices[0.02], by_prices[0.03]]  # the curve is a line in ε, and ours lies between
-    assert regret(fold.state)["proved"] == pytest.approx(np.mean(certified))
+    assert regret(fold.state)["proved"] == pytest.approx(by_prices[0.05])
 
 
 def test_a_learner_that_keeps_reports_has_a_limit_of_errors_and_no_lagrangian_regret():
@@ -101,5 +100,5 @@ def test_one_answer_for_everybody_is_counted_and_not_read_off_a_learner_that_for
     assert constant_error(fold.state) == min(costs[1] * (y == 1).sum(), costs[0] * (y == 0).sum())
 
 
-def test_policies_are_compared_with_those_that_are_fair_at_three_quarters_of_the_level():
-    assert fair_at(Fold(loans(alpha=0.2, margin=0.1)).state) == pytest.approx(0.075)
+def test_policies_are_compared_with_those_that_are_fair_at_half_of_the_level():
+    assert fair_at(Fold(loans(alpha=0.2, margin=0.1)).state) == pytest.approx(0.05)
