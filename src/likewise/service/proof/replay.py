@@ -8,6 +8,7 @@ machine that wrote the log they agree bit by bit, on another one within 1e-9.
 
 from __future__ import annotations
 
+import weakref
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -216,6 +217,7 @@ class Again:
 
     def __init__(self, path: str | Path) -> None:
         self._file = Path(path).open("rb")  # noqa: SIM115 - it is open for as long as the fold lasts
+        weakref.finalize(self, self._file.close)  # also where an export is refused before its end
         self._waiting: list[dict[str, Any]] = []
         self._asides: dict[str, dict[str, Any]] = {}
         self._kept: dict[str, dict[str, Any]] = {}

@@ -296,7 +296,7 @@ class Choices(Declared):
         default=None,
         title="Penalty of a report",
         description="How much a report weighs against errors. Without a value, adahedge keeps reports and sets their "
-        "prices again in every round; hedge chooses a number, if T is given. Otherwise a number; {first, growth} if it "
+        "prices again as gaps move; hedge chooses a number, if T is given. Otherwise a number; {first, growth} if it "
         "grows with every report; {c, floor} if it rises while the learning rate falls; growing for adahedge's choice "
         "in release 1.",
     )
