@@ -244,7 +244,7 @@ def audit(
     pairs
         How many pairs to draw for people to judge.
     about
-        What a claim shall be about: ``"file"``, all pairs of these people, or ``"new"``, two new people like them.
+        What a claim is about: ``"file"``, all pairs of these people, or ``"new"``, two new people like them.
     delta
         One minus the confidence.
     seed
