@@ -114,7 +114,7 @@ def round_to_review(claimed: Mapping[str, Any], settings: Settings) -> RoundToRe
     shown = (_by_decisions if by_decisions else _by_probabilities)(claimed, visible(settings), settings)
     asked = claimed.get("pair", ()) if claimed.get("asks") == "opinion" else ()
     numbers = tuple(person.number for person in shown.people if person.id in asked)
-    return shown._replace(asked=numbers, yours=claimed["yours"])
+    return shown._replace(asked=numbers, yours=bool(claimed.get("yours")))
 
 
 def _by_probabilities(claimed: Mapping[str, Any], columns: list[Feature], settings: Settings) -> RoundToReview:
