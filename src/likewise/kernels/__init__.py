@@ -53,7 +53,7 @@ FILES = {
         "threshold_prices",
         "threshold_tilted",
     ),
-    "thresholds": ("threshold_add", "threshold_added", "threshold_probability", "threshold_shrunk"),
+    "thresholds": ("LONG", "threshold_add", "threshold_added", "threshold_probability", "threshold_shrunk"),
     "weights": ("accumulate", "free_energy", "gibbs", "leaders", "prior_gibbs", "prior_leaders", "shared"),
 }
 """What each file offers."""

@@ -14,27 +14,21 @@ from numba import njit
 from likewise.kernels.caching import cached
 from likewise.kernels.elementary import expm1, log1p
 from likewise.kernels.lanes import minimum, total_of
-from likewise.kernels.thresholds import NONE, ONE, in_order_sum, most_cuts, threshold_added, weight_before
+from likewise.kernels.thresholds import (
+    LONG,
+    NONE,
+    ONE,
+    PERSON,
+    PERSON_BITS,
+    in_order_sum,
+    most_cuts,
+    sort_people,
+    threshold_added,
+    weight_before,
+    weight_before_people,
+)
 from likewise.kernels.weights import free_energy
 from likewise.theory import ROUNDING
-
-PERSON_BITS, PERSON = 6, 63
-"""A batch that is sorted has at most 64 people: a place, times 64, and a person fit into one number."""
-
-
-@njit
-def _sorted(rows, j, keys):
-    """The people of column j by the cuts they passed, most first: places and people, in one number each.
-
-    Every pair is compared, whatever the outcome: a processor is slower to guess wrong than to do so.
-    """
-    for i in range(len(rows)):
-        key = (np.int64(rows[i, j]) << PERSON_BITS) + i
-        for at in range(i):
-            other = keys[at]
-            keys[at] = max(other, key)
-            key = min(other, key)
-        keys[i] = key
 
 
 @njit
@@ -103,8 +97,11 @@ def threshold_mix_gap(weights, losses, rows, s, probabilities, eta, first, offse
     mass[0], lost[0], mass[1], lost[1] = weights[0], 0.0, weights[1], total
     count = 2
     for j in range(columns):
-        weight_before(weights, first, j, over, under, NONE)
-        _sorted(rows, j, keys)
+        sort_people(rows, j, keys)
+        if first[j + 1] - first[j] > LONG:
+            weight_before_people(weights, first, j, keys, over, under)
+        else:
+            weight_before(weights, first, j, over, under, NONE)
         count = _column_masses(over, under, NONE, first[j + 1] - first[j], keys, s, total, count, mass, lost)
     gap, exact = _gap_of_masses(mass, lost, mean, eta)
     if not exact:
@@ -122,7 +119,7 @@ def masses_of_losses(over, under, weights, rows, s, first, keys, mass, lost):
     mass[0], lost[0], mass[1], lost[1] = weights[0], 0.0, weights[1], total
     for j in range(len(first) - 1):
         at, cuts = np.uint64(first[j] + j), first[j + 1] - first[j]
-        _sorted(rows, j, keys)
+        sort_people(rows, j, keys)
         count = _column_masses(over, under, at, cuts, keys, s, total, count, mass, lost)
 
 

@@ -11,8 +11,13 @@ from numba import njit
 
 from likewise.kernels.caching import cached
 from likewise.kernels.elementary import log1p
+from likewise.kernels.lanes import total_of
 
 NONE, ONE = np.uint64(0), np.uint64(1)
+PERSON_BITS, PERSON = 6, 63
+"""A batch that is sorted has at most 64 people: a place, times 64, and a person fit into one number."""
+LONG = 16_384
+"""From this many cuts on, the weight of a column is added up between the people alone, in another order."""
 
 
 @njit(cache=True)
@@ -167,6 +172,38 @@ def weight_before(weights, first, j, over, under, at):
 
 
 @njit
+def sort_people(rows, j, keys):
+    """The people of column j by the cuts they passed, most first: places and people, in one number each.
+
+    Every pair is compared, whatever the outcome: a processor is slower to guess wrong than to do so.
+    """
+    for i in range(len(rows)):
+        key = (np.int64(rows[i, j]) << PERSON_BITS) + i
+        for at in range(i):
+            other = keys[at]
+            keys[at] = max(other, key)
+            key = min(other, key)
+        keys[i] = key
+
+
+@njit
+def weight_before_people(weights, first, j, keys, over, under):
+    """As ``weight_before``, at the places of the people alone: sums in lanes, for columns with very many cuts.
+
+    ``keys`` are the people by the cuts they passed, most first.
+    """
+    cuts, up, down = first[j + 1] - first[j], 2 + first[j], 2 + first[-1] + first[j]
+    passed, missed, low = 0.0, 0.0, 0
+    over[0], under[0] = 0.0, 0.0
+    for at in range(len(keys), -1, -1):
+        high = (keys[at - 1] >> PERSON_BITS) if at > 0 else cuts
+        passed += total_of(weights[up + low : up + high])
+        missed += total_of(weights[down + low : down + high])
+        over[high], under[high] = passed, missed
+        low = high
+
+
+@njit
 def _says_one(over, under, rows, j, at, cuts, out):
     """Add the weight in column j that says 1 to each person: of the cuts passed, and of the other kind of those not."""
     everything = under[at + np.uint64(cuts)]
@@ -175,13 +212,18 @@ def _says_one(over, under, rows, j, at, cuts, out):
         out[i] += over[passed] + (everything - under[passed])
 
 
-@njit(cache=True)
+@cached
 def threshold_probability(weights, rows, first, out):
     """π(x), column by column."""
     out[:] = weights[1]
     over, under = np.empty(most_cuts(first) + 1), np.empty(most_cuts(first) + 1)
+    keys = np.empty(len(rows), np.int64)
     for j in range(len(first) - 1):
-        weight_before(weights, first, j, over, under, NONE)
+        if first[j + 1] - first[j] > LONG:
+            sort_people(rows, j, keys)
+            weight_before_people(weights, first, j, keys, over, under)
+        else:
+            weight_before(weights, first, j, over, under, NONE)
         _says_one(over, under, rows, j, NONE, first[j + 1] - first[j], out)
     _within(out)
 
