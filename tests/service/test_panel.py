@@ -317,3 +317,42 @@ class TestThroughAnEngine:
         assert (asked["t"], asked["asks"], asked["pair"]) == (t, "opinion", pair)
         bank.judge_pair("loans", t, pair, True, "cyd")
         assert bank.round("loans", t)["audit"]["pair"] == pair
+
+    def disagree(self, bank):
+        """A round in which ann and ben named different pairs, each of which the other is now asked about."""
+        t = bank.claim("loans", "ann")["t"]
+        ranked = sorted(bank.round("loans", t)["people"], key=lambda person: -person["probability"])
+        high, low, other = ranked[0], ranked[-1], ranked[1]
+        third = [other["id"], low["id"]]
+        if other["probability"] - low["probability"] <= 0.1:
+            third = [high["id"], other["id"]]
+        pairs = {"ann": [high["id"], low["id"]], "ben": third}
+        bank.audit("loans", t, "pair", "ann", pair=pairs["ann"])
+        assert bank.claim("loans", "ben")["t"] == t
+        bank.audit("loans", t, "pair", "ben", pair=pairs["ben"])
+        return t, pairs
+
+    def test_what_only_one_person_is_asked_stays_theirs_whatever_becomes_of_leases(self, bank):
+        t, pairs = self.disagree(bank)
+        for by, other in (("ann", "ben"), ("ben", "ann")):
+            asked = bank.claim("loans", by, 6)
+            assert (asked["t"], asked["pair"], asked["yours"]) == (t, pairs[other], True)
+        bank.clock.forward(3600)
+        assert bank.claim("loans", "cyd")["t"] != t
+        for by, other in (("ann", "ben"), ("ben", "ann")):
+            assert bank.renew("loans", t, by, 6)["t"] == t
+            bank.judge_pair("loans", t, pairs[other], True, by)
+        assert bank.round("loans", t)["audit"]["verdict"] == "reported"
+
+    def test_who_takes_a_verdict_back_may_go_on_with_the_round_unless_a_colleague_has_it(self, bank):
+        bank.change_waits("loans", {"grace": 60}, "root")
+        t = bank.claim("loans", "ann")["t"]
+        bank.audit("loans", t, "none", "ann")  # from here on a colleague may have it
+        bank.retract("loans", t, "ann")
+        assert bank.renew("loans", t, "ann")["t"] == t
+        assert bank.claim("loans", "ben")["t"] != t
+        bank.audit("loans", t, "none", "ann")
+        assert bank.claim("loans", "cyd")["t"] == t
+        bank.retract("loans", t, "ann")
+        with pytest.raises(Conflict, match="Somebody else"):
+            bank.renew("loans", t, "ann")

@@ -52,6 +52,7 @@ class RoundClaimed(RoundShown):
     """A round that is this auditor's alone until the lease ends."""
 
     until: Time
+    yours: Annotated[bool, Field(description="Whether nobody else is asked this: it stays also when the lease ends.")]
     asks: Annotated[
         Literal["verdict", "opinion"],
         Field(description="verdict: a look at the whole round. opinion: only whether `pair` is too different."),
