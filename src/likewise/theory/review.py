@@ -246,8 +246,8 @@ def review_limit(count: ReviewCount, delta: float = 0.05, detection: float = 1.0
     ``detection`` (the corollary for reviewers who overlook things): a violating round that is drawn is reported with
     probability r at least, whatever came before. Then the theorem holds with r·q for q: bets r·μ, and nothing is known
     for sure. Rounds that two people judged count with 1 − (1 − r)² for r, if the two find things independently and
-    what one of them names is upheld. The limit falls with r, so a lower limit of r that holds with probability 1 − δ/2 (from known rounds, say)
-    may be put in, with δ/2 for ``delta``.
+    what one of them names is upheld. The limit falls with r, so a lower limit of r that holds with probability 1 − δ/2
+    (from known rounds, say) may be put in, with δ/2 for ``delta``.
 
     Examples
     --------
@@ -279,7 +279,7 @@ def _detections(count: ReviewCount, detection: float) -> NDArray[np.float64]:
     """
     if detection == 1 or not (count.known_twice or any(count.saved)):
         return np.array([detection])
-    least = DETECTIONS[DETECTIONS <= detection + 1e-12].max(initial=0.0) or detection
+    least = max((r for r in DETECTIONS.tolist() if r <= detection + 1e-12), default=0.0) or detection
     return np.array([least, *DETECTIONS[least < DETECTIONS]])
 
 

@@ -374,7 +374,7 @@ def _judge(decision: Decision, command: JudgePair) -> None:
     due = [one for one in about if one.of == command.by or (one.of is None and command.by not in one.but)]
     if not due or due[0].pair is None:
         raise Conflict(f"Nobody asks you about this pair of round {command.t}.")
-    said = {"pair": due[0].pair, "objects": command.objects, "by": command.by}
+    said = Opinion(command.by, due[0].pair, command.objects)._asdict()
     decision.add(PairJudged(at=decision.at, t=command.t, **said, **_looked(command)))
     _close(decision, command.t)
 
