@@ -142,6 +142,20 @@ class TestTwoVerdicts:
         assert view(fold, t)["verdicts"] == []
         whole(fold)
 
+    def test_an_opinion_says_how_it_came_about(self):
+        fold, t, pairs = team()
+        fold.audit(t, pairs[0], "ann")
+        fold.audit(t, None, "ben")
+        about = [str(i) for i in pairs[0]]
+        with pytest.raises(InvalidParameter, match="`seconds` must be in"):
+            fold.do(commands.JudgePair(t, about, True, "cyd", hints=True, seconds=-1.0))
+        judged, *_ = fold.do(commands.JudgePair(t, about, True, "cyd", hints=True, seconds=3.5))
+        opinion = view(fold, t)["opinions"][0]
+        assert (opinion["hints"], opinion["seconds"]) == (True, 3.5)
+        forged = [replace(event, seconds=-1.0) if event is judged else event for event in fold.events]
+        assert "took -1.0 seconds" in first_objection(forged)
+        whole(fold)
+
     def test_an_opinion_that_nobody_asked_for_is_forged(self):
         fold, t, pairs = team()
         fold.audit(t, pairs[0], "ann")

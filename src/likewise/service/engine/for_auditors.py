@@ -160,7 +160,16 @@ class ForAuditors(EngineCore):
         return answer
 
     def judge_pair(
-        self, stream: str, t: int, pair: Sequence[str], objects: bool | None, by: str, key: Idempotency | None = None
+        self,
+        stream: str,
+        t: int,
+        pair: Sequence[str],
+        objects: bool | None,
+        by: str,
+        key: Idempotency | None = None,
+        *,
+        hints: bool | None = None,
+        seconds: float | None = None,
     ) -> answers.OpinionTaken:
         """Take an answer about a pair that somebody else named: too different, not, or None for a skip."""
         live = self.streams.get(stream)
@@ -168,7 +177,7 @@ class ForAuditors(EngineCore):
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.OpinionTaken:
             return {"t": t, "objects": objects, "receipt": receipt}
 
-        answer = self._do(live, lambda state: commands.JudgePair(t, pair, objects, by), reply, key)
+        answer = self._do(live, lambda state: commands.JudgePair(t, pair, objects, by, hints, seconds), reply, key)
         self._hand_on(live, t, by)
         return answer
 
