@@ -347,6 +347,23 @@ def test_the_mix_gap_is_its_definition_even_where_exponentials_underflow(eta):
         assert found == pytest.approx(max(0.0, twin), rel=1e-6, abs=rounding)
 
 
+def test_very_long_columns_are_added_up_between_the_people():
+    rng = np.random.default_rng(8)
+    cuts = [np.arange(kernels.LONG + extra, dtype=float) for extra in (1, 300)]
+    F = lw.Thresholds([*cuts, np.arange(5.0)])
+    weights = rng.dirichlet(np.ones(F.size))
+    losses, s = rng.normal(size=F.size), np.array([0.5, -0.5, 0.25, -1.0, 0.5])
+    places = rng.integers(kernels.LONG + 1, size=(5, 2))
+    places[0], places[1], places[2] = 0, kernels.LONG + 1, places[3]
+    rows = np.column_stack([places, rng.integers(6, size=5)]).astype(np.int32)
+    says = F.predict_rows(rows).astype(float)
+    p = F.probability(weights, rows)
+    np.testing.assert_allclose(p, weights @ says, atol=1e-13)
+    gap = F.mix_gap(weights, losses, losses + says @ s, rows, s, p, 0.7)
+    np.testing.assert_allclose(gap, s @ p + np.log(weights @ np.exp(-0.7 * (says @ s))) / 0.7, atol=1e-12)
+    assert F.compiled() is None, "a compiled play adds up in another order"
+
+
 def test_while_everything_is_tied_the_mix_gap_is_the_mean_less_the_best():
     rows, s = next(batches())
     loss = F.predict_rows(rows) @ s

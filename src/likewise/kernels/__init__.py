@@ -34,6 +34,7 @@ FILES = {
         "EXPONENTIAL_WEIGHTS",
         "FIRST",
         "HEDGE",
+        "LONG",
         "WORST",
         "accumulate",
         "audit",

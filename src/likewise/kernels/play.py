@@ -36,6 +36,8 @@ UNIFORM = np.empty(0)
 """The offset of a uniform prior: there is none."""
 PERSON_BITS, PERSON = 6, 63
 """A batch that is sorted has at most 64 people: a place, times 64, and a person fit into one number."""
+LONG = 16_384
+"""From this many cuts on, the weight of a column is added up between the people alone, in another order."""
 NONE, ONE = np.uint64(0), np.uint64(1)
 
 
@@ -288,6 +290,23 @@ def _before(weights, first, j, over, under, at):
 
 
 @njit
+def _before_people(weights, first, j, keys, over, under):
+    """As ``_before``, at the places of the people alone: sums in lanes, for columns with very many cuts.
+
+    ``keys`` are the people by the cuts they passed, most first.
+    """
+    cuts, up, down = first[j + 1] - first[j], 2 + first[j], 2 + first[-1] + first[j]
+    passed, missed, low = 0.0, 0.0, 0
+    over[0], under[0] = 0.0, 0.0
+    for at in range(len(keys), -1, -1):
+        high = (keys[at - 1] >> PERSON_BITS) if at > 0 else cuts
+        passed += total_of(weights[up + low : up + high])
+        missed += total_of(weights[down + low : down + high])
+        over[high], under[high] = passed, missed
+        low = high
+
+
+@njit
 def _says_one(over, under, rows, j, at, cuts, out):
     """Add the weight in column j that says 1 to each person: of the cuts passed, and of the other kind of those not."""
     everything = under[at + np.uint64(cuts)]
@@ -296,13 +315,18 @@ def _says_one(over, under, rows, j, at, cuts, out):
         out[i] += over[passed] + (everything - under[passed])
 
 
-@njit(cache=True)
+@cached(lanes)
 def threshold_probability(weights, rows, first, out):
     """π(x), column by column."""
     out[:] = weights[1]
     over, under = np.empty(_longest(first) + 1), np.empty(_longest(first) + 1)
+    keys = np.empty(len(rows), np.int64)
     for j in range(len(first) - 1):
-        _before(weights, first, j, over, under, NONE)
+        if first[j + 1] - first[j] > LONG:
+            _sorted(rows, j, keys)
+            _before_people(weights, first, j, keys, over, under)
+        else:
+            _before(weights, first, j, over, under, NONE)
         _says_one(over, under, rows, j, NONE, first[j + 1] - first[j], out)
     _within(out)
 
@@ -404,8 +428,11 @@ def threshold_mix_gap(weights, losses, rows, s, probabilities, eta, first, offse
     mass[0], lost[0], mass[1], lost[1] = weights[0], 0.0, weights[1], total
     count = 2
     for j in range(columns):
-        _before(weights, first, j, over, under, NONE)
         _sorted(rows, j, keys)
+        if first[j + 1] - first[j] > LONG:
+            _before_people(weights, first, j, keys, over, under)
+        else:
+            _before(weights, first, j, over, under, NONE)
         count = _column_masses(over, under, NONE, first[j + 1] - first[j], keys, s, total, count, mass, lost)
     gap, exact = _gap_of_masses(mass, lost, mean, eta)
     if not exact:
