@@ -44,7 +44,7 @@ STREAM = {
 def same_lots():
     """Streams created meanwhile draw the same lots every time, as if they had drawn this secret."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("likewise.service.engine.secrets", SimpleNamespace(token_bytes=b"\1".__mul__))
+        patch.setattr("likewise.service.engine.for_deciders.secrets", SimpleNamespace(token_bytes=b"\1".__mul__))
         yield
 
 

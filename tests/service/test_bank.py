@@ -56,7 +56,7 @@ def lead(engines, clock, rounds=30, first=0):
 @pytest.fixture
 def bank(tmp_path, new_database, monkeypatch):
     """Two engines on one stream, as two processes would have it; its secret is the same every time."""
-    monkeypatch.setattr("likewise.service.engine.secrets", SimpleNamespace(token_bytes=bytes))
+    monkeypatch.setattr("likewise.service.engine.for_deciders.secrets", SimpleNamespace(token_bytes=bytes))
     clock, database = Clock(), new_database("sqlite")
     engines = [started(database, tmp_path, clock) for _ in range(2)]
     engines[0].create(loans(alpha=0.05, waits=Waits(audit=60, label=90, grace=5), **DECISIONS), "root")

@@ -68,7 +68,7 @@ def test_a_failure_in_the_middle_of_an_answer_ends_it_and_names_nobody(service, 
         yield next(iter(export(*given, **more)))
         stumble()
 
-    monkeypatch.setattr("likewise.service.engine.export", cut)
+    monkeypatch.setattr("likewise.service.engine.for_readers.export", cut)
     with pytest.raises(Exception, match=r"incomplete|closed"), service.admin.stream("GET", f"{LOANS}/export") as answer:
         list(answer.iter_lines())
     until(lambda: "/export failed" in caplog.text)

@@ -1,0 +1,74 @@
+"""What every part of the engine has: the streams behind the store, and how a command becomes a durable answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, cast
+
+from likewise.service.live.broken import BrokenStreams
+from likewise.service.live.heads import Heads
+from likewise.service.live.proofs import Proofs
+from likewise.service.live.stream import LiveStream, Outcome, Task
+from likewise.service.live.streams import Streams
+from likewise.service.live.verified import VerifiedReads
+from likewise.service.log import Idempotency, Store
+from likewise.service.log.checkpoints import CheckpointFile
+from likewise.service.log.erasure import ErasureCleanup, ErasureFile
+from likewise.service.log.leases import Leases
+from likewise.service.log.signing import Signer
+from likewise.service.log.stretches import Stretches
+from likewise.service.stream import answers, commands
+from likewise.service.stream.state import State
+
+A = TypeVar("A", bound=Mapping[str, Any])
+"""An answer: one of ``likewise.service.stream.answers``."""
+Reply = Callable[[Outcome, answers.Receipt | None], A]
+"""From what a command led to, and the receipt for it, to its answer."""
+
+
+class EngineCore:
+    """The streams behind a store; ``likewise.service.engine.Engine`` says what is asked of them."""
+
+    def __init__(
+        self,
+        store: Store,
+        signer: Signer,
+        checkpoints: CheckpointFile | None = None,
+        clock: Callable[[], float] = time.time,
+        erasures: ErasureFile | None = None,
+    ) -> None:
+        self.store = store
+        self.signer = signer
+        store.keyed_hash = signer.keyed_hash
+        self.checkpoints = checkpoints
+        self.clock = clock
+        self.ready = False
+        """Whether every log was read up to its head."""
+        self._heads = Heads(signer, checkpoints)
+        self.streams = Streams(store, self._heads.require_signed)
+        self.reads = VerifiedReads(store, self.streams)
+        self.proofs = Proofs(store, self.streams, signer)
+        self.leases = Leases(store)
+        self.broken = BrokenStreams()
+        self.erasure_cleanup = ErasureCleanup(store, erasures, clock)
+        self._stretches = Stretches(store, lambda stream, sealed: self.reads.require_whole(stream, sealed))
+
+    def _do(
+        self,
+        live: LiveStream,
+        command: Callable[[State], commands.Command],
+        reply: Reply[A],
+        key: Idempotency | None = None,
+        secret: str | None = None,
+    ) -> A:
+        # A request sent again gets what was stored: JSON values of the same form.
+        return cast(A, live.do(Task(command, self._with_receipt(reply), key, secret), self.clock()))
+
+    def _with_receipt(self, reply: Reply[A]) -> Callable[[Outcome], dict[str, Any]]:
+        def answer(outcome: Outcome) -> dict[str, Any]:
+            self._heads.require_own_key(outcome.after.key)
+            signed = self.signer.receipt(outcome.sealed, outcome.tree) if outcome.sealed else None
+            return cast(dict[str, Any], reply(outcome, cast(answers.Receipt | None, signed)))
+
+        return answer

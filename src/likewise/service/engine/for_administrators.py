@@ -1,0 +1,113 @@
+"""What administrators ask of the engine: other settings, a stop, another key, an erasure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from likewise.service.asides import free_text
+from likewise.service.engine.core import EngineCore
+from likewise.service.live.stream import Outcome, Task
+from likewise.service.log import Idempotency
+from likewise.service.log.signing import Signer
+from likewise.service.stream import answers, commands
+from likewise.service.stream.events import Aside
+from likewise.service.stream.state import State
+
+
+class ForAdministrators(EngineCore):
+    """Changes how a stream works, stops it, and erases people."""
+
+    def change_waits(
+        self, stream: str, changes: Mapping[str, Any], by: str, key: Idempotency | None = None
+    ) -> answers.WaitsChanged:
+        """Change how long rounds wait and what happens then."""
+
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.WaitsChanged:
+            return {"stream": stream, "waits": outcome.after.waits.model_dump(), "receipt": receipt}
+
+        return self._do(self.streams.get(stream), lambda state: commands.ChangeWaits(changes, by), reply, key)
+
+    def change_plan(
+        self, stream: str, changes: Mapping[str, Any], by: str, key: Idempotency | None = None
+    ) -> answers.PlanChanged:
+        """Change which rounds are reviewed, from the next one on."""
+
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.PlanChanged:
+            plan = outcome.after.stream.settings.review
+            return {"stream": stream, "review": plan.model_dump(), "receipt": receipt}
+
+        return self._do(self.streams.get(stream), lambda state: commands.ChangePlan(changes, by), reply, key)
+
+    def brief(self, stream: str) -> answers.BriefTold:
+        """What reviewers are told before they judge."""
+        state = self.streams.get(stream).current()
+        return {"stream": stream, "version": state.brief_version, "brief": state.brief.model_dump(mode="json")}
+
+    def change_brief(
+        self, stream: str, brief: Mapping[str, Any], by: str, key: Idempotency | None = None
+    ) -> answers.BriefChanged:
+        """Tell reviewers something else from now on. It stays in the log for good: it must name nobody."""
+
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.BriefChanged:
+            after, told = outcome.after, outcome.after.brief.model_dump(mode="json")
+            return {"stream": stream, "version": after.brief_version, "brief": told, "receipt": receipt}
+
+        return self._do(self.streams.get(stream), lambda state: commands.ChangeBrief(brief, by), reply, key)
+
+    def rotate_key(self, stream: str, new: Signer, by: str) -> None:
+        """Sign a log with another key from now on, which this one signs; nothing if that was done before."""
+        live, old = self.streams.get(stream), self.signer
+        if live.current().key == new.public_key:
+            return
+        note = old.sign(f"likewise key 1\n{old.origin(stream)}\n{new.public_key}\n", stream)
+        rotate = commands.RotateKey(old.public_key, new.public_key, str(note), by)
+        live.do(Task(lambda state: rotate, lambda outcome: {}), self.clock())
+
+    def stop(self, stream: str, reason: str, by: str, key: Idempotency | None = None) -> answers.StreamStopped:
+        """Stop all decisions at once."""
+        live, why = self.streams.get(stream), free_text(reason, "reason") or "no reason was given"
+
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.StreamStopped:
+            return {"stream": stream, "stopped": why, "receipt": receipt}
+
+        return self._do(live, lambda state: commands.Stop(why, by), reply, key)
+
+    def resume(self, stream: str, by: str, key: Idempotency | None = None) -> answers.StreamStopped:
+        """Decide again."""
+
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.StreamStopped:
+            return {"stream": stream, "stopped": None, "receipt": receipt}
+
+        return self._do(self.streams.get(stream), lambda state: commands.Resume(by), reply, key)
+
+    def erase(self, stream: str, person: str, by: str, key: Idempotency | None = None) -> answers.PersonErased:
+        """Erase a person. Their features, id and every remark about their rounds are gone."""
+        return self._erase(stream, lambda: self.store.asides(stream, person=person), by, key)
+
+    def erase_again(self, stream: str, refs: Sequence[str], by: str) -> int:
+        """Erase what is there under references that were erased elsewhere; how many were there."""
+        kept = list(self.store.asides_of(refs, stream))
+        people = [aside for aside in kept if aside.kind == "person"]
+        if people:
+            self._erase(stream, lambda: people, by)
+        return len(kept)
+
+    def _erase(
+        self, stream: str, find: Callable[[], list[Aside]], by: str, key: Idempotency | None = None
+    ) -> answers.PersonErased:
+        live = self.streams.get(stream)
+
+        def command(state: State) -> commands.Erase:
+            live.positions.settle()
+            people = find()
+            rounds = sorted({aside.t for aside in people})
+            remarks = self.store.remarks(stream, rounds)
+            return commands.Erase([aside.ref for aside in [*people, *remarks]], rounds, by)
+
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.PersonErased:
+            return {"stream": stream, "rounds": list(outcome.sealed[-1].event.touches), "receipt": receipt}
+
+        erased = self._do(live, command, reply, key)
+        self.erasure_cleanup.erased(stream)
+        return erased
