@@ -136,8 +136,8 @@ class Review:
             )
         return (
             f"{found.violating:,} of {found.pairs:,} pairs ({percent(found.share)}) have scores further apart than "
-            f"their written distance + {self.alpha:g}. That counts what the distance sees; whether a difference is unfair, "
-            "people have to say."
+            f"their written distance + {self.alpha:g}. That counts what the distance sees; whether a difference is "
+            "unfair, people have to say."
         )
 
     @property
