@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from likewise.service.stream.answers import GivenVerdict, Outcome, PersonRound, PersonShown, RoundRecord, RoundShown
@@ -15,13 +16,13 @@ from likewise.service.stream.state import OpenRound, State, Verdict
 
 
 def past_round(events: Sequence[RoundEvent], state: State) -> OpenRound:
-    """A round that has left the state, as it would stand there, late labels included."""
+    """A round that has left the state, as it would stand there, late labels included, without whoever was erased."""
     alone = State(model=state.model)
     for event in events:
         if not isinstance(event, RoundClosed | Learned | AuditCorrected):
             alone = event.evolve(alone)
     (round_,) = alone.rounds.values()
-    return round_
+    return replace(round_, erased=round_.lost)
 
 
 def counts_as(events: Sequence[RoundEvent]) -> Outcome | None:

@@ -12,7 +12,7 @@ from likewise.service.stream.events.rounds import SLACK
 from likewise.service.stream.memory import Memory, PastRound
 from likewise.service.stream.panel import Panel
 from likewise.service.stream.settings import LONGEST, Settings
-from likewise.service.stream.state import CLOCK, OpenRound, Pair, State, Verdict
+from likewise.service.stream.state import CLOCK, OpenRound, Pair, State, Verdict, shown_hash
 from likewise.verdicts import Opinion
 
 __all__ = ["AuditCorrected", "AuditRetracted", "Audited", "PairJudged", "VerdictLate"]
@@ -82,6 +82,12 @@ class _Answer(RoundEvent):
         if (self.verdict == "reported") != bool(self.reports):
             return f"has the verdict {self.verdict!r}, but reports {len(self.reports)} pairs"
         return next((why for pair in self.reports if (why := _wrong_pair(pair, round_, settings))), "")
+
+
+def _not_shown(shown: str | None, t: int, round_: OpenRound | PastRound, settings: Settings) -> str:
+    """Whether an answer is about a round that looked different; earlier releases did not say what was shown."""
+    same = shown in (None, shown_hash(t, round_, settings))
+    return "" if same else "is about a round that was not shown so"
 
 
 def _wrong_pair(pair: Pair, round_: OpenRound | PastRound, settings: Settings) -> str:
@@ -196,11 +202,14 @@ class VerdictLate(_Looked):
     ----------
     found
         The probability with which the round was drawn, if it was found clean and now counts as found.
+    shown
+        A hash of what auditors see of the round when this is said.
     """
 
     kind: ClassVar[str] = "verdict_late"
-    may_lack: ClassVar[tuple[str, ...]] = ("found", "hints", "seconds")
+    may_lack: ClassVar[tuple[str, ...]] = ("found", "hints", "seconds", "shown")
     found: float | None = field(default=None, metadata=NUMBER)
+    shown: str | None = None
 
     def evolve(self, state: State) -> State:
         """An open round remembers it; one that is closed counts as found if a pair was named."""
@@ -223,11 +232,14 @@ class VerdictLate(_Looked):
             if self.found != found:
                 return f"should count a round drawn with the probability {found} as found, not {self.found}"
             memory.rounds[self.t] = past._replace(clean=None if self.reports else past.clean)
-            return self.wrong(past, state.stream.settings)
+            settings = state.stream.settings
+            return self.wrong(past, settings) or _not_shown(self.shown, self.t, past, settings)
         question = None if round_.verdict is not None else round_.panel.asks(self.by)
         if question is not None and question.what == "verdict":
             return "calls a verdict late for which its round waits"
-        return self.wrong(round_, state.stream.settings) or ("" if self.found is None else "is of an open round")
+        settings = state.stream.settings
+        wrong = self.wrong(round_, settings) or _not_shown(self.shown, self.t, round_, settings)
+        return wrong or ("" if self.found is None else "is of an open round")
 
 
 @kind
@@ -241,15 +253,18 @@ class PairJudged(RoundEvent):
         Positions in the batch, the favoured person first.
     hints, seconds
         As in a verdict: whether they had asked why, and how long they looked; None where nobody can say.
+    shown
+        A hash of what they saw.
     """
 
     kind: ClassVar[str] = "pair_judged"
-    may_lack: ClassVar[tuple[str, ...]] = ("hints", "seconds")
+    may_lack: ClassVar[tuple[str, ...]] = ("hints", "seconds", "shown")
     pair: tuple[int, int] = field(metadata=TUPLE)
     objects: bool | None
     by: str
     hints: bool | None = None
     seconds: float | None = field(default=None, metadata=NUMBER)
+    shown: str | None = None
 
     def evolve(self, state: State) -> State:
         """One more opinion."""
@@ -279,7 +294,8 @@ class PairJudged(RoundEvent):
         open_ = self.round(state).verdict is None
         if not (due and open_):
             return "judges a pair about which nobody was to be asked"
-        return _wrong_look(self.hints, self.seconds)
+        wrong = _wrong_look(self.hints, self.seconds)
+        return wrong or _not_shown(self.shown, self.t, self.round(state), state.stream.settings)
 
 
 @kind
@@ -337,12 +353,15 @@ class AuditCorrected(_Answer):
         What the round counted as until now among the rounds learned; None if it was not learned, or not yet.
     found
         The probability with which the round was drawn, if it was found clean and now counts as found.
+    shown
+        A hash of what auditors see of the round when this is said.
     """
 
     kind: ClassVar[str] = "audit_corrected"
-    may_lack: ClassVar[tuple[str, ...]] = ("replaces", "found")
+    may_lack: ClassVar[tuple[str, ...]] = ("replaces", "found", "shown")
     replaces: Outcome | None = None
     found: float | None = field(default=None, metadata=NUMBER)
+    shown: str | None = None
 
     def evolve(self, state: State) -> State:
         """From now on the round counts as this, also one that is still to be learned; the learner doesn't hear."""
@@ -373,7 +392,7 @@ class AuditCorrected(_Answer):
             past = memory.rounds[self.t]
             clean = None if self.verdict == "reported" else past.clean
             memory.rounds[self.t] = past._replace(outcome=self.verdict if past.learned else None, clean=clean)
-            return self.wrong(past, settings)
+            return self.wrong(past, settings) or _not_shown(self.shown, self.t, past, settings)
         if round_.verdict is None or not round_.verdict.final:
             return "corrects a round that can still be audited"
-        return self.wrong(round_, settings)
+        return self.wrong(round_, settings) or _not_shown(self.shown, self.t, round_, settings)

@@ -329,6 +329,7 @@ class PersonErased(Event):
 
     def objection(self, state: State, memory: Memory) -> str:
         """The learner was written down first, if it has met them since it was written down the last time."""
+        memory.erase(self.erased, self.rounds)
         unknown = not memory.expected and state.needs_checkpoint(self.erased, self.rounds)
         return "erases somebody whom the learner has met since it was written down" if unknown else ""
 

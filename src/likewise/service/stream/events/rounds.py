@@ -331,7 +331,14 @@ class RoundClosed(RoundEvent):
         if self.counts != round_.answer:
             return f"should count its round as {round_.answer}, not {self.counts}"
         past = PastRound(
-            round_.probabilities, round_.known, round_.refs, round_.decisions, round_.returning, round_.estimate, learns
+            round_.probabilities,
+            round_.known,
+            round_.refs,
+            round_.decisions,
+            round_.returning,
+            round_.estimate,
+            learns,
+            round_.erased,
         )
         clean = round_.q if round_.answer == "clean" else None
         memory.rounds[self.t] = past._replace(outcome=round_.counts_as if learns else None, clean=clean)
