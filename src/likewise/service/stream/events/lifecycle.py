@@ -29,6 +29,16 @@ from likewise.service.stream.memory import Memory
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
 
+__all__ = [
+    "KeyRotated",
+    "LearnerCheckpointed",
+    "PersonErased",
+    "Resumed",
+    "SettingsChanged",
+    "Stopped",
+    "StreamCreated",
+]
+
 
 @kind
 @dataclass(frozen=True, slots=True, kw_only=True)
