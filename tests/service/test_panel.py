@@ -85,10 +85,15 @@ class TestTwoVerdicts:
         assert fold.state.rounds[t].panel.asks("ann") is None
         with pytest.raises(Conflict, match="Nobody asks you"):
             fold.do(commands.JudgePair(t, [str(i) for i in pairs[0]], True, "ben"))
-        fold.do(commands.JudgePair(t, [str(i) for i in pairs[0]], True, "cyd"))
+        shown = fold.state.rounds[t].shown(fold.state.stream.settings)
+        judged, *rest = fold.do(commands.JudgePair(t, [str(i) for i in pairs[0]], True, "cyd"))
+        assert judged.shown == shown == next(e.shown for e in fold.events if e.about == t and e.kind == "audited")
         assert view(fold, t)["audit"]["verdict"] == "reported"
         assert view(fold, t)["opinions"][0]["by"] == "cyd"
         whole(fold)
+        before = fold.events[: -1 - len(rest)]
+        assert "was not shown so" in first_objection([*before, replace(judged, shown="ab" * 32)])
+        assert first_objection([*before, replace(judged, shown=None), *rest]) == "", "as earlier releases wrote it"
 
     def test_who_name_different_pairs_are_asked_about_each_other_s(self):
         fold, t, pairs = team()
@@ -141,6 +146,20 @@ class TestTwoVerdicts:
         assert isinstance(fold.events[-1], AuditRetracted)
         assert fold.events[-1].of == "ann"
         assert view(fold, t)["verdicts"] == []
+        whole(fold)
+
+    def test_an_opinion_says_how_it_came_about(self):
+        fold, t, pairs = team()
+        fold.audit(t, pairs[0], "ann")
+        fold.audit(t, None, "ben")
+        about = [str(i) for i in pairs[0]]
+        with pytest.raises(InvalidParameter, match="`seconds` must be in"):
+            fold.do(commands.JudgePair(t, about, True, "cyd", hints=True, seconds=-1.0))
+        judged, *_ = fold.do(commands.JudgePair(t, about, True, "cyd", hints=True, seconds=3.5))
+        opinion = view(fold, t)["opinions"][0]
+        assert (opinion["hints"], opinion["seconds"]) == (True, 3.5)
+        forged = [replace(event, seconds=-1.0) if event is judged else event for event in fold.events]
+        assert "took -1.0 seconds" in first_objection(forged)
         whole(fold)
 
     def test_an_opinion_that_nobody_asked_for_is_forged(self):

@@ -212,7 +212,8 @@ def opinion(stream: str, visit: Visitor, request: Request) -> Response:
     objects = visit.sent.get("objects")
     require(objects is None or isinstance(objects, bool), "objects", "be yes, no or nothing", type(objects).__name__)
     t, pair, engine = _round(visit), _pair(visit), visit.service.engine
-    done = engine.judge_pair(stream, t, pair, objects, visit.identity.name, _key(visit, request))
+    how = {"hints": visit.sent.get("hints"), "seconds": visit.sent.get("seconds")}
+    done = engine.judge_pair(stream, t, pair, objects, visit.identity.name, _key(visit, request), **how)
     return _recorded(visit, stream, done)
 
 

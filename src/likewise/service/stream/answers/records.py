@@ -91,6 +91,8 @@ class GivenOpinion(TypedDict):
     at: Time
     pair: list[str | None]
     objects: Annotated[bool | None, Field(description="Whether it is too different; null for a skip.")]
+    hints: Annotated[bool | None, Field(description="Whether they had asked why; null if unknown.")]
+    seconds: Annotated[float | None, Field(description="For which they looked at it; null if unknown.")]
 
 
 class PersonDecided(TypedDict):
