@@ -1,7 +1,7 @@
 """What the reviewer's page promises: the pair in sight, nothing lost, no blind answer, own keys, why when asked.
 
-All tests share a service, in which a lease lasts ten minutes. Nobody waits for them: pages and the service are told that
-they have passed.
+All tests share a service, in which a lease lasts ten minutes. Nobody waits for them: pages and the service are told
+that they have passed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which rounds are reviewed, computed again from a log: what the plan gives each round, and what its lot says.
 
-q_t = clip(share · gap/mean gap, share/3, 1) of a round whose largest gap exceeds the level; the mean is over the last 300
-such rounds, this one included. A budget a day is a share of such rounds of the past day. All of it is known before the
-lot.
+q_t = clip(share · gap/mean gap, share/3, 1) of a round whose largest gap exceeds the level; the mean is over the last
+300 such rounds, this one included. A budget a day is a share of such rounds of the past day. All of it is known before
+the lot.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Reviews:
     def _share(self) -> float:
         if self._plan["budget"] is None:
             return float(self._plan["share"])
-        return min(1.0, self._plan["budget"] / sum(self._hours.values()))
+        return min(1.0, float(self._plan["budget"]) / sum(self._hours.values()))
 
     def _probability(self) -> float:
         """q of the round that was opened last."""
