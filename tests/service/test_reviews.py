@@ -324,7 +324,7 @@ class TestForgedLots:
         assert sum(line.get("kind") == "review_drawn" for line in lines) > 5
         return lines
 
-    @pytest.mark.parametrize("what", ["drawn", "second", "probability", "nonce"])
+    @pytest.mark.parametrize("what", ["drawn", "second", "gold", "probability", "nonce"])
     def test_both_checkers_notice(self, exported, what, tmp_path):
         path = write(tmp_path / "right.jsonl", rechained(exported))
         assert verify(path, key=SIGNER.public_key).first is None
@@ -341,6 +341,8 @@ class TestForgedLots:
 def forge(data, what):
     if what == "nonce":
         data["lot"]["nonce"] = "00" * 32
+    elif what == "gold":
+        data["gold"] = True
     elif what == "probability":
         data["probability"] = (data["probability"] + 1) / 2
     else:

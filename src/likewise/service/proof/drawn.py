@@ -82,13 +82,15 @@ class Reviews:
 
     def __init__(self, created: dict[str, Any]) -> None:
         self._stream, self._next = created["settings"]["name"], created.get("review")
-        self._second = created["settings"].get("review", {}).get("second", 0.0)
+        plan = created["settings"].get("review", {})
+        self._second, self._gold = plan.get("second", 0.0), plan.get("gold", 0.0)
         self._opened: dict[str, Any] = {"t": 0}
 
     def wrong(self, kind: str, data: dict[str, Any]) -> str:
         """What is wrong with an event; nothing if no lot was drawn in it, or if it follows from its nonce."""
         if kind == "plan_changed":
             self._second = data["changes"].get("second", self._second)
+            self._gold = data["changes"].get("gold", self._gold)
         elif kind == "round_opened":
             self._opened = data
         return self._drawn(data) if kind == "review_drawn" else ""
@@ -101,5 +103,6 @@ class Reviews:
         shown = [person["probability"] for person in self._opened["people"]]
         drawn = lot(nonce, self._stream, t, shown, "review") < data["probability"]
         second = drawn and lot(nonce, self._stream, t, shown, "second") < self._second
-        follows = (data["drawn"], data["second"]) == (drawn, second)
+        gold = drawn and lot(nonce, self._stream, t, shown, "gold") < self._gold
+        follows = (data["drawn"], data["second"], data.get("gold", False)) == (drawn, second, gold)
         return "" if follows else "says of a review what does not follow from its lot"

@@ -143,7 +143,7 @@ def prospect(settings: Settings, rounds_a_day: float, days: float = DAYS, delta:
     prospects: list[Prospect] = [
         {"rate": each.rate, "found": each.found, "at_most": each.limit, "share": each.share} for each in plan.prospects
     ]
-    looks = theory.looks_per_review(review.second, gold=0.0)
+    looks = theory.looks_per_review(review.second, gold=review.gold)
     return {
         "days": days,
         "rounds": rounds,

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from likewise.protocol import Floats
 from likewise.service.stream.answers import Outcome
 from likewise.service.stream.events import Aside
+from likewise.service.stream.known import Use
 from likewise.service.stream.lots import Lot
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound
@@ -127,6 +128,54 @@ class CorrectAudit:
 
 
 @dataclass(frozen=True)
+class MarkKnown:
+    """Mark a closed round as known, for ``use`` as gold or practice; None if it isn't used any more.
+
+    ``past`` is the round as it was; ``overturned`` says that a correction or a late report spoke against it.
+    """
+
+    t: int
+    use: Use | None
+    by: str
+    past: OpenRound | None = None
+    overturned: bool = False
+
+
+@dataclass(frozen=True)
+class ShowKnown:
+    """Show a gold round to somebody, under the number of a round that waits for nobody."""
+
+    t: int
+    number: int
+    by: str
+
+
+@dataclass(frozen=True)
+class AnswerKnown:
+    """An answer to a known round, as in ``Audit``; ``number`` is the one that the reviewer saw, ``past`` the round."""
+
+    t: int
+    number: int
+    use: Use
+    verdict: str
+    by: str
+    past: OpenRound
+    pair: Sequence[str] = ()
+    remark: Aside | None = None
+    hints: bool | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class RetractKnown:
+    """Take back the answer to a gold round, in time."""
+
+    t: int
+    number: int
+    by: str
+
+
+@dataclass(frozen=True)
 class Advance:
     """Time has passed for a round: what was due expires, and the round closes if it may."""
 
@@ -199,6 +248,10 @@ Command: TypeAlias = (
     | JudgePair
     | RetractAudit
     | CorrectAudit
+    | MarkKnown
+    | ShowKnown
+    | AnswerKnown
+    | RetractKnown
     | Advance
     | ChangeWaits
     | ChangePlan

@@ -24,6 +24,10 @@ class PastRound(NamedTuple):
     """What it counts as among the rounds learned."""
     clean: float | None = None
     """The probability with which it was drawn, if it was reviewed and found clean."""
+    agreed: tuple[tuple[int, int], ...] | None = None
+    """The answer that two people stand behind, pairs or none of them; None if there is no such answer, or not now."""
+    judged: tuple[str, ...] = ()
+    """Who judged it."""
 
 
 @dataclass

@@ -111,6 +111,34 @@ class Panel(NamedTuple):
         return self.wanted == 2 and sum(verdict.reviewed for verdict in self.said) >= 2
 
     @property
+    def everybody(self) -> tuple[str, ...]:
+        """Whoever said something of it, by name."""
+        named = (*(one.by for one in self.said), *(one.by for one in self.opinions), *(by for by, _, _ in self.late))
+        return tuple(sorted(set(named)))
+
+    def agreed(self, verdict: Verdict | None) -> tuple[tuple[int, int], ...] | None:
+        """The answer that at least two people stand behind: pairs, or none of them; None if there is no such answer.
+
+        Examples
+        --------
+        >>> ann, ben = (Verdict("cleared", 0.0, by) for by in ("ann", "ben"))
+        >>> Panel(said=(ann,)).agreed(ann), Panel(said=(ann, ben)).agreed(ben)
+        (None, ())
+        """
+        if verdict is None or not verdict.reviewed:
+            return None
+        if not verdict.pairs:
+            against = {one.by for one in self.said if one.outcome == "cleared"}
+            against |= {opinion.by for opinion in self.opinions if opinion.objects is False}
+            return () if len(against) >= 2 and not any(pairs for _, _, pairs in self.late) else None
+        upheld = tuple(pair.positions for pair in verdict.pairs if len(self._behind(pair)) >= 2)
+        return upheld if len(upheld) == len(verdict.pairs) else None
+
+    def _behind(self, pair: Pair) -> set[str]:
+        named = {one.by for one in self.said if pair.positions in [each.positions for each in one.pairs]}
+        return named | {one.by for one in self.opinions if one.objects and one.pair == pair.positions}
+
+    @property
     def hinted(self) -> bool:
         """Whether somebody who judged it had asked why people got their probabilities."""
         return any(verdict.hints for verdict in self.said if verdict.reviewed)

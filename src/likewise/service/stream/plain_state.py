@@ -11,6 +11,7 @@ from likewise.protocol import Estimate
 from likewise.service.stream.brief import Brief
 from likewise.service.stream.counting import load as load_count
 from likewise.service.stream.drawing import Drawing
+from likewise.service.stream.known import Known
 from likewise.service.stream.learner import Model, score_program
 from likewise.service.stream.learner_checkpoint import KeptPair, LastCheckpoint
 from likewise.service.stream.panel import Panel
@@ -18,7 +19,7 @@ from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, OpenRounds, Pair, State, Totals, Verdict
 from likewise.theory import Overlap
 
-SNAPSHOT_FORMAT = 13
+SNAPSHOT_FORMAT = 14
 """Of the layout below; snapshots in another one are ignored."""
 
 
@@ -47,6 +48,7 @@ def dump_state(state: State) -> dict[str, Any]:
         "key": state.key,
         "brief": state.brief.model_dump(mode="json"),
         "brief_version": state.brief_version,
+        "known": state.known,
     }
 
 
@@ -79,6 +81,7 @@ def load_state(data: dict[str, Any]) -> State:
         key=data["key"],
         brief=Brief(**data["brief"]),
         brief_version=data["brief_version"],
+        known=Known.load(data["known"]),
     )
 
 

@@ -18,6 +18,7 @@ from likewise.service.stream.answers import Labelled, Outcome
 from likewise.service.stream.brief import Brief
 from likewise.service.stream.counting import answer, found_later, joined, one_more
 from likewise.service.stream.drawing import Drawing
+from likewise.service.stream.known import Known
 from likewise.service.stream.learner import Deployed, Model
 from likewise.service.stream.learner_checkpoint import KeptPair, LastCheckpoint
 from likewise.service.stream.panel import Panel
@@ -170,6 +171,11 @@ class OpenRound:
         if self.correction is not None:
             return self.correction
         return "skipped" if self.reports_erased or self.verdict is None else self.verdict.outcome
+
+    @property
+    def agreed(self) -> tuple[tuple[int, int], ...] | None:
+        """The answer that at least two people stand behind, as ``Panel.agreed`` has it; None with a correction."""
+        return None if self.correction is not None else self.panel.agreed(self.verdict)
 
     @property
     def answer(self) -> str | None:
@@ -375,6 +381,7 @@ NOTHING = Totals()
 NO_LOTS = Drawing()
 NOT_JUDGED_TWICE = Overlap()
 NO_BRIEF = Brief()
+NO_KNOWN = Known()
 
 
 def _added(one: Overlap, other: Overlap) -> Overlap:
@@ -424,6 +431,8 @@ class State:
         The public key that signs, if it was changed; None as long as it is the first one.
     brief, brief_version
         What reviewers are told before they judge; version 0 says nothing.
+    known
+        Rounds whose answer is known, and who met them.
     """
 
     model: Model | None = None
@@ -446,6 +455,7 @@ class State:
     key: str | None = None
     brief: Brief = NO_BRIEF
     brief_version: int = 0
+    known: Known = NO_KNOWN
 
     @property
     def stream(self) -> Model:

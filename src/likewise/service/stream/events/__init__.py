@@ -2,11 +2,12 @@
 
 One class for each kind, which says what stands in the log, what it does to the state, what it adds to the view of a
 round, and when it may follow: ``lifecycle`` (of the stream), ``rounds``, ``labels``, ``reviews`` (who looks),
-``audits``. What they share, and the table of kinds, stands in ``event``.
+``audits``, ``known`` (rounds with a known answer). What they share, and the table of kinds, stands in ``event``.
 """
 
 from likewise.service.stream.events.audits import AuditCorrected, Audited, AuditRetracted, PairJudged, VerdictLate
 from likewise.service.stream.events.event import KINDS, Aside, Event, Promise, read_event, seconds, stamp
+from likewise.service.stream.events.known import KnownAnswered, KnownMarked, KnownRetracted, KnownShown
 from likewise.service.stream.events.labels import LabelsBooked, LabelsExpired, LabelsLate, LabelsReceived
 from likewise.service.stream.events.lifecycle import (
     KeyRotated,
@@ -31,6 +32,10 @@ __all__ = [
     "Decided",
     "Event",
     "KeyRotated",
+    "KnownAnswered",
+    "KnownMarked",
+    "KnownRetracted",
+    "KnownShown",
     "LabelsBooked",
     "LabelsExpired",
     "LabelsLate",

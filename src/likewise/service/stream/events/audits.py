@@ -97,7 +97,7 @@ def _wrong_look(hints: Any, took: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Looked(_Answer):
+class Looked(_Answer):
     """What somebody said who had the round in front of them.
 
     Attributes
@@ -127,7 +127,7 @@ def _settled(round_: OpenRound, panel: Panel) -> OpenRound:
 
 @kind
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Audited(_Looked):
+class Audited(Looked):
     """An auditor looked at an open round and answered; or its wait ended and nobody had.
 
     Attributes
@@ -173,7 +173,7 @@ class Audited(_Looked):
 
 @kind
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerdictLate(_Looked):
+class VerdictLate(Looked):
     """A verdict on a round that did not wait for it any more: recorded, counted among all rounds, and never learned.
 
     Attributes
@@ -192,6 +192,7 @@ class VerdictLate(_Looked):
         if round_ is not None:
             late = (*round_.panel.late, (self.by, self.verdict, self.reports))
             return state.with_round(replace(round_, panel=round_.panel._replace(late=late)))
+        state = replace(state, known=state.known.overturned(self.t)) if self.reports else state
         return state if self.found is None else state.found_later(self.t, self.found)
 
     def tell(self, view: RoundRecord) -> None:
@@ -206,7 +207,8 @@ class VerdictLate(_Looked):
             found = past.clean if self.reports else None
             if self.found != found:
                 return f"should count a round drawn with the probability {found} as found, not {self.found}"
-            memory.rounds[self.t] = past._replace(clean=None if self.reports else past.clean)
+            if self.reports:
+                memory.rounds[self.t] = past._replace(clean=None, agreed=None)
             return self.wrong(past, state.stream.settings)
         question = None if round_.verdict is not None else round_.panel.asks(self.by)
         if question is not None and question.what == "verdict":
@@ -323,7 +325,8 @@ class AuditCorrected(_Answer):
             state = state.with_round(replace(self.round(state), correction=self.verdict))
         if self.found is not None:
             state = state.found_later(self.t, self.found)
-        return replace(state, totals=state.totals.corrected_to(self.verdict, self.replaces))
+        known = state.known.overturned(self.t)
+        return replace(state, known=known, totals=state.totals.corrected_to(self.verdict, self.replaces))
 
     def tell(self, view: RoundRecord) -> None:
         """One more correction."""
@@ -341,7 +344,8 @@ class AuditCorrected(_Answer):
         if round_ is None:
             past = memory.rounds[self.t]
             clean = None if self.verdict == "reported" else past.clean
-            memory.rounds[self.t] = past._replace(outcome=self.verdict if past.learned else None, clean=clean)
+            counts = self.verdict if past.learned else None
+            memory.rounds[self.t] = past._replace(outcome=counts, clean=clean, agreed=None)
             return self.wrong(past, settings)
         if round_.verdict is None or not round_.verdict.final:
             return "corrects a round that can still be audited"

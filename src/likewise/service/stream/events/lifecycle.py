@@ -315,10 +315,14 @@ class PersonErased(Event):
             round_ = state.rounds.get(t)
             if round_ is not None:
                 state = state.with_round(_without(round_, gone, state.stream))
-        return state.counted(erased=1)
+        # Whoever is shown a round without them can't be held against what was known of it.
+        return replace(state.counted(erased=1), known=state.known.erased(self.rounds))
 
     def objection(self, state: State, memory: Memory) -> str:
         """The learner was written down first, if it has met them since it was written down the last time."""
+        for t in self.rounds:
+            if t in memory.rounds:
+                memory.rounds[t] = memory.rounds[t]._replace(agreed=None)
         unknown = not memory.expected and state.needs_checkpoint(self.erased, self.rounds)
         return "erases somebody whom the learner has met since it was written down" if unknown else ""
 

@@ -181,6 +181,8 @@ class RoundOpened(RoundEvent):
             "retracted": 0,
             "corrections": [],
             "learned": None,
+            "known": None,
+            "known_answers": [],
         }
         view.update(opened)
 
@@ -327,7 +329,9 @@ class RoundClosed(RoundEvent):
             round_.probabilities, round_.known, round_.refs, round_.decisions, round_.returning, round_.estimate, learns
         )
         clean = round_.q if round_.answer == "clean" else None
-        memory.rounds[self.t] = past._replace(outcome=round_.counts_as if learns else None, clean=clean)
+        counts, agreed = round_.counts_as if learns else None, None if round_.erased else round_.agreed
+        judged = round_.panel.everybody
+        memory.rounds[self.t] = past._replace(outcome=counts, clean=clean, agreed=agreed, judged=judged)
         return ""
 
 
