@@ -10,18 +10,19 @@ from loans import Clock, Fold, fingerprint, loans
 from test_panel import THREE, whole
 from test_reviews import APART, first_objection, lived
 
+from likewise import theory
 from likewise.errors import InvalidParameter
 from likewise.service.engine import Engine
 from likewise.service.proof import standalone
 from likewise.service.proof.replay import verify
 from likewise.service.refusals import Conflict
 from likewise.service.stream import commands
-from likewise.service.stream.claims import claim
+from likewise.service.stream.claims import claim, counted
 from likewise.service.stream.events import KnownAnswered, KnownMarked, KnownRetracted, KnownShown, ReviewDrawn
 from likewise.service.stream.known import Known, KnownRound
 from likewise.service.stream.settings import Review, Waits
 from likewise.service.stream.transcript import certificate, transcript
-from likewise.theory import Gold
+from likewise.theory import Gold, Overlap
 
 
 def judged(grace=0.0, gold=1.0, rounds=16):
@@ -108,7 +109,7 @@ class TestMarks:
 
     def test_a_correction_or_an_erasure_ends_it_and_voids_what_was_held_against_it(self):
         fold = judged()
-        t, pair = reported(fold)
+        t, _ = reported(fold)
         mark(fold, t)
         number = due(fold)
         fold.do(commands.ShowKnown(t, number, "cyd"))
@@ -119,11 +120,13 @@ class TestMarks:
         assert fold.state.known.mark(t) is None
         assert fold.state.known.gold("cyd") == Gold(), "nobody is held against an answer that was wrong"
         whole(fold)
-        assert "not known" in first_objection([*fold.events, next(e for e in fold.events if isinstance(e, KnownMarked))])
+        assert "not known" in first_objection(
+            [*fold.events, next(e for e in fold.events if isinstance(e, KnownMarked))]
+        )
 
     def test_a_forged_answer_is_seen(self):
         fold = judged()
-        t, pair = reported(fold)
+        t, _ = reported(fold)
         (marked,) = mark(fold, t)
         forged = [replace(each, pairs=()) if each is marked else each for each in fold.events]
         assert "should know" in first_objection(forged)
@@ -168,8 +171,8 @@ class TestGold:
         assert replace(after, known=Known()) == replace(before, known=Known()) or fingerprint(
             replace(after, known=Known())
         ) == fingerprint(replace(before, known=Known()))
-        same = {name: value for name, value in claim(after).items() if name not in ("gold", "agreement")}
-        assert same == {name: value for name, value in claimed.items() if name not in ("gold", "agreement")}
+        same = {name: value for name, value in claim(after).items() if name not in ("known", "agreement")}
+        assert same == {name: value for name, value in claimed.items() if name not in ("known", "agreement")}
         assert transcript(fold.events, after).rounds == after.opened
 
     def test_another_pair_than_an_upheld_one_is_a_miss_and_a_skip_is_nothing(self):
@@ -213,6 +216,34 @@ class TestGold:
         fold.do(commands.ShowKnown(t, number, "cyd"))
         with pytest.raises(InvalidParameter, match=f"name two people of round {number}"):
             answer(fold, t, number, "pair", pair=["nobody", "0"])
+
+
+class TestDetection:
+    """What is found of what is known goes into the limit, in the place of what two reviewers tell of each other."""
+
+    def answered(self, found, missed):
+        known = Known()
+        for t in range(1, found + missed + 1):
+            known = known.marked(KnownRound(t, "gold", ((0, 1),), ())).drawn().shown(t, t + 100, "cyd")
+            known = known.answered(t, "cyd", "reported" if t <= found else "cleared", ((0, 1),) * (t <= found), 0.0)
+        return replace(lived(rounds=10, share=0.5).state, known=known)
+
+    def test_too_few_say_nothing_and_enough_correct_the_limit(self):
+        few = claim(self.answered(12, 1))
+        assert few["known"]["at_most"] is None
+        assert "too few" in few["known"]["sentence"]
+        state = self.answered(45, 1)
+        said, count = claim(state)["known"], counted(state).rounds
+        assert said["finds_from"] == theory.detection_by_gold(1, 46, 0.025)
+        assert said["at_most"] == theory.review_limit(count, 0.025, said["finds_from"]) > claim(state)["at_most"]
+        assert "97.5 % confidence they find at least 88 %" in said["sentence"].replace("%", " %")
+
+    def test_where_both_are_known_one_limit_is_told(self):
+        state = replace(self.answered(45, 1), overlap=Overlap(20, 2, 2, 300), upheld=Overlap(20, 2, 2, 300))
+        assert "Taking that into account" not in claim(state)["agreement"]["sentence"]
+        assert "Taking that into account" in claim(replace(state, known=Known()))["agreement"]["sentence"]
+        letter = certificate(transcript(lived(rounds=10, share=0.5).events, state), state)["letter"]
+        assert letter.count("Taking that into") == 1
 
 
 class TestPractice:

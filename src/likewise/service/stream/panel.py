@@ -101,9 +101,12 @@ class Panel(NamedTuple):
         outcome: Outcome = "reported" if pairs else "cleared"
         return Verdict(outcome, last.at, ", ".join(verdict.by for verdict in given), pairs)
 
-    def overlap(self, *, upheld: bool) -> Overlap:
-        """How its two blind verdicts compare, if it was drawn for two; with ``upheld``, of reports that counted."""
-        return overlap([(self._blind, self.opinions)], upheld=upheld) if self.wanted == 2 else Overlap()
+    def overlap(self, *, upheld: bool, of: str | None = None) -> Overlap:
+        """How its two blind verdicts compare, if it was drawn for two; with ``upheld``, of reports that counted.
+
+        ``of`` somebody: only if they are one of the two, and they come first.
+        """
+        return overlap([(self._blind, self.opinions)], upheld=upheld, of=of) if self.wanted == 2 else Overlap()
 
     @property
     def twice(self) -> bool:
@@ -163,7 +166,7 @@ class Panel(NamedTuple):
 
     def dump(self) -> list[Any]:
         """Plain JSON values."""
-        said = [[*verdict[:3], [list(pair.plain) for pair in verdict.pairs], verdict.hints] for verdict in self.said]
+        said = [[*verdict[:3], [list(pair.plain) for pair in verdict.pairs], *verdict[4:]] for verdict in self.said]
         late = [[by, outcome, [list(pair.plain) for pair in pairs]] for by, outcome, pairs in self.late]
         return [said, self.opinions, late, self.wanted, self.rule]
 
@@ -172,7 +175,7 @@ class Panel(NamedTuple):
         """From plain JSON values."""
         said, opinions, late, wanted, rule = data
         return cls(
-            tuple(Verdict(outcome, at, by, _pairs(pairs), hints) for outcome, at, by, pairs, hints in said),
+            tuple(Verdict(outcome, at, by, _pairs(pairs), *how) for outcome, at, by, pairs, *how in said),
             tuple(Opinion(by, tuple(pair), objects) for by, pair, objects in opinions),
             tuple((by, outcome, _pairs(pairs)) for by, outcome, pairs in late),
             wanted,

@@ -17,6 +17,7 @@ from likewise.service.stream.learner_checkpoint import KeptPair, LastCheckpoint
 from likewise.service.stream.panel import Panel
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, OpenRounds, Pair, State, Totals, Verdict
+from likewise.service.stream.team import Team
 from likewise.theory import Overlap
 
 SNAPSHOT_FORMAT = 14
@@ -49,6 +50,7 @@ def dump_state(state: State) -> dict[str, Any]:
         "brief": state.brief.model_dump(mode="json"),
         "brief_version": state.brief_version,
         "known": state.known,
+        "team": state.team.dump(),
     }
 
 
@@ -82,6 +84,7 @@ def load_state(data: dict[str, Any]) -> State:
         brief=Brief(**data["brief"]),
         brief_version=data["brief_version"],
         known=Known.load(data["known"]),
+        team=Team.load(data["team"]),
     )
 
 
@@ -101,7 +104,7 @@ def _dump_round(round_: OpenRound) -> dict[str, Any]:
         "drawn": round_.drawn,
         "labels": [None if np.isnan(label) else int(label) for label in round_.labels],
         "late": round_.late,
-        "verdict": None if verdict is None else [*verdict[:3], [asdict(pair) for pair in verdict.pairs], verdict.hints],
+        "verdict": None if verdict is None else [*verdict[:3], [asdict(pair) for pair in verdict.pairs], *verdict[4:]],
         "retracted_at": round_.retracted_at if np.isfinite(round_.retracted_at) else None,
         "labels_expired": round_.labels_expired,
         "closed": round_.closed,
@@ -141,5 +144,5 @@ def _load_round(data: dict[str, Any], model: Model) -> OpenRound:
 def _load_verdict(data: list[Any] | None) -> Verdict | None:
     if data is None:
         return None
-    outcome, at, by, pairs, hints = data
-    return Verdict(outcome, at, by, tuple(Pair(**pair) for pair in pairs), hints)
+    outcome, at, by, pairs, *how = data
+    return Verdict(outcome, at, by, tuple(Pair(**pair) for pair in pairs), *how)

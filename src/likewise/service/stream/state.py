@@ -23,6 +23,7 @@ from likewise.service.stream.learner import Deployed, Model
 from likewise.service.stream.learner_checkpoint import KeptPair, LastCheckpoint
 from likewise.service.stream.panel import Panel
 from likewise.service.stream.settings import Settings, Waits
+from likewise.service.stream.team import Team, added
 from likewise.service.stream.verdict import CLOCK, Pair, Verdict
 from likewise.theory import Overlap, ReviewCount
 
@@ -150,6 +151,13 @@ class OpenRound:
         """The pairs that were decided differently and are too far apart, whoever got the yes first."""
         p, yes, fresh = self.probabilities, self.decisions, self.fresh
         return [(i, j) for i in fresh for j in fresh if yes[i] > yes[j] and p[i] - p[j] > level]
+
+    def candidates(self, settings: Settings) -> int:
+        """How many pairs could be reported."""
+        if settings.audits == "decisions":
+            return len(self.reportable(settings.level))
+        p = np.sort(self.probabilities[self.fresh])
+        return int(np.searchsorted(p, p - settings.level).sum())
 
     @property
     def known(self) -> Floats:
@@ -382,10 +390,7 @@ NO_LOTS = Drawing()
 NOT_JUDGED_TWICE = Overlap()
 NO_BRIEF = Brief()
 NO_KNOWN = Known()
-
-
-def _added(one: Overlap, other: Overlap) -> Overlap:
-    return Overlap(*(a + b for a, b in zip(one, other, strict=True)))
+NO_TEAM = Team()
 
 
 NO_CHECKPOINT = LastCheckpoint()
@@ -433,6 +438,8 @@ class State:
         What reviewers are told before they judge; version 0 says nothing.
     known
         Rounds whose answer is known, and who met them.
+    team
+        What each reviewer answered, and how they agree.
     """
 
     model: Model | None = None
@@ -456,6 +463,7 @@ class State:
     brief: Brief = NO_BRIEF
     brief_version: int = 0
     known: Known = NO_KNOWN
+    team: Team = NO_TEAM
 
     @property
     def stream(self) -> Model:
@@ -490,13 +498,16 @@ class State:
         said = round_.answer or "unanswered"
         own = one_more(state._counts_at(t), self.drawing.floor, round_.q, said, twice=round_.panel.twice)
         state = state._with_counts_at(t, joined(own, round_.since))
-        return state._with_overlap(round_.panel) if round_.panel.wanted == 2 else state
+        state = state._with_overlap(round_.panel) if round_.panel.wanted == 2 else state
+        if not round_.panel.said:
+            return state
+        return replace(state, team=self.team.with_round(round_.panel, round_.candidates(self.stream.settings)))
 
     def _with_overlap(self, panel: Panel) -> State:
         """The same with the two verdicts of one more round compared."""
         named, upheld = panel.overlap(upheld=False), panel.overlap(upheld=True)
-        hinted = _added(self.hinted, named) if panel.hinted else self.hinted
-        return replace(self, overlap=_added(self.overlap, named), upheld=_added(self.upheld, upheld), hinted=hinted)
+        hinted = added(self.hinted, named) if panel.hinted else self.hinted
+        return replace(self, overlap=added(self.overlap, named), upheld=added(self.upheld, upheld), hinted=hinted)
 
     def found_later(self, t: int, q: float) -> State:
         """The same state after a closed round that was found clean, drawn with probability q, was reported."""

@@ -145,7 +145,7 @@ class Audited(Looked):
         round_ = self.round(state)
         if self.verdict == EXPIRED:
             return state.with_round(replace(round_, verdict=round_.panel.ended(self.time)))
-        verdict = Verdict(self.verdict, self.time, self.by, self.reports, self.hints is True)
+        verdict = Verdict(self.verdict, self.time, self.by, self.reports, self.hints is True, self.seconds)
         return state.with_round(_settled(round_, round_.panel.with_verdict(verdict)))
 
     def tell(self, view: RoundRecord) -> None:
