@@ -45,6 +45,34 @@ def counted(state: State) -> Counted:
     return Counted(theory.review_count(1.0) if count is None else count, up_to, waiting)
 
 
+class Coverage(NamedTuple):
+    """All rounds by the plan: cleared by arithmetic, not drawn, or drawn; of those judged, unanswered, or still due."""
+
+    cleared: int
+    undrawn: int
+    judged: int
+    unanswered: int
+    due: int
+
+    @property
+    def drawn(self) -> int:
+        """Rounds that somebody was, or is, to look at."""
+        return self.judged + self.unanswered + self.due
+
+
+def coverage(state: State) -> Coverage:
+    """How far reviews have come, of all rounds that were opened."""
+    count, due = state.counted_rounds, 0
+    for round_ in state.rounds.values():
+        if round_.answer is None:
+            due += 1
+        else:
+            count = one_more(count, state.drawing.floor, round_.q, round_.answer)
+        count = joined(count, round_.since)
+    count = theory.review_count(1.0) if count is None else count
+    return Coverage(count.cleared, count.undrawn, count.clean + count.reported, count.unanswered, due)
+
+
 def claim(state: State, delta: float = DELTA) -> ReviewClaim:
     """What is proved of all rounds, in numbers and in a sentence."""
     count, up_to, waiting = counted(state)

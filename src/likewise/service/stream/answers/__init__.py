@@ -1,8 +1,8 @@
 """What the service answers: each answer is declared here once.
 
 The engine returns these values, mypy checks that it does, and the OpenAPI document shows them. Nothing is checked again
-while a request waits. ``fields`` has what they are made of; then ``proofs``, ``claims``, ``streams``, ``records`` and
-``changes``, each of which uses only those before it.
+while a request waits. ``fields`` has what they are made of; then ``proofs``, ``claims``, ``streams``, ``records``,
+``reviewers`` and ``changes``, each of which uses only those before it.
 """
 
 from likewise.service.stream.answers.changes import (
@@ -64,6 +64,7 @@ from likewise.service.stream.answers.records import (
     RoundRecord,
     RoundShown,
 )
+from likewise.service.stream.answers.reviewers import ByFeature, MarkedRound, ReviewerFigures, Reviewers, Share
 from likewise.service.stream.answers.streams import (
     BriefTold,
     ClassPart,
@@ -80,6 +81,7 @@ __all__ = [
     "Answer",
     "BriefChanged",
     "BriefTold",
+    "ByFeature",
     "ClassPart",
     "Consistency",
     "Decision",
@@ -100,6 +102,7 @@ __all__ = [
     "LogCheckpoint",
     "LoggedEvent",
     "MadeOf",
+    "MarkedRound",
     "NoticeChange",
     "NoticeReason",
     "OpinionTaken",
@@ -120,10 +123,13 @@ __all__ = [
     "Receipt",
     "Regret",
     "ReviewClaim",
+    "ReviewerFigures",
+    "Reviewers",
     "RoundClaimed",
     "RoundOpened",
     "RoundRecord",
     "RoundShown",
+    "Share",
     "StreamCertificate",
     "StreamCreated",
     "StreamPage",
