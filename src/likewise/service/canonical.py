@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import rfc8785
@@ -24,7 +24,6 @@ GENESIS = "0" * 64
 """What the first event of a stream carries for the hash of the one before."""
 MOST = 2**53 - 1
 """The largest whole number for which every JSON reader has an exact double."""
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def canonical(value: Any) -> bytes:
@@ -40,13 +39,26 @@ def canonical(value: Any) -> bytes:
     b'{"a":[1,null],"b":0.1}'
     """
     try:
-        return _ENCODER.encode(_common(value)).encode()
+        return "".join(_spelt(_common(value), 0)).encode()
     except _Uncommon:
         pass
     try:
         return rfc8785.dumps(value)
     except rfc8785.IntegerDomainError as error:
         raise InvalidParameter(f"`value` must hold whole numbers beyond 2^53 - 1 only as floats: {error}.") from None
+
+
+def _encoder() -> Callable[[Any, int], Iterable[str]]:
+    """Python's encoder with sorted names and no blanks, made once: ``json.dumps`` makes it again for every value."""
+    make: Any = json.encoder.c_make_encoder  # type: ignore[attr-defined]  # not in the stubs
+    if make is None:  # a Python without its compiled part
+        return lambda value, _: [json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)]
+    text: Any = json.encoder.encode_basestring  # type: ignore[attr-defined]
+    spelt: Callable[[Any, int], Iterable[str]] = make(None, None, text, None, ":", ",", True, False, False)
+    return spelt
+
+
+_spelt = _encoder()
 
 
 class _Uncommon(Exception):
