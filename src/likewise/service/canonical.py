@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import rfc8785
@@ -39,7 +39,7 @@ def canonical(value: Any) -> bytes:
     b'{"a":[1,null],"b":0.1}'
     """
     try:
-        return "".join(_spelt(_common(value), 0)).encode()
+        return _sorted(_common(value)).encode()
     except _Uncommon:
         pass
     try:
@@ -48,17 +48,25 @@ def canonical(value: Any) -> bytes:
         raise InvalidParameter(f"`value` must hold whole numbers beyond 2^53 - 1 only as floats: {error}.") from None
 
 
-def _encoder() -> Callable[[Any, int], Iterable[str]]:
-    """Python's encoder with sorted names and no blanks, made once: ``json.dumps`` makes it again for every value."""
+def _encoder(*, sort_names: bool) -> Callable[[Any], str]:
+    """Python's encoder without blanks, made once: ``json.dumps`` makes it again for every value."""
     make: Any = json.encoder.c_make_encoder  # type: ignore[attr-defined]  # not in the stubs
     if make is None:  # a Python without its compiled part
-        return lambda value, _: [json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)]
-    text: Any = json.encoder.encode_basestring  # type: ignore[attr-defined]
-    spelt: Callable[[Any, int], Iterable[str]] = make(None, None, text, None, ":", ",", True, False, False)
-    return spelt
+        return json.JSONEncoder(
+            ensure_ascii=False, allow_nan=False, sort_keys=sort_names, separators=(",", ":")
+        ).encode  # fmt: skip
+    text: Any = json.encoder.encode_basestring
+    parts = make(None, _no_json, text, None, ":", ",", sort_names, False, False)
+    return lambda value: "".join(parts(value, 0))
 
 
-_spelt = _encoder()
+def _no_json(value: Any) -> Any:
+    raise TypeError(f"{type(value).__name__} is no JSON value")
+
+
+_sorted = _encoder(sort_names=True)
+spelt = _encoder(sort_names=False)
+"""JSON that is not hashed: names stay in their order, and whole floats are floats. NaN is a ``ValueError``."""
 
 
 class _Uncommon(Exception):

@@ -174,8 +174,8 @@ class DirectRoute(StrictRoute):
 
     def handler(self) -> Handler:
         """Read the body and call the endpoint; FastAPI says what is wrong with a body that isn't one."""
-        assert self.body_field is not None, "an endpoint with a body"
-        read, otherwise = TypeAdapter(self.body_field.field_info.annotation).validate_python, super().handler()
+        body_type: Any = self.body_field.field_info.annotation if self.body_field is not None else None
+        read, otherwise = TypeAdapter(body_type).validate_python, super().handler()
 
         async def handle(call: Request) -> Response:
             try:

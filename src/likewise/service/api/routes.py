@@ -15,6 +15,7 @@ from likewise.service.accounts.tokens import ADMIN, AUDITOR
 from likewise.service.api import bodies
 from likewise.service.api.problems import DOCUMENTED, problem
 from likewise.service.api.requests import KEYED, Call, DirectRoute, StrictRoute
+from likewise.service.canonical import spelt
 from likewise.service.engine import Engine
 from likewise.service.log.export import in_blocks
 from likewise.service.notices import notice
@@ -155,7 +156,8 @@ async def open_round(stream: Stream, body: bodies.RoundBody, call: Call) -> Resp
     most = call.service.configuration.max_batch
     require(len(body.people) <= most, "people", f"be at most {most}", len(body.people))
     people = [{"id": person.id, "features": person.features} for person in body.people]
-    return JSONResponse(await call.service.engine.decide_soon(stream, people, call.by, call.key), 201)
+    opened = await call.service.engine.decide_soon(stream, people, call.by, call.key)
+    return Response(spelt(opened), 201, media_type=JSONResponse.media_type)
 
 
 router.routes[:0] = often.routes  # in front: a request is held against one route after the other
