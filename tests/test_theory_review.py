@@ -147,6 +147,66 @@ def test_a_larger_detection_never_makes_the_limit_larger():
         assert all(a >= b for a, b in itertools.pairwise(limits))
 
 
+def judged_twice(q, outcomes, floor=0.1):
+    count = review_count(floor)
+    for outcome in outcomes:
+        count = add_round(count, q, outcome, twice=True)
+    return count
+
+
+def test_a_round_judged_by_two_is_charged_as_if_each_found_more():
+    rounds = ["undrawn"] * 400 + ["clean"] * 80 + ["reported"] * 20
+    for q, r in ((0.2, 0.9), (0.2, 0.7), (1.0, 0.8)):
+        said = [outcome for outcome in rounds if q < 1 or outcome != "undrawn"]
+        twice, once = judged_twice(q, said), count_rounds(0.1, [(q, outcome) for outcome in said])
+        exact = exactly_twice(q, said, 0.1, r)
+        assert exact <= review_limit(twice, detection=r) < review_limit(once, detection=r)
+        assert review_limit(twice, detection=r) <= 1.02 * exact
+        assert review_limit(twice) == review_limit(once)
+
+
+def exactly_twice(q, outcomes, floor, r, delta=0.05):
+    """Theorem L with (1 − (1 − r)²)·q in the place of q for what was found, and r·q for the bets."""
+    found, V, both = outcomes.count("reported"), 0, 1 - (1 - r) ** 2
+    while len(outcomes) > V:
+        bets = [(weight, r * floor * bet) for bet, weight in zip(BETS, BET_WEIGHTS, strict=True)]
+        wealth = sum(w * math.exp(-math.log(1 - mu) * (V + 1)) * (1 - mu / (both * q)) ** found for w, mu in bets)
+        if wealth >= 1 / delta:
+            break
+        V += 1
+    return V
+
+
+def test_where_two_judged_the_limit_still_falls_with_detection():
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        q, count = rng.choice([0.05, 0.2, 1.0], size=80), review_count(0.05)
+        for each in q:
+            drawn, violates = rng.random() < each, rng.random() < 0.3
+            outcome = ("reported" if violates else "clean") if drawn else "undrawn"
+            count = add_round(count, float(each), outcome, twice=bool(rng.random() < 0.7))
+        limits = [review_limit(count, 0.05, r) for r in np.linspace(0.3, 0.999, 29)]
+        assert all(a >= b for a, b in itertools.pairwise(limits))
+
+
+def test_the_corrected_limit_covers_the_truth_where_some_rounds_are_judged_twice():
+    """Reviewers find 70 %, a third of the drawn rounds gets a second verdict, and the share of lots drifts."""
+    rng, runs, failed, without = np.random.default_rng(8), 200, 0, 0
+    for _ in range(runs):
+        count, violating = review_count(0.6), 0
+        for t in range(250):
+            q, violates = (0.6, 0.8, 1.0)[t % 3], rng.random() < (0.7 if t < 150 else 0.3)
+            drawn, second = rng.random() < q, rng.random() < 1 / 3
+            seen = violates and (rng.random() < 0.7 or (second and rng.random() < 0.7))
+            violating += violates
+            said = ("reported" if seen else "clean") if drawn else "undrawn"
+            count = add_round(count, q, said, twice=bool(drawn and second))
+        failed += review_limit(count, 0.05, 0.7) < violating
+        without += review_limit(count, 0.05) < violating
+    assert failed <= 0.05 * runs + 3 * math.sqrt(0.05 * 0.95 * runs)
+    assert without > 0.2 * runs, "what reviewers overlook matters here"
+
+
 def test_none_found_by_reviewers_who_overlook_things_is_the_same_as_a_smaller_share():
     for q, r in ((0.1, 0.8), (0.5, 0.9)):
         assert review_limit(equal_lots(q, 0), detection=r) == review_limit(equal_lots(r * q, 0))
@@ -430,6 +490,18 @@ def test_the_largest_of_a_window_together_use_the_share():
         q = [review_probability(gap, rest, 0.3, "largest") for gap, rest in zip(gaps.tolist(), others, strict=True)]
         assert np.mean(q) == pytest.approx(0.3)
         assert (np.diff(np.array(q)[np.argsort(gaps)]) >= -1e-12).all()
+
+
+def test_the_largest_gaps_keep_the_share_in_any_order_and_draw_more_while_gaps_grow():
+    gaps = np.random.default_rng(4).uniform(0.1, 0.9, 900).tolist()
+
+    def drawn(order):
+        later = range(300, len(order))
+        return float(np.mean([review_probability(order[t], order[:t], 0.2, "largest") for t in later]))
+
+    assert drawn(gaps) == pytest.approx(0.2, abs=0.03)
+    assert drawn(sorted(gaps)) == 1.0, "each is the largest so far"
+    assert drawn(sorted(gaps, reverse=True)) == pytest.approx(0.2 / 3), "none is"
 
 
 def test_a_budget_a_day():

@@ -237,9 +237,19 @@ class Client:
         body = said | {"hints": hints, "seconds": seconds}
         return self._change("PUT", _at(stream, "rounds", t, "audit"), body, stream)
 
-    def judge_pair(self, stream: str, t: int, pair: Sequence[str], objects: bool | None) -> dict[str, Any]:
+    def judge_pair(
+        self,
+        stream: str,
+        t: int,
+        pair: Sequence[str],
+        objects: bool | None,
+        *,
+        hints: bool | None = None,
+        seconds: float | None = None,
+    ) -> dict[str, Any]:
         """Whether a pair that somebody else named is too different, if this auditor is asked; None to skip."""
-        return self._ask("PUT", _at(stream, "rounds", t, "opinion"), {"pair": list(pair), "objects": objects})
+        body = {"pair": list(pair), "objects": objects, "hints": hints, "seconds": seconds}
+        return self._ask("PUT", _at(stream, "rounds", t, "opinion"), body)
 
     def retract(self, stream: str, t: int) -> dict[str, Any]:
         """Take a verdict back within its grace time."""

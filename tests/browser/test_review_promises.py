@@ -6,6 +6,7 @@ All tests share a service, in which a lease lasts six seconds.
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -367,19 +368,26 @@ def test_why_comes_only_for_a_pair_and_only_when_asked_and_is_sent_with_the_verd
 # Several reviewers ----------------------------------------------------------------------------------------------------
 
 
-def test_two_who_name_different_pairs_are_each_asked_about_the_other_s_yes_or_no(desk):
+def disagreed(desk):
+    """Two reviewers' pages, and a round in which they named different pairs: each is asked about the other's."""
     desk.engine.change_plan(desk.name, {"second": 1.0, "ask_all": False}, "root")
     page, (t, *_) = opened(desk, 1)
     press(page, "1", "5", "Enter")
     all_sent(page)
+    page.get_by_text("No round is waiting").wait_for()
+    assert page.inner_text("#waiting") == "0"  # it waits for a colleague
     other = desk.review("bob", stream=desk.name, reduced_motion="reduce")
     in_front(other, t)
     assert other.locator("article .notice").count() == 0  # blind: nothing tells of the first verdict
     press(other, "1", "4", "Enter")
     all_sent(other)
+    return page, other, t
+
+
+def test_two_who_name_different_pairs_are_each_asked_about_the_other_s_yes_or_no(desk):
+    page, other, t = disagreed(desk)
     asked = {}
     for tab in (page, other):
-        tab.reload()  # it would look for new questions by itself, but only after a while
         tab.wait_for_selector("article[data-asked]")
         asked[tab] = tab.locator("article").get_attribute("data-asked")
         assert "You are asked about this pair only." in tab.inner_text("article .notice")
@@ -388,12 +396,88 @@ def test_two_who_name_different_pairs_are_each_asked_about_the_other_s_yes_or_no
         assert chosen(tab) == asked[tab].split("-")  # the pair stands
         assert tab.inner_text("#report").startswith("Too different")
         assert violations(tab) == []
+    for tab in (page, other):
         press(tab, "Enter" if tab is page else "n")
         all_sent(tab)
         said(tab, "recorded as #")
     assert asked == {page: "1-4", other: "1-5"}
     opinions = desk.engine.round(desk.name, t)["opinions"]
     assert {(each["by"], each["objects"]) for each in opinions} == {("ann", True), ("bob", False)}
+
+
+def idle(desk, pages, monkeypatch, hours):
+    """Let hours pass for the service and for pages that nobody touches; six seconds would do, if nothing renewed."""
+    monkeypatch.setattr(desk.engine, "clock", lambda: time.time() + 3600 * hours)
+    for page in pages:
+        pass_time(page, 3600)
+
+
+def test_a_question_that_comes_to_a_page_that_nobody_touches_stays_there(desk, monkeypatch):
+    tabs = page, other, t = disagreed(desk)
+    idle(desk, tabs[:2], monkeypatch, 1)  # both pages ask every three seconds, and are asked
+    for tab in (page, other):
+        tab.wait_for_selector("article[data-asked]")
+    idle(desk, tabs[:2], monkeypatch, 2)
+    for tab in (page, other):
+        with tab.expect_response("**/review/renew") as renewed:
+            tab.mouse.move(300, 300)
+        assert renewed.value.ok
+        assert not tab.locator("#lease").is_visible()  # it goes to nobody else, so nothing is about to end
+        assert not tab.locator("#trouble").is_visible()
+        in_front(tab, t)
+        press(tab, "n")
+        all_sent(tab)
+        said(tab, "recorded as #")
+    assert len(desk.engine.round(desk.name, t)["opinions"]) == 2
+
+
+def test_a_question_answered_in_another_tab_goes_from_this_one(desk):
+    page, _, t = disagreed(desk)
+    tab = page.context.new_page()
+    tab.goto(page.url)
+    for one in (page, tab):
+        one.wait_for_selector("article[data-asked]")
+    press(tab, "n")
+    page.get_by_text("No round is waiting").wait_for()
+    said(page, f"Round {t}: you answered it in another tab")
+    all_sent(tab)
+
+
+def test_a_round_that_comes_to_a_page_that_nobody_touches_says_when_it_goes_and_is_kept_by_any_key(desk, monkeypatch):
+    page = desk.page("ann")
+    page.goto(f"{desk.url}/streams/{desk.name}/review")
+    page.get_by_text("No round is waiting").wait_for()
+    idle(desk, [page], monkeypatch, 1)
+    t = desk.open(1, desk.name)[0]
+    in_front(page, t)
+    said(page, f"Round {t} goes back to the others in", "#lease:not([hidden])")
+    idle(desk, [page], monkeypatch, 2)
+    said(page, f"Round {t} may have gone to somebody else", "#lease:not([hidden])")
+    press(page, "1")
+    page.wait_for_selector("#lease", state="hidden")
+    assert not page.locator("#trouble").is_visible()
+    assert current(page) == t
+    assert desk.engine.claim(desk.name, "bob") is None
+    idle(desk, [page], monkeypatch, 3)
+    assert desk.engine.claim(desk.name, "bob")["t"] == t
+    press(page, "5")
+    said(page, f"Round {t} has gone to another reviewer.", "#trouble")
+    assert page.locator("article.round").count() == 0
+
+
+def test_a_verdict_taken_back_can_be_given_again_also_where_a_colleague_could_have_been_asked(desk):
+    desk.engine.change_plan(desk.name, {"second": 1.0, "ask_all": False}, "root")
+    page, (t, *_) = opened(desk, 1)
+    press(page, "n")
+    said(page, "recorded as #")
+    with page.expect_response("**/review/renew") as renewed:
+        press(page, "u")
+        in_front(page, t)
+    assert renewed.value.ok
+    assert desk.engine.claim(desk.name, "bob") is None
+    press(page, "1", "5", "Enter")
+    said(page, "you reported 1 and 5; recorded as #")
+    assert not page.locator("#trouble").is_visible()
 
 
 # The brief ------------------------------------------------------------------------------------------------------------

@@ -199,7 +199,7 @@ class TestRounds:
         engine.decide("loans", asked, "decider")
         claimed = engine.claim("loans", "ann")
         assert set(claimed["people"][0]["features"]) == {"score"}
-        assert set(claimed) == {"t", "opened_at", "level", "people", "shown", "until", "asks"}
+        assert set(claimed) == {"t", "opened_at", "level", "people", "shown", "until", "asks", "yours"}
         assert "weights" not in json.dumps([engine.stream("loans"), engine.round("loans", 1), claimed])
 
     def test_a_persons_record_tells_what_happened_to_them(self, loans_engine):

@@ -142,6 +142,20 @@ class TestTwoVerdicts:
         assert view(fold, t)["verdicts"] == []
         whole(fold)
 
+    def test_an_opinion_says_how_it_came_about(self):
+        fold, t, pairs = team()
+        fold.audit(t, pairs[0], "ann")
+        fold.audit(t, None, "ben")
+        about = [str(i) for i in pairs[0]]
+        with pytest.raises(InvalidParameter, match="`seconds` must be in"):
+            fold.do(commands.JudgePair(t, about, True, "cyd", hints=True, seconds=-1.0))
+        judged, *_ = fold.do(commands.JudgePair(t, about, True, "cyd", hints=True, seconds=3.5))
+        opinion = view(fold, t)["opinions"][0]
+        assert (opinion["hints"], opinion["seconds"]) == (True, 3.5)
+        forged = [replace(event, seconds=-1.0) if event is judged else event for event in fold.events]
+        assert "took -1.0 seconds" in first_objection(forged)
+        whole(fold)
+
     def test_an_opinion_that_nobody_asked_for_is_forged(self):
         fold, t, pairs = team()
         fold.audit(t, pairs[0], "ann")
@@ -317,3 +331,42 @@ class TestThroughAnEngine:
         assert (asked["t"], asked["asks"], asked["pair"]) == (t, "opinion", pair)
         bank.judge_pair("loans", t, pair, True, "cyd")
         assert bank.round("loans", t)["audit"]["pair"] == pair
+
+    def disagree(self, bank):
+        """A round in which ann and ben named different pairs, each of which the other is now asked about."""
+        t = bank.claim("loans", "ann")["t"]
+        ranked = sorted(bank.round("loans", t)["people"], key=lambda person: -person["probability"])
+        high, low, other = ranked[0], ranked[-1], ranked[1]
+        third = [other["id"], low["id"]]
+        if other["probability"] - low["probability"] <= 0.1:
+            third = [high["id"], other["id"]]
+        pairs = {"ann": [high["id"], low["id"]], "ben": third}
+        bank.audit("loans", t, "pair", "ann", pair=pairs["ann"])
+        assert bank.claim("loans", "ben")["t"] == t
+        bank.audit("loans", t, "pair", "ben", pair=pairs["ben"])
+        return t, pairs
+
+    def test_what_only_one_person_is_asked_stays_theirs_whatever_becomes_of_leases(self, bank):
+        t, pairs = self.disagree(bank)
+        for by, other in (("ann", "ben"), ("ben", "ann")):
+            asked = bank.claim("loans", by, 6)
+            assert (asked["t"], asked["pair"], asked["yours"]) == (t, pairs[other], True)
+        bank.clock.forward(3600)
+        assert bank.claim("loans", "cyd")["t"] != t
+        for by, other in (("ann", "ben"), ("ben", "ann")):
+            assert bank.renew("loans", t, by, 6)["t"] == t
+            bank.judge_pair("loans", t, pairs[other], True, by)
+        assert bank.round("loans", t)["audit"]["verdict"] == "reported"
+
+    def test_who_takes_a_verdict_back_may_go_on_with_the_round_unless_a_colleague_has_it(self, bank):
+        bank.change_waits("loans", {"grace": 60}, "root")
+        t = bank.claim("loans", "ann")["t"]
+        bank.audit("loans", t, "none", "ann")  # from here on a colleague may have it
+        bank.retract("loans", t, "ann")
+        assert bank.renew("loans", t, "ann")["t"] == t
+        assert bank.claim("loans", "ben")["t"] != t
+        bank.audit("loans", t, "none", "ann")
+        assert bank.claim("loans", "cyd")["t"] == t
+        bank.retract("loans", t, "ann")
+        with pytest.raises(Conflict, match="Somebody else"):
+            bank.renew("loans", t, "ann")

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from likewise.cli.archive import archive
 from likewise.cli.audit import audit
 from likewise.cli.backup import backup, restore
 from likewise.cli.card import card
@@ -60,6 +61,7 @@ def likewise(
 
 
 for command in (
+    archive,
     audit,
     backup,
     card,

@@ -17,7 +17,9 @@ FIRST = 10_000_000
 
 
 def verify(
-    export: Annotated[Path | None, typer.Argument(help="The export, one JSON object per line.")] = None,
+    export: Annotated[
+        list[Path] | None, typer.Argument(help="The export, or its parts in order: one JSON object per line.")
+    ] = None,
     key: Annotated[
         str | None, typer.Option(help="The public key that the service is known by: 64 hexadecimal digits.")
     ] = None,
@@ -60,9 +62,10 @@ def verify(
         if not person.is_file():
             raise InvalidParameter(f"There is no file {person} here.")
         raise typer.Exit(say_person(str(person), key))
-    if export is None:
+    if not export:
         raise InvalidParameter("Give the export to check: likewise verify export.jsonl.")
-    _refuse_other_files(export)
+    for file in export:
+        _refuse_other_files(file)
     import gc
 
     from likewise.service.proof import replay as checking
@@ -70,7 +73,7 @@ def verify(
     gc.disable()  # nothing here is in a circle, and looking for some would take a fifth of the time
     with bar("Checking", words(as_json), hidden=as_json) as advance:
         report = checking.verify(
-            export,
+            *export,
             key=key,
             checkpoints=checkpoints,
             witnesses=witness or (),

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import kernels, theory
+from likewise.hypotheses.room import room
 from likewise.protocol import Floats
 
 
@@ -55,13 +56,13 @@ class Simplex:
 
     def leaders(self, losses: Floats) -> Floats:
         """Equal weight on every minimiser."""
-        weights = np.empty(self.dim)
+        weights = room(self.dim)
         kernels.leaders(losses, weights)
         return weights
 
     def gibbs(self, losses: Floats, eta: float) -> Floats:
         """p_f ∝ exp(−η L_f), shifted by the smallest loss so that nothing overflows. η may be negative."""
-        weights = np.empty(self.dim)
+        weights = room(self.dim)
         kernels.gibbs(losses, eta, weights)
         return weights
 

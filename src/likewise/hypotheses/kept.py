@@ -18,6 +18,7 @@ from likewise import kernels
 from likewise.hypotheses.base import EnumerableClass
 from likewise.hypotheses.geometry import Cube
 from likewise.hypotheses.priors import Prior, prior_weights
+from likewise.hypotheses.room import room
 from likewise.protocol import Floats
 
 SWEEPS = 3
@@ -62,7 +63,7 @@ def settled(
         return Settled(losses, prior_weights(F, prior, losses, eta), terms, 0.0)
     if isinstance(F.geometry, Cube):
         return _cells(F.geometry, prior, losses, eta, contrasts, terms, fresh, sweeps, tolerance, share)
-    weights = np.empty(len(losses))
+    weights = room(len(losses))
     ground = kernels.prior_gibbs(losses, prior.weights, eta, weights)
     if len(terms) and sweeps:
         ground = F.prices(losses, weights, prior.weights, eta, ground, contrasts, terms, fresh, sweeps, tolerance)

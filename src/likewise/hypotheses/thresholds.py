@@ -25,6 +25,7 @@ from likewise.hypotheses.base import UNIFORM, EnumerableClass, binned_sums, colu
 from likewise.hypotheses.fingerprint import check_models, fingerprint
 from likewise.hypotheses.geometry import Simplex
 from likewise.hypotheses.model_files import named
+from likewise.hypotheses.room import room
 from likewise.protocol import Floats, Key, Rows
 from likewise.wording import plural
 
@@ -124,15 +125,18 @@ class Thresholds(EnumerableClass):
         what = "column" if self.models is None else "model's score" if len(self.models) == 1 else "models' score"
         return f"cut-offs on {plural(len(self.cuts), what)}: {some(self.names)}"
 
-    def compiled(self) -> NDArray[np.intp]:
-        """The layout of the cuts, as the kernels know it."""
-        return self.first
+    def compiled(self) -> NDArray[np.intp] | None:
+        """The layout of the cuts, as the kernels know it; None where the weights of a column are added up by people.
+
+        A compiled play adds them up cut by cut, which gives other last bits. So large a class gains nothing by it.
+        """
+        return None if int(np.diff(self.first).max()) > kernels.LONG else self.first
 
     def added(self, losses: Floats, rows: Rows, s: Floats) -> Floats:
         """losses + Σ_i s_i f(x_i), in one pass."""
         if len(rows) > FEW:
             return super().added(losses, rows, s)
-        after = np.empty(len(losses))
+        after = room(len(losses))
         kernels.threshold_added(losses, rows, s, self.first, after)
         return after
 
@@ -140,7 +144,7 @@ class Thresholds(EnumerableClass):
         """log w_f + ln(1 − rate (base + Σ_i s_i f(x_i))), with one logarithm per step between the people."""
         if len(rows) > FEW:
             return super().shrunk(log_weights, rows, s, base, rate)
-        after = np.empty(len(log_weights))
+        after = room(len(log_weights))
         kernels.threshold_shrunk(log_weights, rows, s, base, rate, self.first, after)
         return after
 

@@ -32,6 +32,11 @@ BET_WEIGHTS = 1 / (np.arange(1, len(BETS) + 1) * np.arange(2, len(BETS) + 2))
 BET_WEIGHTS /= BET_WEIGHTS.sum()
 NOTHING = (0.0,) * len(BETS)
 NOBODY = (0,) * len(BETS)
+TWICE = (1.1, 1.3, 2.0)
+"""Where it is known what a bet is charged for a round that two people judged, as multiples 2 − r of q."""
+UNSAVED = (0.0,) * len(TWICE) * len(BETS)
+DETECTIONS = np.arange(1, 51) / 50
+"""Values of r that are tried where some rounds were judged by two."""
 
 OUTCOMES = ("cleared", "undrawn", "clean", "reported", "unanswered")
 """What became of a round: no pair can violate, not drawn, drawn and no pair named, drawn and reported, drawn and not
@@ -57,6 +62,9 @@ class ReviewCount(NamedTuple):
         Σ θ(q) over what was found in rounds drawn with probability below 1, for each bet.
     gained
         Σ ln(1 + (e^λ − 1)/q) over the reports in such rounds, for each bet: the same for the limit from below.
+    known_twice, saved
+        Of what was reported and judged by two: how much was drawn with probability 1, and for the rest by how much
+        less than Σ θ(q) it is charged if a reviewer finds a share r only, at 2 − r = 1.1, 1.3 and 2, for each bet.
     below, below_clean
         How many rounds had a probability no larger than the bet, for each bet: those that may violate, and those that
         were reviewed and found clean.
@@ -77,6 +85,8 @@ class ReviewCount(NamedTuple):
     gained: tuple[float, ...] = NOTHING
     below: tuple[int, ...] = NOBODY
     below_clean: tuple[int, ...] = NOBODY
+    known_twice: int = 0
+    saved: tuple[float, ...] = UNSAVED
 
     @property
     def rounds(self) -> int:
@@ -117,7 +127,7 @@ def place_bets(count: ReviewCount, floor: float) -> ReviewCount:
     return count._replace(floor=float(floor))
 
 
-def add_round(count: ReviewCount, q: float, outcome: str) -> ReviewCount:
+def add_round(count: ReviewCount, q: float, outcome: str, *, twice: bool = False) -> ReviewCount:
     """Theorem L, one round later. O(1), and O(bets) where something was found.
 
     Rounds must come in their order, and none that still waits for an answer: the limit holds for all t at once, so
@@ -131,6 +141,8 @@ def add_round(count: ReviewCount, q: float, outcome: str) -> ReviewCount:
         The probability with which this round was drawn; ignored if it was cleared.
     outcome
         One of ``"cleared"``, ``"undrawn"``, ``"clean"``, ``"reported"`` and ``"unanswered"``.
+    twice
+        Whether two people judged it who didn't know of each other, as a lot had said whatever the first one's verdict.
 
     Examples
     --------
@@ -146,7 +158,8 @@ def add_round(count: ReviewCount, q: float, outcome: str) -> ReviewCount:
     require_number(q, "q", 0, 1)
     require(outcome == "undrawn" or q > 0, "outcome", "be 'undrawn' where the probability is 0", outcome)
     require(outcome != "undrawn" or q < 1, "outcome", "be something else where the probability is 1", outcome)
-    return _by_outcome(_where_small(count, q, outcome), q, outcome)
+    count = _by_outcome(_where_small(count, q, outcome), q, outcome)
+    return _judged_twice(count, q) if twice and outcome == "reported" else count
 
 
 def _where_small(count: ReviewCount, q: float, outcome: str) -> ReviewCount:
@@ -174,6 +187,22 @@ def _by_outcome(count: ReviewCount, q: float, outcome: str) -> ReviewCount:
     if not reported:
         return count._replace(unanswered=count.unanswered + 1)
     return count._replace(reported=count.reported + 1, estimate=count.estimate + 1 / q)
+
+
+def _judged_twice(count: ReviewCount, q: float) -> ReviewCount:
+    """Two find a violating round with probability r(2 − r): its bets are charged θ(q(2 − r)), which is less than θ(q).
+
+    θ is convex in 2 − r, so a straight line between two of its values is never less than is due.
+    """
+    if q == 1:
+        return count._replace(known_twice=count.known_twice + 1)
+    return count._replace(saved=tuple((np.array(count.saved) + _savings(_bets(count), q).ravel()).tolist()))
+
+
+def _savings(bets: NDArray[np.float64], q: float) -> NDArray[np.float64]:
+    """θ(q) − θ(q(2 − r)) for each of ``TWICE`` and each bet; 0 for the bets that are not below q."""
+    below = np.where(bets < q, bets, 0.0)
+    return np.array([_charges(below, q) - _charges(below, times * q) for times in TWICE])
 
 
 def _bets(count: ReviewCount) -> NDArray[np.float64]:
@@ -216,8 +245,9 @@ def review_limit(count: ReviewCount, delta: float = 0.05, detection: float = 1.0
 
     ``detection`` (the corollary for reviewers who overlook things): a violating round that is drawn is reported with
     probability r at least, whatever came before. Then the theorem holds with r·q for q: bets r·μ, and nothing is known
-    for sure. The limit falls with r, so a lower limit of r that holds with probability 1 − δ/2 (from known rounds, say)
-    may be put in, with δ/2 for ``delta``.
+    for sure. Rounds that two people judged count with 1 − (1 − r)² for r, if the two find things independently and
+    what one of them names is upheld. The limit falls with r, so a lower limit of r that holds with probability 1 − δ/2
+    (from known rounds, say) may be put in, with δ/2 for ``delta``.
 
     Examples
     --------
@@ -227,7 +257,8 @@ def review_limit(count: ReviewCount, delta: float = 0.05, detection: float = 1.0
     """
     within(delta=delta)
     require_number(detection, "detection", 0, 1, open_at="low")
-    bets, below, spent = detection * _bets(count), np.array(count.below), np.array(count.spent)
+    shares = _detections(count, detection)
+    bets, below, spent = np.outer(shares, _bets(count)), np.array(count.below), np.array(count.spent)
     most, surely = count.undrawn - count.undrawable + count.found, count.undrawable
     if detection == 1:
         most, surely = most - count.known, surely + count.known
@@ -235,7 +266,30 @@ def review_limit(count: ReviewCount, delta: float = 0.05, detection: float = 1.0
         most += count.clean
         below = below + np.array(count.below_clean)
         spent = spent + count.known * _charges(_bets(count), 1.0)
+        spent = np.array([spent - _saved(count, share) for share in shares])
     return surely + mixture_limit(-np.log1p(-bets), spent, below, delta, most)
+
+
+def _detections(count: ReviewCount, detection: float) -> NDArray[np.float64]:
+    """The values of r to try. One where nobody judged a round after somebody else: the limit falls with r by itself.
+
+    Otherwise it need not, and a lower limit of r, which is random, may be put in only if it does. So all r of a grid
+    are tried that are not below the one that was given, and the largest limit is taken: one of them is the last that
+    is not above the true r, whichever that is.
+    """
+    if detection == 1 or not (count.known_twice or any(count.saved)):
+        return np.array([detection])
+    least = max((r for r in DETECTIONS.tolist() if r <= detection + 1e-12), default=0.0) or detection
+    return np.array([least, *DETECTIONS[least < DETECTIONS]])
+
+
+def _saved(count: ReviewCount, detection: float) -> NDArray[np.float64]:
+    """By how much less each bet is charged, as some rounds were judged by two; 0 at r = 1."""
+    saved = np.array(count.saved).reshape(len(TWICE), -1)
+    if count.known_twice:
+        saved = saved + count.known_twice * _savings(_bets(count), 1.0)
+    knots = np.vstack([np.zeros(len(BETS)), saved])
+    return np.array([np.interp(2 - detection, (1.0, *TWICE), each) for each in knots.T])
 
 
 def mixture_limit(
@@ -245,11 +299,14 @@ def mixture_limit(
     delta: float = 0.05,
     most: int | None = None,
 ) -> int:
-    """The largest whole V ≤ ``most`` with Σ_j w_j exp(λ_j (V − free_j)₊ − spent_j) < 1/δ, over the sixteen bets."""
+    """The largest whole V ≤ ``most`` with Σ_j w_j exp(λ_j (V − free_j)₊ − spent_j) < 1/δ, over the sixteen bets.
+
+    Rows of ``rates`` and ``spent`` are cases of which one is true: V must fit one of them.
+    """
     evidence, weights = math.log(1 / delta), np.log(BET_WEIGHTS)
 
     def fits(V: int) -> bool:
-        return bool(np.logaddexp.reduce(weights + rates * np.maximum(V - free, 0) - spent) < evidence)
+        return bool((np.logaddexp.reduce(weights + rates * np.maximum(V - free, 0) - spent, axis=-1) < evidence).any())
 
     return last_that_fits(fits, most)
 

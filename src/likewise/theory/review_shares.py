@@ -53,7 +53,9 @@ def review_probability(gap: float, earlier: Sequence[float], share: float, by: s
     by
         ``"gap"``: in proportion to the gap. ``"largest"``: the largest gaps of the last 300 for sure, so many that the
         share is kept (the one at the border, and gaps as large as that, with what is left of it), and the others at the
-        floor: it finds more and proves less. ``"equal"``: all the same.
+        floor: it finds more and proves less. The share is kept on average if all orders of the gaps are equally likely;
+        while gaps grow, each is among the largest so far and more is drawn, while they shrink, less. ``"equal"``: all
+        the same.
 
     Examples
     --------

@@ -15,6 +15,7 @@ from typing import Any
 
 from likewise.datasets.columns import FEW, Column, texts
 from likewise.datasets.doctor.finding import Finding, several
+from likewise.datasets.doctor.spellings import in_one_spelling
 from likewise.wording import joined, plural
 
 STRAY = 3
@@ -136,7 +137,7 @@ def _sentence(column: Column, numbers: Amounts, rows: int) -> str:
 
 
 def mended(frame: Any) -> tuple[Any, list[str]]:
-    """A copy of a pandas dataframe with plain numbers in such columns, and the names of those that changed.
+    """A copy of a pandas dataframe with plain numbers and one spelling in such columns, and the names of those changed.
 
     Examples
     --------
@@ -145,7 +146,7 @@ def mended(frame: Any) -> tuple[Any, list[str]]:
     >>> names, frame["age"].tolist()[-2:]
     (['age'], [59.0, nan])
     """
-    from likewise.datasets.columns import arrow, opened
+    from likewise.datasets.columns import arrow, inspect, opened
 
     table, changed = opened(frame), []
     copy = frame.copy()
@@ -153,6 +154,10 @@ def mended(frame: Any) -> tuple[Any, list[str]]:
         values = arrow(table, name)
         numbers = amounts(values) if _is_text(values) else None
         if numbers is not None:
-            copy[name] = [numbers.numbers.get(text, float("nan")) for text in texts(values).to_pylist()]
+            plain: list[Any] | None = [numbers.numbers.get(text, float("nan")) for text in texts(values).to_pylist()]
+        else:
+            plain = in_one_spelling(inspect(table, name).kind, values)
+        if plain is not None:
+            copy[name] = plain
             changed.append(name)
     return copy, changed

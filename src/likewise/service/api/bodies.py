@@ -160,6 +160,8 @@ class OpinionBody(Body):
 
     pair: list[Id] = Field(description="The ids of the two, in any order.", min_length=2, max_length=2)
     objects: bool | None = Field(description="Whether they were treated too differently; null to skip.")
+    hints: StrictBool | None = Field(default=None, description="Whether they had asked why; null if nobody knows.")
+    seconds: Seconds | None = Field(default=None, description="For which they looked at it; null if nobody knows.")
 
 
 class StopBody(Body):

@@ -208,7 +208,10 @@ def put_audit(stream: Stream, t: Number, body: bodies.AuditBody, call: Call) -> 
 @router.put(ROUND + "/opinion", response_model=answers.OpinionTaken, openapi_extra=KEYED, tags=["audits"])
 def put_opinion(stream: Stream, t: Number, body: bodies.OpinionBody, call: Call) -> Response:
     """Answer whether a pair that somebody else named is too different, if you are asked about it."""
-    return JSONResponse(call.service.engine.judge_pair(stream, t, body.pair, body.objects, call.by, call.key))
+    answer = call.service.engine.judge_pair(
+        stream, t, body.pair, body.objects, call.by, call.key, hints=body.hints, seconds=body.seconds
+    )
+    return JSONResponse(answer)
 
 
 @router.post(ROUND + "/audit/retract", response_model=answers.VerdictRetracted, openapi_extra=KEYED, tags=["audits"])

@@ -44,12 +44,14 @@ class ForAuditors(EngineCore):
         state = live.current()
         taken = self.leases.current(stream, now)
         held = (t for t, lease in sorted(taken.items()) if lease.holder == auditor and t in state.rounds)
-        free = (t for t in state.rounds if t not in taken)
-        for round_ in (state.rounds[t] for t in itertools.chain(held, free) if t not in beside):
+        for round_ in (state.rounds[t] for t in itertools.chain(held, state.rounds) if t not in beside):
             waits = round_.verdict is None and round_.audit_due(state.waits) > now
             question = round_.panel.asks(auditor) if waits else None
-            about = question is not None and question.of is not None and not opinions
-            if question is not None and not about and self.leases.take(stream, round_.t, auditor, now, now + seconds):
+            if question is None or (question.of is not None and not opinions):
+                continue
+            free = round_.t not in taken or taken[round_.t].holder == auditor
+            # What only they are asked can't go to anybody else: it needs no lease, and nobody's lease is in its way.
+            if question.of or (free and self.leases.take(stream, round_.t, auditor, now, now + seconds)):
                 return self._claimed(stream, round_, question, now + seconds)
         return None
 
@@ -57,22 +59,25 @@ class ForAuditors(EngineCore):
         """A round as somebody sees it, and what they are asked about it."""
         asks: Literal["verdict", "opinion"] = "verdict" if question.pair is None else "opinion"
         shown = self.audit_view(stream, round_)
-        if question.pair is None:
-            return cast(answers.RoundClaimed, {**shown, "until": stamp(until), "asks": asks})
-        pair = [str(round_.ids[position]) for position in question.pair]
-        return cast(answers.RoundClaimed, {**shown, "until": stamp(until), "asks": asks, "pair": pair})
+        claimed = {**shown, "until": stamp(until), "asks": asks, "yours": question.of is not None}
+        pair = {} if question.pair is None else {"pair": [str(round_.ids[position]) for position in question.pair]}
+        return cast(answers.RoundClaimed, claimed | pair)
 
     def renew(self, stream: str, t: int, auditor: str, seconds: float = 600.0) -> answers.Lease:
-        """Keep a leased round for longer; a round that was never claimed is refused."""
+        """Keep a round for longer, also one whose lease ended, if nobody else took it; one never claimed is refused."""
         require_number(seconds, "seconds", 0, open_at="low")
         now, state = self.clock(), self.streams.get(stream).current()
         if t not in state.rounds:
             require_past(state, t)
             raise Conflict(f"Round {t} is closed.")
-        if not self.leases.renew(stream, t, auditor, now + seconds):
-            if t in self.leases.current(stream, now):
+        question = state.rounds[t].panel.asks(auditor)
+        yours = question is not None and question.of is not None
+        if not yours and not self.leases.renew(stream, t, auditor, now + seconds):
+            again = question is not None and self.leases.had(stream, t, auditor)
+            if not again and t not in self.leases.current(stream, now):
+                raise Conflict(f"You have not claimed round {t}; claim a round first.")
+            if not again or not self.leases.take(stream, t, auditor, now, now + seconds):
                 raise Conflict(f"Somebody else is auditing round {t}.")
-            raise Conflict(f"You have not claimed round {t}; claim a round first.")
         return {"t": t, "until": stamp(now + seconds)}
 
     def require_claimed(self, stream: str, t: int, auditor: str) -> None:
@@ -155,7 +160,16 @@ class ForAuditors(EngineCore):
         return answer
 
     def judge_pair(
-        self, stream: str, t: int, pair: Sequence[str], objects: bool | None, by: str, key: Idempotency | None = None
+        self,
+        stream: str,
+        t: int,
+        pair: Sequence[str],
+        objects: bool | None,
+        by: str,
+        key: Idempotency | None = None,
+        *,
+        hints: bool | None = None,
+        seconds: float | None = None,
     ) -> answers.OpinionTaken:
         """Take an answer about a pair that somebody else named: too different, not, or None for a skip."""
         live = self.streams.get(stream)
@@ -163,7 +177,7 @@ class ForAuditors(EngineCore):
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.OpinionTaken:
             return {"t": t, "objects": objects, "receipt": receipt}
 
-        answer = self._do(live, lambda state: commands.JudgePair(t, pair, objects, by), reply, key)
+        answer = self._do(live, lambda state: commands.JudgePair(t, pair, objects, by, hints, seconds), reply, key)
         self._hand_on(live, t, by)
         return answer
 

@@ -75,13 +75,14 @@ class ForReaders(EngineCore):
         """The lines of an export, which ``likewise verify`` checks, as JSON values."""
         return map(loads, self.export_text(stream, people=people))
 
-    def export_text(self, stream: str, *, people: bool = True) -> Iterator[str]:
-        """The lines themselves."""
+    def export_text(self, stream: str, *, people: bool = True, after: int = 0) -> Iterator[str]:
+        """The lines themselves; those of the part after an event, if that is wanted."""
         live = self.streams.get(stream)
+        start = self.proofs.start(stream, after) if after else None
 
         def head() -> Frontier:
             with suppress(BrokenLog):  # whoever is told to export a broken log can
                 live.current()
             return live.durable.tree
 
-        return export(self.store, stream, head, self.signer, self.checkpoints, people=people)
+        return export(self.store, stream, head, self.signer, self.checkpoints, people=people, start=start)

@@ -15,6 +15,7 @@ from likewise.service.live.stream import LiveStream
 from likewise.service.live.streams import Streams
 from likewise.service.log import Store
 from likewise.service.log.chain import Sealed
+from likewise.service.log.export import Start
 from likewise.service.log.signing import Signer
 from likewise.service.refusals import BrokenLog, Unknown
 from likewise.service.stream import answers
@@ -79,6 +80,18 @@ class Proofs:
             "note": str(self._signer.checkpoint(stream, newer)),
             "proof": hashes(proof),
         }
+
+    def start(self, stream: str, after: int) -> Start:
+        """Where the part of a log begins that goes on after an event."""
+        live = self._streams.get(stream)
+        tree = self._tree(live)
+        require(after <= tree.size, "after", f"be at most {tree.size}, the number of events", after)
+        older = live.tree.consistency(after, tree.size, tree)[0]
+        (prev,) = self._store.hashes(stream, after - 1, after)
+        sealed = [each for each in self._store.events(stream, kind=KeyRotated.kind) if each.seq <= after]
+        live.require(sealed)
+        events = [each.event for each in sealed if isinstance(each.event, KeyRotated)]
+        return Start(older, prev, [{"old": event.old, "new": event.new, "note": event.note} for event in events])
 
     def person(self, stream: str, person: str, t: int | None = None) -> answers.PersonReceipt:
         """The proof of one person's decision in a round, the first by default, which shows nobody else."""

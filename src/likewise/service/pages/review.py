@@ -26,6 +26,7 @@ from likewise.service.refusals import Conflict
 from likewise.service.stream.answers import OpinionTaken, Receipt, VerdictRetracted, VerdictTaken
 from likewise.service.stream.brief import Brief
 from likewise.transparency.kept import require_receipt
+from likewise.verdicts import Question
 
 pages = router()
 REASONS = (
@@ -98,14 +99,15 @@ def claim(stream: str, visit: Visitor) -> Response:
     One that was begun comes first, then one that the visitor still holds; the others in random order, so that tired
     eyes at the end of a day don't always meet the newest.
     """
-    beside, engine = _rounds(visit, "beside"), visit.service.engine
+    beside, engine, name = _rounds(visit, "beside"), visit.service.engine, visit.identity.name
     rounds, taken = engine.streams.get(stream).current().rounds, engine.leases.current(stream, engine.clock())
-    held = [t for t, lease in taken.items() if lease.holder == visit.identity.name]
-    free = some_of([t for t, round_ in rounds.items() if round_.verdict is None and t not in taken and t not in beside])
-    wanted = [t for t in (*_rounds(visit, "begun"), *held, *free) if t in rounds and t not in beside]
+    asked = questions(visit, stream)
+    held = [t for t, lease in taken.items() if lease.holder == name]
+    free = some_of([t for t in asked if t not in beside and (t not in taken or asked[t].of is not None)])
+    wanted = [t for t in (*_rounds(visit, "begun"), *held, *free) if t in asked and t not in beside]
     tries = (*(set(rounds) - {t} for t in wanted[:TRIES]), beside)
     lease = visit.service.configuration.lease
-    claims = (engine.claim(stream, visit.identity.name, lease, out) for out in tries)
+    claims = (engine.claim(stream, name, lease, out) for out in tries)
     claimed = next((found for found in claims if found is not None), None)
     if claimed is None:
         return Response(status_code=204, headers=_waiting(visit, stream))
@@ -126,7 +128,12 @@ def some_of(rounds: Sequence[int]) -> list[int]:
 def renew(stream: str, visit: Visitor) -> Response:
     """Keep a round for longer."""
     engine, t = visit.service.engine, _round(visit)
-    lease = engine.renew(stream, t, visit.identity.name, visit.service.configuration.lease)
+    try:
+        lease = engine.renew(stream, t, visit.identity.name, visit.service.configuration.lease)
+    except Conflict as refused:
+        needed = t in questions(visit, stream)
+        why = "has gone to another reviewer" if needed else "needs nothing more from you"
+        raise Conflict(f"Round {t} {why}.") from refused
     return JSONResponse({**lease, "people": len(engine.streams.get(stream).current().rounds[t].fresh)})
 
 
@@ -205,7 +212,8 @@ def opinion(stream: str, visit: Visitor, request: Request) -> Response:
     objects = visit.sent.get("objects")
     require(objects is None or isinstance(objects, bool), "objects", "be yes, no or nothing", type(objects).__name__)
     t, pair, engine = _round(visit), _pair(visit), visit.service.engine
-    done = engine.judge_pair(stream, t, pair, objects, visit.identity.name, _key(visit, request))
+    how = {"hints": visit.sent.get("hints"), "seconds": visit.sent.get("seconds")}
+    done = engine.judge_pair(stream, t, pair, objects, visit.identity.name, _key(visit, request), **how)
     return _recorded(visit, stream, done)
 
 
@@ -281,9 +289,15 @@ def _waiting(visit: Visit, stream: str) -> dict[str, str]:
 
 
 def waiting(visit: Visit, stream: str) -> int:
-    """Rounds that nobody has given a verdict on."""
+    """Rounds that wait for this reviewer, or for anybody."""
+    return len(questions(visit, stream))
+
+
+def questions(visit: Visit, stream: str) -> dict[int, Question]:
+    """What this reviewer may be asked, by round: not what only a colleague can answer."""
     rounds = visit.service.engine.streams.get(stream).current().rounds
-    return sum(round_.verdict is None for round_ in rounds.values())
+    asked = {t: round_.panel.asks(visit.identity.name) for t, round_ in rounds.items() if round_.verdict is None}
+    return {t: question for t, question in asked.items() if question is not None}
 
 
 def today(visit: Visit, stream: str) -> int:

@@ -80,6 +80,8 @@ class RoundToReview(NamedTuple):
     """Where reviewers see decisions: which pairs of numbers can be reported."""
     asked: tuple[int, ...] = ()
     """Where only an opinion on a pair is asked, which somebody else has named: the two numbers."""
+    yours: bool = False
+    """Whether nobody else is asked this, so that it never goes to others."""
 
     @property
     def lanes(self) -> int:
@@ -111,7 +113,8 @@ def round_to_review(claimed: Mapping[str, Any], settings: Settings) -> RoundToRe
     by_decisions = settings.audits == "decisions"
     shown = (_by_decisions if by_decisions else _by_probabilities)(claimed, visible(settings), settings)
     asked = claimed.get("pair", ()) if claimed.get("asks") == "opinion" else ()
-    return shown._replace(asked=tuple(person.number for person in shown.people if person.id in asked))
+    numbers = tuple(person.number for person in shown.people if person.id in asked)
+    return shown._replace(asked=numbers, yours=bool(claimed.get("yours")))
 
 
 def _by_probabilities(claimed: Mapping[str, Any], columns: list[Feature], settings: Settings) -> RoundToReview:

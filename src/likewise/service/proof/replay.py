@@ -8,6 +8,7 @@ machine that wrote the log they agree bit by bit, on another one within 1e-9.
 
 from __future__ import annotations
 
+import bisect
 import weakref
 from array import array
 from collections.abc import Callable, Iterable, Sequence
@@ -20,7 +21,7 @@ import numpy as np
 from likewise.errors import InvalidParameter, require
 from likewise.service.log.chain import unsealed
 from likewise.service.proof.spelling import parsed
-from likewise.service.proof.standalone import Checker, Findings, read_lines, read_texts
+from likewise.service.proof.standalone import CONTINUES, Checker, Findings, read_lines, read_texts
 from likewise.service.stream.events import Aside, Event, LabelsBooked, Learned, LearnerCheckpointed, RoundOpened
 from likewise.service.stream.events.rounds import TOLERANCE
 from likewise.service.stream.objections import Rules
@@ -157,8 +158,7 @@ def ranges(numbers: Iterable[int]) -> str:
 
 
 def verify(
-    path: str | Path,
-    *,
+    *paths: str | Path,
     key: str | None = None,
     checkpoints: str | Path | None = None,
     witnesses: Sequence[str] = (),
@@ -169,8 +169,8 @@ def verify(
 
     Parameters
     ----------
-    path
-        The file that was exported.
+    paths
+        The file that was exported; or archives in a row, which are checked as one.
     key
         The public key that the service is known by.
     checkpoints
@@ -182,20 +182,23 @@ def verify(
     progress
         Is called now and then with the share of the work that is done: by the bytes that were read.
     """
-    for name, file in (("export", path), ("checkpoints", checkpoints)):
+    for name, file in (*(("export", path) for path in paths), ("checkpoints", checkpoints)):
         require(file is None or Path(file).is_file(), name, "be a file", str(file))
     checker, report = Checker(key, witnesses), progress or (lambda share: None)
-    total = Path(path).stat().st_size or 1
-    again, offset = Again(path) if replay else None, 0
-    for number, (line, text) in enumerate(read_texts(str(path))):
-        if number % PROGRESS_EVERY == 0:
-            report(offset / total)
-        checker.take(line, text)
-        if checker.refused:
-            raise InvalidParameter(checker.refused)
-        if again is not None:
-            again.take(line, offset)
-        offset += len(text) + 1
+    sizes = [Path(path).stat().st_size for path in paths]
+    again = Again(paths) if replay and _from_the_start(paths[0]) else None
+    for part, path in enumerate(paths):
+        checker.next_part()
+        offset = sum(sizes[:part])
+        for number, (line, text) in enumerate(read_texts(str(path))):
+            if number % PROGRESS_EVERY == 0:
+                report(offset / (sum(sizes) or 1))
+            checker.take(line, text)
+            if checker.refused:
+                raise InvalidParameter(checker.refused)
+            if again is not None:
+                again.take(line, offset)
+            offset += len(text) + 1
     findings = checker.finish(None if checkpoints is None else read_lines(str(checkpoints), spelling=False))
     if again is None:
         return Verification(findings, None)
@@ -207,6 +210,12 @@ def verify(
     return Verification(findings, None)
 
 
+def _from_the_start(path: str | Path) -> bool:
+    """Whether a file begins with the first event of a log: only then is it known what its events follow."""
+    header = next(read_lines(str(path)), {})
+    return CONTINUES not in header
+
+
 class Again:
     """Folds the events of an export again, comparing what was logged with what follows.
 
@@ -215,9 +224,12 @@ class Again:
     comes late, is read from the file a second time.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self._file = Path(path).open("rb")  # noqa: SIM115 - it is open for as long as the fold lasts
-        weakref.finalize(self, self._file.close)  # also where an export is refused before its end
+    def __init__(self, paths: Sequence[str | Path]) -> None:
+        sizes = [Path(path).stat().st_size for path in paths]
+        self._starts = [sum(sizes[:i]) for i in range(len(sizes))]
+        self._files = [Path(path).open("rb") for path in paths]  # noqa: SIM115 - as long as the fold lasts
+        for file in self._files:
+            weakref.finalize(self, file.close)  # also where an export is refused before its end
         self._waiting: list[dict[str, Any]] = []
         self._asides: dict[str, dict[str, Any]] = {}
         self._kept: dict[str, dict[str, Any]] = {}
@@ -230,7 +242,7 @@ class Again:
         return len(self._keys)
 
     def take(self, line: dict[str, Any], offset: int) -> None:
-        """The next line, and where it begins in the file."""
+        """The next line, and where it begins in the file, or in the files one after another."""
         if line.get("line") == "event":
             if self._asides or len(self._waiting) >= MOST_WAITING:
                 self._fold()
@@ -243,7 +255,8 @@ class Again:
     def finish(self) -> Replay:
         """What the whole export showed."""
         self._fold()
-        self._file.close()
+        for file in self._files:
+            file.close()
         return self._replay
 
     def _fold(self) -> None:
@@ -280,11 +293,15 @@ class Again:
             return line
         keys = np.frombuffer(self._keys, dtype=np.uint64)
         for place in np.flatnonzero(keys == _key(ref)).tolist():
-            self._file.seek(self._offsets[place])
-            again: dict[str, Any] = parsed(self._file.readline())
+            again: dict[str, Any] = parsed(self._line_at(self._offsets[place]))
             if again["ref"] == ref:
                 return again
         return None
+
+    def _line_at(self, offset: int) -> bytes:
+        part = bisect.bisect_right(self._starts, offset) - 1
+        self._files[part].seek(offset - self._starts[part])
+        return self._files[part].readline()
 
 
 def _key(ref: str) -> int:

@@ -31,13 +31,29 @@ def _pair(left: bytes, right: bytes) -> bytes:
 
 
 class Tree:
-    """All hashes of a tree, level by level: 64 bytes for each entry."""
+    """All hashes of a tree, level by level: 64 bytes for each entry.
 
-    def __init__(self, leaves: Iterable[bytes] = ()) -> None:
-        self.size = 0
-        self._levels = [bytearray()]
+    It may begin after some entries that are not known, with the roots of the complete subtrees that they make up, the
+    largest first.
+    """
+
+    def __init__(self, leaves: Iterable[bytes] = (), after: int = 0, edge: Iterable[bytes] = ()) -> None:
+        self.size = self.after = after
+        self._levels = [bytearray() for _ in range(max(1, after.bit_length()))]
+        places = [level for level in range(after.bit_length() - 1, -1, -1) if after >> level & 1]
+        for level, node in zip(places, edge, strict=True):
+            self._levels[level] += node
         for leaf in leaves:
             self.add(leaf)
+
+    def _first(self, level: int) -> int:
+        """The number of the first hash that is kept of a level: the left one of a pair."""
+        return 2 * (self.after >> (level + 1))
+
+    def edge(self) -> list[bytes]:
+        """The roots of the complete subtrees that the tree is made of, the largest first."""
+        levels = [level for level in range(self.size.bit_length() - 1, -1, -1) if self.size >> level & 1]
+        return [bytes(self._levels[level][-32:]) for level in levels]
 
     def add(self, leaf: bytes) -> None:
         """One more entry, by its hash."""
@@ -56,17 +72,18 @@ class Tree:
         size = end - start
         level = size.bit_length() - 1
         if size == 1 << level:
-            at = 32 * (start >> level)
+            at = 32 * ((start >> level) - self._first(level))
             return bytes(self._levels[level][at : at + 32])
         middle = start + (1 << level)
         return _pair(self._range(start, middle), self._range(middle, end))
 
     def leaf(self, index: int) -> bytes:
         """The hash of an entry, from 0."""
-        return bytes(self._levels[0][32 * index : 32 * index + 32])
+        at = 32 * (index - self._first(0))
+        return bytes(self._levels[0][at : at + 32])
 
     def root(self, size: int) -> bytes:
-        """What the root was when there were so many entries."""
+        """What the root was when there were so many entries, from those on that are known."""
         return self._range(0, size) if size else EMPTY_ROOT
 
     def consistency(self, old: int, new: int) -> list[bytes]:

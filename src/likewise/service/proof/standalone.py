@@ -1,6 +1,7 @@
 """Check the log of a Likewise stream without trusting, or installing, anything: Python's standard library is enough.
 
     python verify_standalone.py export.jsonl [--key PUBLIC_KEY] [--checkpoints checkpoints.jsonl] [--witness KEY]
+    python verify_standalone.py first.archive second.archive …
     python verify_standalone.py --cheating proof.json
 
 It checks that no event was changed, removed, swapped, inserted or cut off the end; that every signed checkpoint is
@@ -41,6 +42,7 @@ from likewise.service.proof.signed_log import (
     read_proof,
     read_verifier_key,
     signed_by,
+    unbase64,
     witnessed_by,
 )
 from likewise.service.proof.spelling import (
@@ -60,7 +62,9 @@ GENESIS = "0" * 64
 SALT = 32
 """Bytes of a salt. Of a fixed length, so that no byte can be moved between it and what it salts."""
 HEADER = {"format", "stream", "origin", "public_key", "events", "people"}
-"""What the first line holds, and nothing else."""
+"""What the first line holds, and nothing else;"""
+CONTINUES = "continues"
+"""but for what a part of a log goes on from, where its first event is in another part."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,8 @@ class Checker:
         """What was committed to and not shown so far, by reference."""
         self._shown: dict[bytes | str, int] = {}
         """The round of everything that was shown, by reference: all that has to be kept of it."""
+        self._shown_before: dict[bytes | str, int] = {}
+        """The same of earlier parts of the log."""
         self._ids: dict[str, str] = {}
         self._erased: dict[str, int] = {}
         self._checkpoints: list[Note] = []
@@ -149,6 +155,17 @@ class Checker:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             self._wrong(self.findings.events + 1, f"A line after event {self.findings.events} is malformed: {error!r}.")
 
+    def next_part(self) -> None:
+        """What comes now is the next part of the same log, a file of its own."""
+        if self._header and not self.refused:
+            try:
+                self._end_part()
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                self._wrong(0, f"The header of a part is malformed: {error!r}.")
+            self._shown_before |= self._shown
+            self._shown = {}
+        self._lines = 0
+
     def finish(self, elsewhere: Iterable[dict[str, Any]] | None = None) -> Findings:
         """The findings; ``elsewhere`` are checkpoints or receipts that were kept apart from the export."""
         if self.refused:
@@ -158,17 +175,14 @@ class Checker:
             self._wrong(0, "There is no header: this is not an export of a stream, or its first line was removed.")
             return self.findings
         try:
+            self._end_part()
             self._check_asides()
             self.findings.problems += () if self._lots is None else self._lots.unlike(self._ids)
-            self._check_key()
+            self._check_known_key()
             kept = None if elsewhere is None else self._kept(elsewhere)
             self._check_checkpoints(list({str(note): note for note in [*self._checkpoints, *(kept or ())]}.values()))
             self._say_how_far(kept)
             self.findings.evidence = next(filter(None, map(self._contradiction, kept or ())), None)
-            whole = self._header.get("events", -1)
-            if not 0 <= whole <= self.findings.events:  # more, if people were erased while it was written
-                last = self.findings.events
-                self._wrong(last + 1, f"The header announces {whole} events, but the export has {last}.")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             self._wrong(0, f"The lines after the events are malformed: {error!r}.")
         return self.findings
@@ -177,16 +191,61 @@ class Checker:
         self.findings.problems.append((seq, sentence))
 
     def _take_header(self, header: dict[str, Any]) -> None:
-        self._header = header
-        self.findings.stream = header["stream"]
+        before, self._header = self._header, header
+        self.findings.stream = before.get("stream", header["stream"])
         if header["format"] != FORMAT:  # spelt and hashed in another way: whatever else is said of it would be wrong
             self.refused = (
                 f"The export has format {header['format']!r}, but only format {FORMAT} can be read. "
                 "Check it with the release of Likewise that wrote it."
             )
             return
-        if set(header) != HEADER or not header["origin"].endswith(f"/{header['stream']}"):
+        if set(header) - {CONTINUES} != HEADER or not header["origin"].endswith(f"/{header['stream']}"):
             self._wrong(0, f"The header does not have the fields of format {FORMAT}.")
+        if before:
+            self._go_on(before, header)
+        elif CONTINUES in header:
+            self._begin_later(header[CONTINUES])
+
+    def _begin_later(self, start: dict[str, Any]) -> None:
+        """The events before these are in another part. The last checkpoint shows that this is where that one ends."""
+        after = start["after"]
+        self._tree = Tree((), after, [unbase64(node) for node in start["edge"]])
+        self.findings.events, self.findings.head = after, start["prev"]
+        for rotation in start["rotations"]:
+            self._take_rotation(after, rotation)
+        self.findings.notes.append(
+            f"Events up to {after} are in another part: no lot was drawn again, and what was erased of them was not "
+            "looked up. Give all parts to check that too."
+        )
+
+    def _go_on(self, before: dict[str, Any], header: dict[str, Any]) -> None:
+        """A part must begin where the one before it ended, and be made alike."""
+        start, last = header.get(CONTINUES, {}), self.findings.events
+        here = {
+            "after": last,
+            "prev": self.findings.head,
+            "edge": [base64.b64encode(n).decode() for n in self._tree.edge()],
+        }
+        if {name: start.get(name) for name in here} != here:
+            self._wrong(last + 1, f"The next part does not go on from event {last}.")
+        same = all(before[name] == header[name] for name in ("stream", "origin", "people"))
+        key = start.get("rotations", [])[-1:]
+        if not same or (self._keys[-1][1] if self._keys else None) != (key[0]["new"] if key else None):
+            self._wrong(last + 1, "The next part is of another log, or was made in another way.")
+
+    def _end_part(self) -> None:
+        """What the header of a part says is true of it, and nobody is shown in it who was erased before it was made."""
+        whole, last, named = self._header.get("events", -1), self.findings.events, self._header["public_key"]
+        if not 0 <= whole <= last:  # more, if people were erased while it was written
+            self._wrong(last + 1, f"The header announces {whole} events, but the export has {last}.")
+        for ref, seq in self._erased.items():
+            # Whoever is erased while an export is written may stand in it already.
+            if seq <= whole and _short(ref) in self._shown:
+                self._wrong(seq, f"Event {seq} erased {ref}, which is still shown.")
+        if self._shown and self._header.get("people") is not True:
+            self._wrong(0, "The export says that it was made without people, but it shows some.")
+        if self._keys and self._keys[-1][1] != named:
+            self._wrong(0, f"The export names the public key {named}, but its last key is {self._keys[-1][1]}.")
 
     def _take_event(self, event: dict[str, Any], text: bytes) -> None:
         """The next link: the right number, the right stream, the hash of the one before, and its own hash."""
@@ -204,7 +263,7 @@ class Checker:
         promises = [(person, "person") for person in data.get("people", ())] + [(data.get("remark"), "remark")]
         for promise, what in promises:
             if promise:
-                if promise["ref"] in self._promises or _short(promise["ref"]) in self._shown:
+                if promise["ref"] in self._promises or self._round_of(promise["ref"]) is not None:
                     self._wrong(seq, f"Event {seq} commits to {promise['ref']} a second time.")
                 self._promises[promise["ref"]] = Promise(seq, data["t"], what, promise["commitment"])
         if kind == "person_erased":
@@ -232,11 +291,16 @@ class Checker:
     def _take_erasure(self, seq: int, data: dict[str, Any]) -> None:
         """What is erased was committed to before, in the very rounds that the event names."""
         hidden = {ref: self._promises[ref].t for ref in data["erased"] if ref in self._promises}
-        shown = {ref: self._shown.get(_short(ref)) for ref in data["erased"] if ref not in hidden}
+        shown = {ref: self._round_of(ref) for ref in data["erased"] if ref not in hidden}
         known = [t for t in (hidden | shown).values() if t is not None]
-        if len(known) != len(data["erased"]) or sorted(set(known)) != data["rounds"]:
+        all_known = len(known) == len(data["erased"]) and sorted(set(known)) == data["rounds"]
+        if not all_known and not (self._tree.after and set(known) <= set(data["rounds"])):
             self._wrong(seq, f"Event {seq} erases something that no earlier event committed to in the rounds it names.")
         self._erased |= dict.fromkeys(data["erased"], seq)
+
+    def _round_of(self, ref: str) -> int | None:
+        """The round of something that was shown."""
+        return self._shown.get(_short(ref), self._shown_before.get(_short(ref)))
 
     def _take_rotation(self, seq: int, data: dict[str, Any]) -> None:
         """The service changed its key: the old one signed the new one."""
@@ -247,13 +311,11 @@ class Checker:
             self._wrong(seq, f"Event {seq} changes the key, but the key before it did not sign that.")
         self._keys = [*(self._keys or [(0, data["old"])]), (seq, data["new"])]
 
-    def _check_key(self) -> None:
+    def _check_known_key(self) -> None:
         """The key that is known is one of the service's own, each of which the one before it has signed."""
         named = self._header["public_key"]
         self._keys = self._keys or [(0, named)]
         keys = [key for _, key in self._keys]
-        if keys[-1] != named:
-            self._wrong(0, f"The export names the public key {named}, but its last key is {keys[-1]}.")
         if self._key is None:
             self.findings.notes.append(
                 "The public key came with the export itself. To be sure, give the key that you know."
@@ -269,7 +331,7 @@ class Checker:
         ref, content = aside["ref"], cut_content(aside, text) or canonical(aside["content"])
         promise = self._promises.pop(ref, None)
         if promise is None:
-            twice = "is shown twice" if _short(ref) in self._shown else "belongs to no event before it"
+            twice = "is shown twice" if self._round_of(ref) is not None else "belongs to no event before it"
             self._wrong(self.findings.events + 1, f"The reference {ref} {twice}.")
             return
         same = set(aside) == {"ref", "kind", "t", "salt", "content"}
@@ -282,15 +344,10 @@ class Checker:
             self._ids[ref] = aside["content"]["id"]
 
     def _check_asides(self) -> None:
-        """Whoever isn't shown was erased by an event, and nobody who was is shown."""
-        for ref, seq in self._erased.items():
-            # Whoever is erased while an export is written may stand in it already.
-            if seq <= self._header.get("events", 0) and _short(ref) in self._shown:
-                self._wrong(seq, f"Event {seq} erased {ref}, which is still shown.")
-        self.findings.asides, self.findings.erased = len(self._shown), len(self._erased)
+        """Whoever isn't shown was erased by an event."""
+        self.findings.asides = len(self._shown) + len(self._shown_before)
+        self.findings.erased = len(self._erased)
         if self._header.get("people") is not True:
-            if self._shown:
-                self._wrong(0, "The export says that it was made without people, but it shows some.")
             self.findings.notes.append("The export was made without people: no commitment could be opened.")
             return
         for seq in sorted({promise.seq for ref, promise in self._promises.items() if ref not in self._erased}):
@@ -300,6 +357,9 @@ class Checker:
         witnessed: dict[str, tuple[int, int]] = {}
         for note in checkpoints:
             origin, size, root = checkpoint_of(note)
+            if size < self._tree.after:
+                self.findings.notes.append(f"The checkpoint of event {size} is about another part; it was not checked.")
+                continue
             key = self._key_at(size)
             if origin != self._header["origin"]:
                 self._wrong(size, f"A checkpoint belongs to the log {origin!r}, not to {self._header['origin']!r}.")
@@ -325,8 +385,10 @@ class Checker:
     def _contradiction(self, kept: Note) -> dict[str, Any] | None:
         """Two logs that the service signed: one that was kept, and the export's own."""
         origin, old, root = checkpoint_of(kept)
+        if not self._tree.after <= old <= self._tree.size:
+            return None
         key = self._key_at(old)
-        if old > self._tree.size or self._tree.root(old) == root or not signed_by(kept, origin, unhex(key)):
+        if self._tree.root(old) == root or not signed_by(kept, origin, unhex(key)):
             return None
         for note in self._checkpoints:
             _, new, new_root = checkpoint_of(note)
@@ -338,9 +400,14 @@ class Checker:
         return None
 
     def _kept(self, elsewhere: Iterable[dict[str, Any]]) -> list[Note]:
-        """Those of this stream. Of what can't be read it is only said: a power cut may have left half a line."""
+        """Those of this stream. Of what can't be read it is only said: a power cut may have left half a line.
+
+        The file may be an export or an archive: its checkpoints count.
+        """
         kept = []
         for point in elsewhere:
+            if point.get("line") in ("header", "event", "aside"):
+                continue
             if "note" not in point and "proof" not in point:
                 what = point.get("line", "A line kept elsewhere is neither a checkpoint nor a receipt")
                 self.findings.notes.append(f"{what}; it is not used as a checkpoint.")
@@ -357,9 +424,13 @@ class Checker:
         seq, leaf = receipt["seq"], leaf_hash(unhex(receipt["hash"]))
         if index != seq - 1 or not included(leaf, index, size, root, path):
             self._wrong(seq, f"The receipt of event {seq} does not prove that it is in the log.")
-        elif origin == self._header["origin"] and seq <= self._tree.size and self._tree.leaf(index) != leaf:
+        elif origin == self._header["origin"] and self._not_in_log(index, leaf):
             self._wrong(seq, f"Event {seq} is not the one that the receipt is for.")
         return note
+
+    def _not_in_log(self, index: int, leaf: bytes) -> bool:
+        """Whether another event is known at this place."""
+        return self._tree.after <= index < self._tree.size and self._tree.leaf(index) != leaf
 
     def _say_how_far(self, kept: list[Note] | None) -> None:
         """Up to where the log can't have been rewritten by somebody who has the service's key."""
@@ -446,7 +517,7 @@ def say_person(path: str, key: str | None = None) -> int:
 def main(arguments: list[str] | None = None) -> int:
     """Print what was found; 0 if that is nothing wrong, 1 otherwise."""
     parser = argparse.ArgumentParser(description="Check the log of a Likewise stream.")
-    parser.add_argument("export", nargs="?", help="the export, one JSON object per line")
+    parser.add_argument("export", nargs="*", help="the export, one JSON object per line; or its parts, in order")
     parser.add_argument("--key", help="the service's public key, 64 hexadecimal digits")
     parser.add_argument("--checkpoints", help="a file of signed checkpoints or receipts, kept elsewhere")
     parser.add_argument("--witness", action="append", default=[], help="a witness's key, name+id+key")
@@ -454,9 +525,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--person", help="a person's receipt to check instead of an export")
     parser.add_argument("--cheating", help="a proof of cheating to check instead of an export")
     given = parser.parse_args(arguments)
-    if given.export is None and given.cheating is None and given.person is None:
+    if not given.export and given.cheating is None and given.person is None:
         parser.error("Give the export to check.")
-    for file in (given.export, given.checkpoints, given.cheating, given.person):
+    for file in (*given.export, given.checkpoints, given.cheating, given.person):
         if file is not None and not os.path.isfile(file):
             parser.error(f"There is no file {file}.")
     if given.cheating is not None:
@@ -465,8 +536,10 @@ def main(arguments: list[str] | None = None) -> int:
         return say_person(given.person, given.key)
     kept = read_lines(given.checkpoints, spelling=False) if given.checkpoints else None
     checker = Checker(given.key, given.witness)
-    for line, text in read_texts(given.export):
-        checker.take(line, text)
+    for path in given.export:
+        checker.next_part()
+        for line, text in read_texts(path):
+            checker.take(line, text)
     findings = checker.finish(kept)
     if given.evidence is not None and findings.evidence is not None:
         with open(given.evidence, "w", encoding="utf-8") as file:

@@ -38,7 +38,8 @@ def counted(state: State) -> Counted:
             up_to = t - 1 if waiting == 0 else up_to
             waiting += 1
         if waiting == 0 and round_.answer is not None:
-            count = joined(one_more(count, state.drawing.floor, round_.q, round_.answer), round_.since)
+            more = one_more(count, state.drawing.floor, round_.q, round_.answer, twice=round_.panel.twice)
+            count = joined(more, round_.since)
     return Counted(theory.review_count(1.0) if count is None else count, up_to, waiting)
 
 

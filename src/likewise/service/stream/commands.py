@@ -86,12 +86,17 @@ class Audit:
 
 @dataclass(frozen=True)
 class JudgePair:
-    """An answer about a pair that somebody else named: too different (true), not (false), or a skip (None)."""
+    """An answer about a pair that somebody else named: too different (true), not (false), or a skip (None).
+
+    ``hints`` and ``seconds`` say how it came about, as in ``Audit``.
+    """
 
     t: int
     pair: Sequence[str]
     objects: bool | None
     by: str
+    hints: bool | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,12 @@ def answer(outcome: Outcome, *, by_nobody: bool, erased: bool) -> str:
     return ANSWERS.get(outcome, "unanswered")
 
 
-def one_more(part: ReviewCount | None, floor: float | None, q: float, outcome: str) -> ReviewCount:
+def one_more(
+    part: ReviewCount | None, floor: float | None, q: float, outcome: str, *, twice: bool = False
+) -> ReviewCount:
     """A part with one more round. The floor places the bets of rounds with q < 1, before the first of them."""
     part = review_count(1.0) if part is None else part
-    return add_round(part if floor is None else part._replace(floor=floor), q, outcome)
+    return add_round(part if floor is None else part._replace(floor=floor), q, outcome, twice=twice)
 
 
 def joined(part: ReviewCount | None, after: ReviewCount | None) -> ReviewCount | None:

@@ -336,14 +336,14 @@ def _audit(decision: Decision, command: Audit) -> None:
     opinion = _as_opinion(command, of, answer, question)
     if opinion is not None:
         if opinion not in of.panel.opinions:
-            decision.add(PairJudged(at=decision.at, t=command.t, **opinion._asdict()))
+            decision.add(PairJudged(at=decision.at, t=command.t, **opinion._asdict(), **_looked(command)))
             _close(decision, command.t)
         return
     found = command.clean if answer["reports"] else None
     decision.add(VerdictLate(at=decision.at, t=command.t, found=found, **answer, **_looked(command)))
 
 
-def _looked(command: Audit) -> dict[str, Any]:
+def _looked(command: Audit | JudgePair) -> dict[str, Any]:
     """How an answer came about, as far as that is known."""
     hints, took = command.hints, command.seconds
     require(hints is None or isinstance(hints, bool), "hints", "be true or false", type(hints).__name__)
@@ -374,7 +374,8 @@ def _judge(decision: Decision, command: JudgePair) -> None:
     due = [one for one in about if one.of == command.by or (one.of is None and command.by not in one.but)]
     if not due or due[0].pair is None:
         raise Conflict(f"Nobody asks you about this pair of round {command.t}.")
-    decision.add(PairJudged(at=decision.at, t=command.t, pair=due[0].pair, objects=command.objects, by=command.by))
+    said = Opinion(command.by, due[0].pair, command.objects)._asdict()
+    decision.add(PairJudged(at=decision.at, t=command.t, **said, **_looked(command)))
     _close(decision, command.t)
 
 

@@ -106,6 +106,11 @@ class Panel(NamedTuple):
         return overlap([(self._blind, self.opinions)], upheld=upheld) if self.wanted == 2 else Overlap()
 
     @property
+    def twice(self) -> bool:
+        """Whether a lot asked two people who didn't know of each other, and both judged."""
+        return self.wanted == 2 and sum(verdict.reviewed for verdict in self.said) >= 2
+
+    @property
     def hinted(self) -> bool:
         """Whether somebody who judged it had asked why people got their probabilities."""
         return any(verdict.hints for verdict in self.said if verdict.reviewed)

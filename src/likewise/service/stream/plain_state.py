@@ -18,7 +18,7 @@ from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, OpenRounds, Pair, State, Totals, Verdict
 from likewise.theory import Overlap
 
-SNAPSHOT_FORMAT = 12
+SNAPSHOT_FORMAT = 13
 """Of the layout below; snapshots in another one are ignored."""
 
 

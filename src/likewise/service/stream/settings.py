@@ -215,8 +215,9 @@ class Review(Declared):
         default="gap",
         title="Which rounds",
         description="How the probability of a review depends on the round: gap, in proportion to its largest gap, and "
-        "never below a third of the share; largest, the largest gaps for sure and the others a third of the share; "
-        "equal, the same for all.",
+        "never below a third of the share; largest, a round among the largest gaps of the last 300 for sure and the "
+        "others a third of the share; equal, the same for all. With largest, the share is kept while gaps stay as they "
+        "are: as they grow, more rounds are drawn, as they shrink, fewer.",
     )
     second: Annotated[float, number(0, 1)] = Field(
         default=0.0,

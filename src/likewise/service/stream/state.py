@@ -482,7 +482,7 @@ class State:
         round_ = self.rounds[t]
         state = replace(self, rounds=self.rounds.without(t))
         said = round_.answer or "unanswered"
-        own = one_more(state._counts_at(t), self.drawing.floor, round_.q, said)
+        own = one_more(state._counts_at(t), self.drawing.floor, round_.q, said, twice=round_.panel.twice)
         state = state._with_counts_at(t, joined(own, round_.since))
         return state._with_overlap(round_.panel) if round_.panel.wanted == 2 else state
 

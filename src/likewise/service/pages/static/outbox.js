@@ -53,7 +53,7 @@ likewise.outbox = ({ answered, waits, ended }) => {
   };
 
   sender.heard = (act) => shelf.heard((id, item) => { if (item) act(item); });
-  sender.rounds = () => queue.map((item) => item.body.t);
+  sender.rounds = () => shelf.all().map((item) => item.body.t); // those of other tabs, too
   sender.verdicts = () => queue.filter((item) => item.path !== "/retract").length;
   sender.size = () => queue.length;
   return sender;

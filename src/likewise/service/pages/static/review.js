@@ -73,7 +73,7 @@
       complain("");
       say(`Round ${reply.t}: taken back, as #${reply.event}.`);
       count("today", -1); count("waiting", 1);
-      if (item.article) again(item.article);
+      if (item.article) { again(item.article); renew(item.article).catch(() => {}); } // a colleague may have been asked since
     }
     if (ok) inLog(reply);
     offer();
@@ -132,8 +132,11 @@
   }
 
   async function claimed(answer) {
-    if (answer.status === 200) ahead.push(taken(await answer.text()));
-    else {
+    if (answer.status === 200) {
+      const article = taken(await answer.text());
+      if (outbox.rounds().includes(number(article))) fillLater(1000); // answered in another tab meanwhile
+      else ahead.push(article);
+    } else {
       if (ended(answer)) return;
       fillLater(3000);
       if (answer.status !== 204) complain((await answer.json()).detail);
@@ -220,7 +223,7 @@
     if (current && String(number(current)) === t && draft && document.activeElement !== $("note")) restore(draft);
   });
   outbox.heard((item) => {
-    if (item.path !== "/verdict") return;
+    if (item.path === "/retract") return;
     ahead = ahead.filter((article) => number(article) !== item.body.t);
     if (!current || number(current) !== item.body.t) return;
     say(`Round ${item.body.t}: you answered it in another tab.`);
@@ -444,7 +447,8 @@
   for (const sign of ["pointerdown", "pointermove", "wheel", "scroll"]) document.addEventListener(sign, awake, { passive: true });
 
   function lasts() {
-    const seconds = current && !over ? Math.ceil((current.ends - Date.now()) / 1000) : Infinity;
+    const theirs = current && !over && !("yours" in current.dataset); // nobody else is asked what is only for them
+    const seconds = theirs ? Math.ceil((current.ends - Date.now()) / 1000) : Infinity;
     const near = 1000 * seconds <= WARNED;
     $("lease").hidden = !near;
     if (!near) return;
@@ -462,17 +466,18 @@
       if (people !== pair.rows(article).length) await fetchAgain(article);
     }
     if (answer.status !== 409) return;
+    const { detail } = await answer.json();
     ahead = ahead.filter((other) => other !== article);
     if (current !== article) return;
     keepDraft();
-    complain(`Round ${number(article)} has gone to another reviewer.`);
+    complain(detail);
     show(ahead.shift() || null);
   }
 
   // Somebody in a round was erased while it was here.
   async function fetchAgain(article) {
     const t = number(article), beside = [current, ...ahead].filter(Boolean).map(number).filter((other) => other !== t);
-    const answer = await post("/claim", { beside });
+    const answer = await post("/claim", { beside, begun: [t] });
     const fresh = answer.status === 200 ? taken(await answer.text()) : null;
     if (fresh && number(fresh) !== t) { ahead.push(fresh); return; }
     ahead = ahead.map((other) => (other === article ? fresh : other)).filter(Boolean);

@@ -52,6 +52,7 @@ class RoundClaimed(RoundShown):
     """A round that is this auditor's alone until the lease ends."""
 
     until: Time
+    yours: Annotated[bool, Field(description="Whether nobody else is asked this: it stays also when the lease ends.")]
     asks: Annotated[
         Literal["verdict", "opinion"],
         Field(description="verdict: a look at the whole round. opinion: only whether `pair` is too different."),
@@ -90,6 +91,8 @@ class GivenOpinion(TypedDict):
     at: Time
     pair: list[str | None]
     objects: Annotated[bool | None, Field(description="Whether it is too different; null for a skip.")]
+    hints: Annotated[bool | None, Field(description="Whether they had asked why; null if unknown.")]
+    seconds: Annotated[float | None, Field(description="For which they looked at it; null if unknown.")]
 
 
 class PersonDecided(TypedDict):

@@ -90,6 +90,13 @@ def _wrong_pair(pair: Pair, round_: OpenRound | PastRound, settings: Settings) -
     return "" if gap > level else f"reports a gap of {gap}, which is allowed: up to {level} is"
 
 
+def _wrong_look(hints: Any, took: Any) -> str:
+    """What can't be known or measured of how an answer came about."""
+    if not (hints is None or isinstance(hints, bool)):
+        return "says neither yes nor no of hints"
+    return "" if took is None or 0 <= took <= LONGEST else f"took {took} seconds"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Looked(_Answer):
     """What somebody said who had the round in front of them.
@@ -111,11 +118,7 @@ class _Looked(_Answer):
 
     def wrong(self, round_: OpenRound | PastRound, settings: Settings) -> str:
         """What can't be measured; otherwise as in any answer."""
-        if not (self.hints is None or isinstance(self.hints, bool)):
-            return "says neither yes nor no of hints"
-        if self.seconds is not None and not 0 <= self.seconds <= LONGEST:
-            return f"took {self.seconds} seconds"
-        return _Answer.wrong(self, round_, settings)
+        return _wrong_look(self.hints, self.seconds) or _Answer.wrong(self, round_, settings)
 
 
 def _settled(round_: OpenRound, panel: Panel) -> OpenRound:
@@ -221,12 +224,17 @@ class PairJudged(RoundEvent):
     ----------
     pair
         Positions in the batch, the favoured person first.
+    hints, seconds
+        As in a verdict: whether they had asked why, and how long they looked; None where nobody can say.
     """
 
     kind: ClassVar[str] = "pair_judged"
+    may_lack: ClassVar[tuple[str, ...]] = ("hints", "seconds")
     pair: tuple[int, int] = field(metadata=TUPLE)
     objects: bool | None
     by: str
+    hints: bool | None = None
+    seconds: float | None = field(default=None, metadata=NUMBER)
 
     def evolve(self, state: State) -> State:
         """One more opinion."""
@@ -240,7 +248,10 @@ class PairJudged(RoundEvent):
     def tell(self, view: RoundRecord) -> None:
         """One more opinion."""
         pair = [view["people"][position]["id"] for position in self.pair]
-        view["opinions"].append({"by": self.by, "at": self.at, "pair": pair, "objects": self.objects})
+        view["opinions"].append(
+            {"by": self.by, "at": self.at, "pair": pair, "objects": self.objects,
+             "hints": self.hints, "seconds": self.seconds}
+        )  # fmt: skip
 
     def objection(self, state: State, memory: Memory) -> str:
         """Only who is to be asked about this pair, and only while it matters."""
@@ -248,7 +259,9 @@ class PairJudged(RoundEvent):
         asked = [one for one in panel.questions if one.pair == self.pair]
         due = any(one.of == self.by or (one.of is None and self.by not in one.but) for one in asked)
         open_ = self.round(state).verdict is None
-        return "" if due and open_ else "judges a pair about which nobody was to be asked"
+        if not (due and open_):
+            return "judges a pair about which nobody was to be asked"
+        return _wrong_look(self.hints, self.seconds)
 
 
 @kind
