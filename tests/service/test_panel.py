@@ -84,10 +84,15 @@ class TestTwoVerdicts:
         assert fold.state.rounds[t].panel.asks("ann") is None
         with pytest.raises(Conflict, match="Nobody asks you"):
             fold.do(commands.JudgePair(t, [str(i) for i in pairs[0]], True, "ben"))
-        fold.do(commands.JudgePair(t, [str(i) for i in pairs[0]], True, "cyd"))
+        shown = fold.state.rounds[t].shown(fold.state.stream.settings)
+        judged, *rest = fold.do(commands.JudgePair(t, [str(i) for i in pairs[0]], True, "cyd"))
+        assert judged.shown == shown == next(e.shown for e in fold.events if e.about == t and e.kind == "audited")
         assert view(fold, t)["audit"]["verdict"] == "reported"
         assert view(fold, t)["opinions"][0]["by"] == "cyd"
         whole(fold)
+        before = fold.events[: -1 - len(rest)]
+        assert "was not shown so" in first_objection([*before, replace(judged, shown="ab" * 32)])
+        assert first_objection([*before, replace(judged, shown=None), *rest]) == "", "as earlier releases wrote it"
 
     def test_who_name_different_pairs_are_asked_about_each_other_s(self):
         fold, t, pairs = team()

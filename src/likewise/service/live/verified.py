@@ -73,6 +73,12 @@ class VerifiedReads:
             for sealed in found:
                 yield [each.event for each in sealed if isinstance(each.event, RoundEvent)]
 
+    def opened(self, stream: str, numbers: Sequence[int]) -> dict[int, RoundOpened]:
+        """What opened some rounds, by their numbers, with the people who are still there."""
+        sealed = self._store.opened(stream, numbers)
+        self.require_whole(stream, sealed)
+        return {each.event.t: each.event for each in sealed if isinstance(each.event, RoundOpened)}
+
     def people_of(self, stream: str, t: int) -> list[Aside]:
         """The people of a round who are still there."""
         sealed = self._store.events(stream, round=t, kind=RoundOpened.kind, asides=True)

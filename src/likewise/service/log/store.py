@@ -288,6 +288,17 @@ class Store:
                     found[row.round].append(_sealed(row))
             yield from ((t, _with_people(sealed, asides)) for t, sealed in found.items())
 
+    def opened(self, stream: str, numbers: Sequence[int]) -> list[Sealed]:
+        """The events that opened some rounds, with their people."""
+        log, found = tables.events.c, []
+        for some in chunks(numbers):
+            query = _after(stream, 0).where(log.round.in_(some), log.kind == RoundOpened.kind)
+            with self.read() as connection:
+                events = [_sealed(row) for row in connection.execute(query)]
+                beside = _asides(connection, [ref for sealed in events for ref in sealed.event.refs], stream)
+            found += [sealed.beside(beside) for sealed in events]
+        return found
+
     def asides_of(self, refs: Sequence[str], stream: str | None = None) -> Iterator[Aside]:
         """What is still there under some references, in their order; of one stream if that is said."""
         for some in chunks(refs):

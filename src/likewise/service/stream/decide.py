@@ -328,19 +328,20 @@ def _audit(decision: Decision, command: Audit) -> None:
     if of.panel.knows(command.by, answer["verdict"], answer["reports"]):
         return
     question = of.panel.asks(command.by) if round_ is not None and of.verdict is None else None
+    shown = of.shown(state.stream.settings)
     if question is not None and question.what == "verdict":
-        shown = of.shown(state.stream.settings)
         decision.add(Audited(at=decision.at, t=command.t, shown=shown, **answer, **_looked(command)))
         _close(decision, command.t)
         return
     opinion = _as_opinion(command, of, answer, question)
     if opinion is not None:
         if opinion not in of.panel.opinions:
-            decision.add(PairJudged(at=decision.at, t=command.t, **opinion._asdict(), **_looked(command)))
+            said = opinion._asdict() | _looked(command)
+            decision.add(PairJudged(at=decision.at, t=command.t, shown=shown, **said))
             _close(decision, command.t)
         return
     found = command.clean if answer["reports"] else None
-    decision.add(VerdictLate(at=decision.at, t=command.t, found=found, **answer, **_looked(command)))
+    decision.add(VerdictLate(at=decision.at, t=command.t, shown=shown, found=found, **answer, **_looked(command)))
 
 
 def _looked(command: Audit | JudgePair) -> dict[str, Any]:
@@ -375,7 +376,8 @@ def _judge(decision: Decision, command: JudgePair) -> None:
     if not due or due[0].pair is None:
         raise Conflict(f"Nobody asks you about this pair of round {command.t}.")
     said = Opinion(command.by, due[0].pair, command.objects)._asdict()
-    decision.add(PairJudged(at=decision.at, t=command.t, **said, **_looked(command)))
+    shown = round_.shown(decision.after.stream.settings)
+    decision.add(PairJudged(at=decision.at, t=command.t, shown=shown, **said, **_looked(command)))
     _close(decision, command.t)
 
 
@@ -408,7 +410,8 @@ def _correct(decision: Decision, command: CorrectAudit) -> None:
     assert of is not None, "whoever asks about a past round brings it"
     answer = _answer(command, of, state.stream.settings)
     found = command.clean if answer["reports"] else None
-    decision.add(AuditCorrected(at=decision.at, t=command.t, replaces=command.counts_as, found=found, **answer))
+    shown, counted = of.shown(state.stream.settings), command.counts_as
+    decision.add(AuditCorrected(at=decision.at, t=command.t, replaces=counted, found=found, shown=shown, **answer))
 
 
 def _answer(command: Audit | CorrectAudit, round_: OpenRound, settings: Settings) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from likewise.service.stream.counting import answer, found_later, joined, one_mo
 from likewise.service.stream.drawing import Drawing
 from likewise.service.stream.learner import Deployed, Model
 from likewise.service.stream.learner_checkpoint import KeptPair, LastCheckpoint
+from likewise.service.stream.memory import PastRound
 from likewise.service.stream.panel import Panel
 from likewise.service.stream.replacing import replace
 from likewise.service.stream.settings import Settings, Waits
@@ -31,6 +32,14 @@ __all__ = ["CLOCK", "OpenRound", "OpenRounds", "Pair", "State", "Totals", "Verdi
 PAGE = 64
 """Rounds that are copied together when one of them changes."""
 NOBODY = Panel()
+
+
+def shown_hash(t: int, round_: OpenRound | PastRound, settings: Settings) -> str:
+    """A hash of what an auditor sees of a round, open or closed, without those who were erased before."""
+    features = [feature.name for feature in settings.features if feature.visible]
+    numbers = round_.decisions if settings.audits == "decisions" else round_.probabilities.tolist()
+    out = round_.returning | round_.erased
+    return digest([t, features, [[ref, numbers[i]] for i, ref in enumerate(round_.refs) if i not in out]])
 
 
 @dataclass(frozen=True)
@@ -129,9 +138,7 @@ class OpenRound:
 
         People stand there by their references, to whose content the event that opened the round commits.
         """
-        features = [feature.name for feature in settings.features if feature.visible]
-        numbers = self.decisions if settings.audits == "decisions" else self.probabilities.tolist()
-        return digest([self.t, features, [[self.refs[i], numbers[i]] for i in self.fresh]])
+        return shown_hash(self.t, self, settings)
 
     def needs_nobody(self, settings: Settings) -> bool:
         """Whether no report of it could be accepted, so that no reviewer is asked."""

@@ -30,6 +30,16 @@ from likewise.service.stream.replacing import replace
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
 
+__all__ = [
+    "KeyRotated",
+    "LearnerCheckpointed",
+    "PersonErased",
+    "Resumed",
+    "SettingsChanged",
+    "Stopped",
+    "StreamCreated",
+]
+
 
 @kind
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -320,6 +330,7 @@ class PersonErased(Event):
 
     def objection(self, state: State, memory: Memory) -> str:
         """The learner was written down first, if it has met them since it was written down the last time."""
+        memory.erase(self.erased, self.rounds)
         unknown = not memory.expected and state.needs_checkpoint(self.erased, self.rounds)
         return "erases somebody whom the learner has met since it was written down" if unknown else ""
 
