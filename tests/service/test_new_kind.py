@@ -161,7 +161,7 @@ def files():
 )
 def test_a_kind_that_reviewing_by_lot_brought_is_named_in_at_most_four_files(kind, files):
     """Its class, ``decide``, the pages' sentence for it, and, where it binds the lots, the standalone checker."""
-    allowed = {"stream/decide.py", "pages/log_words.py", "proof/drawn.py"}
+    allowed = {"stream/decide.py", "pages/log_words.py", "proof/reviews.py"}
     own = [path for path in files[kind] if path.removeprefix("service/") not in allowed]
     assert len(own) == 1, files[kind]
     assert own[0].startswith("service/stream/events/")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Final
 
 from likewise.service.stream.answers import GivenVerdict, Outcome, RoundRecord
@@ -11,6 +11,7 @@ from likewise.service.stream.events.event import NO_PAIR, NUMBER, TUPLE, Promise
 from likewise.service.stream.events.rounds import SLACK
 from likewise.service.stream.memory import Memory, PastRound
 from likewise.service.stream.panel import Panel
+from likewise.service.stream.replacing import replace
 from likewise.service.stream.settings import LONGEST, Settings
 from likewise.service.stream.state import CLOCK, OpenRound, Pair, State, Verdict, shown_hash
 from likewise.verdicts import Opinion

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 from likewise.errors import InvalidParameter
@@ -14,6 +14,7 @@ from likewise.service.stream.learner import Model
 from likewise.service.stream.lots import Lot
 from likewise.service.stream.memory import Memory
 from likewise.service.stream.panel import Panel
+from likewise.service.stream.replacing import replace
 from likewise.service.stream.state import CLOCK, OpenRound, State, Verdict
 
 __all__ = ["BriefChanged", "ClearedByArithmetic", "PlanChanged", "ReviewDrawn"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from likewise.service.stream.learner import Deployed, Model
 from likewise.service.stream.learner_checkpoint import KeptPair
 from likewise.service.stream.lots import Lot, drawn_from
 from likewise.service.stream.memory import Memory, PastRound
+from likewise.service.stream.replacing import replace
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State, Totals
 
