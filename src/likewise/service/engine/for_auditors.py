@@ -83,8 +83,8 @@ class ForAuditors(EngineCore):
     def require_claimed(self, stream: str, t: int, auditor: str) -> None:
         """Refuse an auditor who never had a round in front of them: they can't have looked at it."""
         round_ = self.streams.get(stream).latest.state.rounds.get(t)
-        said = round_ is not None and round_.panel.of(auditor) is not None
-        if round_ is not None and not said and not self.leases.had(stream, t, auditor):
+        answered = round_ is not None and round_.panel.of(auditor) is not None
+        if round_ is not None and not answered and not self.leases.had(stream, t, auditor):
             raise Conflict(f"You have not claimed round {t}; claim a round first.")
 
     def audit_view(self, stream: str, round_: OpenRound) -> answers.RoundShown:
