@@ -409,7 +409,7 @@ def test_the_command_answers_help_without_loading_the_library():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@pytest.mark.parametrize("name", ["german", "mortgage", "compas", "adult", "synthetic"])
+@pytest.mark.parametrize("name", ["german", "mortgage", "compas", "adult", "renters", "resumes", "synthetic"])
 def test_every_built_in_data_set_can_be_played(name, tmp_path, run, monkeypatch):
     from likewise.errors import DataUnavailable
 

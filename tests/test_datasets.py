@@ -321,6 +321,8 @@ STEPS = {
         "employment": "unemployed",
     },
     "Boston mortgages": {"income": 40, "debt_ratio": 10, "loan_to_price": 0.2, "credit_history": "another"},
+    "Applications for jobs": {"experience": 5, "quality": "another", "degree": "another", "job": "another"},
+    "Renters": {"income": 40_000, "debt_to_income": 15, "failed_to_pay": 1, "inquiries": 2},
     "Synthetic": {"skill": 1, "effort": 1},
 }
 """What the words of each distance count as one: a step of a number, or another level than the first person has."""
@@ -394,6 +396,23 @@ def test_mortgages_keep_nothing_that_restates_the_decision(had):
     assert max(agree) < 0.5
     assert data.people["term"].max() < 1000
     assert data.people["race"].value_counts().to_dict() == {"white": 1681, "black": 197, "hispanic": 111}
+
+
+def test_names_were_assigned_at_random_to_the_applications(had):
+    data = had("resumes")
+    table = datasets.resumes_table()
+    rates = pd.Series(data.y).groupby(data.people["race"]).mean()
+    assert rates.round(4).to_dict() == {"black": 0.0645, "white": 0.0965}, "table 1 of the article: 6.45 and 9.65 %"
+    assert not {"firstname", "ad"} & set(data.people.columns)
+    both = table.groupby(["ad", "quality"])["race"].agg(["size", "nunique"])
+    assert (both == 2).all(axis=None), "of each quality an advertisement got one of each race"
+
+
+def test_renters_have_nothing_that_restates_the_grade(had):
+    data = had("renters")
+    assert (len(data), data.y.sum()) == (3858, 827 + 1124)
+    assert not {"rate", "grade", "home"} & set(data.people.columns)
+    assert max(abs(np.corrcoef(column, data.y)[0, 1]) for column in data.features.T) < 0.5
 
 
 # OpenML ----------------------------------------------------------------------------------------------------------
@@ -486,7 +505,9 @@ def test_data_sets_that_openml_has_not_say_what_was_tried(nowhere):
 
 def test_a_name_that_is_no_data_set_is_one_sentence():
     for ask in (datasets.load, datasets.about):
-        with pytest.raises(InvalidParameter, match="`name` must be one of adult, compas, german, mortgage, synthetic"):
+        with pytest.raises(
+            InvalidParameter, match="`name` must be one of adult, compas, german, mortgage, renters, resumes, synthetic"
+        ):
             ask("titanic")
 
 

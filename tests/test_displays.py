@@ -45,6 +45,7 @@ THINGS = {
     "empty average": lw.AveragePolicy(),
     "finished": FinishedPolicy(MIXTURE),
     "certificate": lw.certify(T),
+    "groups": lw.groups(T.average_policy, DATA.people, DATA.y, ["group"]),
     "data": DATA,
 }
 

@@ -7,6 +7,7 @@ import pytest
 from likewise import datasets
 from likewise.datasets import doctor
 from likewise.datasets.doctor.leaks import LEFT, halves, interval, one_column_rule
+from likewise.datasets.doctor.spellings import code_for_missing
 from likewise.datasets.doctor.values import amount
 from likewise.errors import InvalidParameter
 
@@ -145,6 +146,33 @@ def test_the_built_in_data_sets_have_no_false_alarm(name):
     frame = data.people.assign(outcome=data.y.astype(int))
     roles = {"compare_by": data.compare_by, "sensitive": data.sensitive, "ids": datasets.EACH_ROW}
     assert set(kinds(frame, label="outcome", **roles)) <= {"protected"}
+
+
+# Codes and spellings ---------------------------------------------------------------------------------------------
+
+
+def test_a_code_stands_apart_and_a_number_of_nines_among_others_does_not():
+    rng = np.random.default_rng(0)
+    ages = rng.integers(18, 80, 300).astype(float)
+    for code in (999.0, 9999.0, 999_999.4, -9.0, -99.0, -999.0):
+        assert code_for_missing(np.append(ages, code)) == code
+    for usual in (998.0, 99.0, 100_000.0, -98.0, -1.0, np.nan):
+        assert code_for_missing(np.append(ages, usual)) is None
+    assert code_for_missing(np.arange(0.0, 2000.0)) is None, "999 among others"
+    assert code_for_missing(np.append(rng.integers(300, 850, 300), 999.0)) is None, "a score that may well be 999"
+    assert code_for_missing(np.array([0.0, 1.0, 999.0] * 50)) is None, "three answers, and one of them is called 999"
+
+
+def test_a_copy_has_no_code_and_one_spelling():
+    frame = people().assign(age=[999, *range(18, 78)] * 5 + [40] * (len(people()) - 305))
+    frame.loc[3, "home"] = f"{frame.loc[3, 'home'].upper()} "
+    copy, changed = doctor.mended(frame)
+    assert set(changed) == {"age", "home"}
+    assert copy["age"].isna().sum() == 5
+    assert copy["age"].max() == 77
+    pd.testing.assert_series_equal(copy["home"], people()["home"])
+    assert doctor.mended(copy)[1] == []
+    assert of("written", copy, label="approved") == []
 
 
 # How values are written --------------------------------------------------------------------------------------------

@@ -158,13 +158,30 @@ def test_a_leak_is_said_aloud(caplog):
         ({"compare_by": ["salary"]}, "salary"),
         ({"positive": "maybe"}, "`positive` must be one of the values"),
         ({"alpha": 2.0}, r"`alpha` must be in \(0, 1\]"),
-        ({"hypotheses": "forest"}, "`class` must be one of"),
+        ({"hypotheses": "forest"}, "`hypotheses` must be one of"),
         ({"split": (10, 0, 90)}, "`split` must leave at least k = 6 people"),
     ],
 )
 def test_bad_input_gets_one_sentence(changes, sentence):
     with pytest.raises(InvalidParameter, match=sentence):
         lw.fit(FRAME, **ROLES | SMALL | changes)
+
+
+@pytest.mark.parametrize("rounds", [-1, 0, 2.5, "many"])
+def test_wrong_rounds_are_called_rounds(rounds):
+    frame = lw.datasets.synthetic(60).people
+    model = lw.LikewiseClassifier(compare_by=["skill"], rounds=rounds)
+    with pytest.raises(InvalidParameter, match=f"^`rounds` must be a whole number, at least 1, got {rounds!r}"):
+        model.fit(frame, np.arange(60) % 2)
+
+
+def test_a_used_folder_is_refused_by_its_own_name(fitted, tmp_path):
+    (tmp_path / "note.txt").write_text("somebody's")
+    with pytest.raises(InvalidParameter, match=r"^`folder` must be a new or an empty folder"):
+        fitted.save(tmp_path)
+    saved = fitted.save(tmp_path / "run")
+    with pytest.raises(InvalidParameter, match=r"^`folder` must be a new folder"):
+        lw.load_run(saved).save(saved)
 
 
 def test_somebody_else_may_point_at_pairs():

@@ -108,6 +108,18 @@ def test_two_values_are_a_label(applicants, as_frame, no, yes, positive):
     np.testing.assert_array_equal(data.y, applicants["approved"])
 
 
+def test_numbers_in_single_precision_are_written_as_people_write_them(applicants):
+    label = np.where(np.arange(len(applicants)) % 2 == 0, 10.4, 2.6).astype("float32")
+    frame = applicants.drop(columns="approved").assign(score=label)
+    with pytest.raises(InvalidParameter, match=r"'10\.4' or '2\.6', got None"):
+        datasets.from_frame(frame, label="score", compare_by=["income"])
+    for positive in (10.4, "10.4", np.float32(10.4)):
+        assert datasets.from_frame(frame, label="score", compare_by=["income"], positive=positive).y[:2].tolist() == [
+            1,
+            0,
+        ]
+
+
 def test_with_a_positive_value_all_others_count_as_zero(applicants):
     applicants["approved"] = ["yes", "no", "withdrawn"] * (ROWS // 3)
     data = load(applicants, positive="yes")

@@ -9,6 +9,7 @@ import math
 import re
 import subprocess
 import sys
+import zlib
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +18,7 @@ import numba
 import numpy as np
 import pandas as pd
 import pytest
+from numba.core.caching import FunctionCache
 from scipy import stats
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
@@ -27,6 +29,7 @@ from likewise.game import compiled
 from likewise.game.rounds import World
 from likewise.hypotheses import EnumerableClass
 from likewise.hypotheses.thresholds import BUSY, FEW
+from likewise.kernels.caching import files_behind
 from likewise.learners.ftpl import sum_of_laplaces_cdf
 from likewise.theory import elementary
 
@@ -158,7 +161,7 @@ def test_exponentials_and_logarithms_have_the_same_bits_on_every_machine(name):
 
 # The same bits everywhere -----------------------------------------------------------------------------------
 
-DECIDING = ("elementary", "lanes", "play", "prices", "kept")
+DECIDING = ("auditing", "elementary", "kept", "lanes", "mix_gap", "play", "prices", "thresholds", "weights")
 """The files whose loops decide weights, losses and probabilities."""
 EXACT = {"sqrt", "isinf", "inf"}
 """What IEEE 754 fixes to the last bit."""
@@ -180,6 +183,38 @@ def test_no_loop_that_decides_may_reorder_or_fuse_what_is_written(file):
     loops = [loop for loop in vars(module).values() if hasattr(loop, "targetoptions")]
     assert len(loops) >= 2
     assert [loop.py_func.__name__ for loop in loops if loop.targetoptions.get("fastmath")] == []
+
+
+def called_from_other_files(loop, seen=()):
+    """The files of all loops that a loop calls, and that these call, beside its own."""
+    names = loop.py_func.__code__.co_names
+    called = [value for name, value in loop.py_func.__globals__.items() if name in names and hasattr(value, "py_func")]
+    files = {inner.py_func.__code__.co_filename for inner in called}
+    for inner in called:
+        if inner not in seen:
+            files |= called_from_other_files(inner, (*seen, inner))
+    return files - {loop.py_func.__code__.co_filename}
+
+
+@pytest.mark.parametrize("file", kernels.FILES)
+def test_a_loop_on_disk_has_a_name_that_changes_with_every_file_that_it_is_made_of(file):
+    """Otherwise one that was made of an older file would be taken from disk, and nobody would notice."""
+    module, on_disk = importlib.import_module(f"likewise.kernels.{file}"), 0
+    for loop in vars(module).values():
+        if not isinstance(getattr(loop, "_cache", None), FunctionCache) or loop.py_func.__module__ != module.__name__:
+            continue
+        on_disk += 1
+        if others := called_from_other_files(loop):
+            files = files_behind(loop.py_func)
+            assert others <= set(files)
+            checksum = zlib.crc32(b"".join(Path(path).read_bytes() for path in files))
+            assert loop.py_func.__qualname__ == f"{loop.py_func.__name__}-{checksum:08x}"
+    assert on_disk > 0 or file in ("elementary", "lanes")
+
+
+def test_files_behind_a_loop_reach_through_other_files():
+    files = {Path(path).stem for path in files_behind(kernels.play_rounds.py_func)}
+    assert files == {"auditing", "elementary", "lanes", "lots", "mix_gap", "thresholds", "weights"}
 
 
 def machine_code(loop, *given, **options):

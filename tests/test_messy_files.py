@@ -98,6 +98,10 @@ MESSY = {
     "iso.csv": (csv(PEOPLE.assign(born=DAYS.strftime("%Y-%m-%d"))), "born holds dates"),
     "german-dates.csv": (csv(PEOPLE.assign(seen=DAYS.strftime("%d.%m.%Y"))), "seen holds"),
     "words-dates.csv": (csv(PEOPLE.assign(seen=DAYS.strftime("%d-%b-%Y"))), "seen holds d"),
+    "nines.csv": (csv(PEOPLE.assign(age=np.where(AGES < 20, 999, AGES))), "and else from 20 to 79: that looks like"),
+    "minus.parquet": (parquet(PEOPLE.assign(answer=np.where(AGES < 20, -99, AGES % 5))), "answer is -99 in"),
+    "million.csv": (csv(PEOPLE.assign(loan=np.where(AGES < 20, 999_999, LOANS))), "loan is 999,999 in"),
+    "spellings.csv": (csv(with_cell("home", " Rent")), "home has 'rent' and ' Rent', which differ only in case or sp"),
     # Names, twins, ids
     "repeated.csv": (csv(PEOPLE.assign(x=PEOPLE.debt)).replace(b",x\n", b",debt\n"), "debt.1 says the same as debt"),
     "differ.csv": (csv(PEOPLE.assign(x=AGES)).replace(b",x\n", b",debt\n"), "Two columns are called debt"),
@@ -186,7 +190,10 @@ def test_no_protected_attribute_is_ever_suggested_as_the_label(folder):
     assert "--label" not in said_of(folder / "white.csv")
 
 
-@pytest.mark.parametrize("name", ["abc.csv", "stars.xlsx", "percent.csv", "dollars.csv", "short.csv", "headless.csv"])
+@pytest.mark.parametrize(
+    "name",
+    ["abc.csv", "stars.xlsx", "percent.csv", "dollars.csv", "short.csv", "headless.csv", "nines.csv", "spellings.csv"],
+)
 def test_the_command_to_copy_writes_a_file_without_that_finding(folder, tmp_path, name):
     source = tmp_path / name
     source.write_bytes(MESSY[name][0])

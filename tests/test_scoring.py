@@ -441,7 +441,7 @@ def test_the_command_scores_a_file(policy, tmp_path):
     people = applicants(300)
     source = written(people, tmp_path / "people.parquet")
     (tmp_path / "key").write_bytes(SECRET)
-    options = ["--ids", "person", "--secret-file", str(tmp_path / "key")]
+    options = ["--id", "person", "--secret-file", str(tmp_path / "key")]
     done = CliRunner().invoke(cli.app, ["score", str(tmp_path / "policy.json"), str(source), *options, "--json"])
     assert done.exit_code == 0, done.output
     said = json.loads(done.stdout)

@@ -12,6 +12,7 @@ import pytest
 from likewise import kernels
 from likewise.experiments.reproduce import penalties
 from likewise.experiments.reproduce.worst_pairs import play_pairs
+from likewise.kernels.caching import files_behind
 
 
 @pytest.mark.parametrize("rule", penalties.RULES)
@@ -50,5 +51,8 @@ def test_the_adversary_shows_the_pair_with_the_largest_gap():
 
 
 def test_the_loop_on_disk_is_keyed_by_the_kernels_that_it_calls():
-    sources = b"".join(Path(file.__file__).read_bytes() for file in (kernels.elementary, kernels.lanes, kernels.play))
+    files = {Path(file).stem: file for file in files_behind(play_pairs.py_func)}
+    assert {"elementary", "lanes", "play", "weights"} <= files.keys()
+    assert {file.stem for file in Path(kernels.__file__).parent.glob("*.py")} > files.keys()
+    sources = b"".join(Path(file).read_bytes() for file in sorted(files.values()))
     assert play_pairs.py_func.__qualname__ == f"play_pairs-{zlib.crc32(sources):08x}"

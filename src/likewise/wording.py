@@ -37,6 +37,17 @@ def plural(count: float, noun: str, nouns: str = "") -> str:
     return f"{number(count)} {noun if count == 1 else nouns or noun + 's'}"
 
 
+def percent(share: float) -> str:
+    """A share in percent, with two digits; a tiny one is not called none.
+
+    Examples
+    --------
+    >>> percent(0.1783), percent(1e-6), percent(0.0)
+    ('17.83%', '<0.01%', '0')
+    """
+    return "0" if share == 0 else "<0.01%" if share < 5e-5 else f"{100 * share:.2f}%"
+
+
 def at_most(value: float, digits: int = 0) -> str:
     """An upper limit, rounded up so that the printed number is still proved.
 

@@ -53,7 +53,9 @@ def data(
     header: Annotated[bool, typer.Option(help="Whether the first line of a file names its columns.")] = True,
     fix: Annotated[
         Path | None,
-        typer.Option(help="Write a copy with plain numbers, names for all columns and lines of one length, in UTF-8."),
+        typer.Option(
+            help="Write a copy in UTF-8: plain numbers, one spelling a level, all columns named, lines of one length."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

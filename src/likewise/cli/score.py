@@ -16,9 +16,9 @@ Examples:
 
     likewise score people-run people.parquet
 
-    likewise score policy.json people.csv --ids person --out scores.csv
+    likewise score policy.json people.csv --id person --out scores.csv
 
-    likewise score policy.json people.csv --ids person --secret-file secret.key
+    likewise score policy.json people.csv --id person --secret-file secret.key
 
     likewise score policy.json people.csv --reasons 3 --out reasons.csv
 """
@@ -28,7 +28,9 @@ def score(
     policy: Annotated[Path, typer.Argument(help="The folder of a run, or a policy: its policy.json.")],
     people: Annotated[Path, typer.Argument(help="A CSV, Excel, parquet or JSON-lines file, one person a row.")],
     out: Annotated[Path | None, typer.Option(help="Where the scores go; people-scores.parquet by default.")] = None,
-    ids: Annotated[str, typer.Option(help="Columns that name a person, copied beside the probability.")] = "",
+    id: Annotated[
+        str, typer.Option(help="The column that names a person, or several: copied beside the probability.")
+    ] = "",
     secret_file: Annotated[
         Path | None,
         typer.Option(help="A file of at least 16 secret bytes: also decide, the same way whenever a person is asked."),
@@ -56,7 +58,7 @@ def score(
             finished,
             people,
             destination,
-            ids=listed(ids),
+            ids=listed(id),
             secret=secret,
             reasons=reasons,
             encoding=encoding,

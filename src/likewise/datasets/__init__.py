@@ -21,12 +21,14 @@ from likewise.datasets.justice import compas
 from likewise.datasets.lending import german, mortgage
 from likewise.datasets.made_up import synthetic, synthetic_distance
 from likewise.datasets.roles import EACH_ROW
+from likewise.datasets.screening import renters, renters_table, resumes, resumes_table
 from likewise.datasets.sources import cache_folder, find_file
 from likewise.datasets.splits import SHARES, Split, split_people
 from likewise.errors import require
 
 _READY: dict[str, Callable[[], Dataset]] = {
-    "adult": adult, "compas": compas, "german": german, "mortgage": mortgage, "synthetic": synthetic,
+    "adult": adult, "compas": compas, "german": german, "mortgage": mortgage, "renters": renters, "resumes": resumes,
+    "synthetic": synthetic,
 }  # fmt: skip
 NAMES = tuple(_READY)
 """The data sets that can be loaded by name."""
@@ -56,6 +58,10 @@ __all__ = [
     "load",
     "mortgage",
     "read_people",
+    "renters",
+    "renters_table",
+    "resumes",
+    "resumes_table",
     "split",
     "split_people",
     "synthetic",

@@ -150,7 +150,11 @@ def texts(values: Any, name: str = "column") -> Any:
     if pa.types.is_boolean(values.type) or not _is_number(values.type):
         return values.cast(pa.large_string())
     different, which = np.unique(numbers(values, name), return_inverse=True)
-    labels = pa.array([None if value != value else _text(float(value)) for value in different], pa.large_string())
+    single = pa.types.is_float32(values.type)  # 10.4 in single precision is 10.3999996 in double
+    labels = pa.array(
+        [None if value != value else _text(float(str(np.float32(value)) if single else value)) for value in different],
+        pa.large_string(),
+    )
     return labels.take(pa.array(which.ravel()))
 
 

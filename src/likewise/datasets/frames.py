@@ -228,6 +228,7 @@ def _word(value: Any) -> str:
     """A value as its level is written."""
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
+    value = float(str(value)) if isinstance(value, np.float32) else value
     return f"{value:.15g}" if isinstance(value, (int, float, np.number)) else str(value)
 
 

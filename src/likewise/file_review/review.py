@@ -22,7 +22,7 @@ from likewise.file_review.draws import Drawn, OpenPairs, draw, needed
 from likewise.file_review.scored import ScoredPeople, scored_people
 from likewise.protocol import Floats
 from likewise.scoreboard import Groups, groups
-from likewise.wording import at_least, at_most, columns_for, plural
+from likewise.wording import at_least, at_most, columns_for, percent, plural
 
 RANKED = 12
 """Pairs that are listed."""
@@ -135,9 +135,9 @@ class Review:
                 "there is nothing to review."
             )
         return (
-            f"{found.violating:,} of {found.pairs:,} pairs ({found.share:.2%}) have scores further apart than their "
-            f"written distance + {self.alpha:g}. That counts what the distance sees; whether a difference is unfair, "
-            "people have to say."
+            f"{found.violating:,} of {found.pairs:,} pairs ({percent(found.share)}) have scores further apart than "
+            f"their written distance + {self.alpha:g}. That counts what the distance sees; whether a difference is "
+            "unfair, people have to say."
         )
 
     @property

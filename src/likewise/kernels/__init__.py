@@ -9,8 +9,8 @@ bits, because no sum may be reassociated: that is why a compiled play and the re
 loaded when the first of its names is asked for (PEP 562), and its names are plain attributes from then on.
 
 numba's cache on disk notices a change of the file that a loop stands in, but not of a loop that it calls from
-elsewhere. So a loop that calls those of another file is cached only if its key in that cache holds a checksum of that
-file: ``likewise.kernels.caching`` sees to it.
+elsewhere. So a loop that calls those of other files is cached only under a key that holds a checksum of those files:
+``likewise.kernels.caching`` sees to it.
 """
 
 from __future__ import annotations
@@ -21,41 +21,23 @@ from typing import Any
 from likewise.kernels.metrics import CHEBYSHEV, CITYBLOCK, EUCLIDEAN, MAHALANOBIS, SQEUCLIDEAN
 
 FILES = {
+    "auditing": ("FIRST", "WORST", "audit", "chosen_pair", "distance", "distances", "spread"),
     "counting": ("count_violations",),
     "elementary": ("exp", "expm1", "log", "log1p", "power"),
     "lanes": ("minimum", "total_of"),
     "kept": ("CUTS_ALONE", "CUTS_SCHEDULED", "CUTS_TILTED", "play_kept"),
     "lots": ("ACCEPTED", "ALL", "ESTIMATED", "draw", "estimate_at", "label_part", "penalised", "with_floor"),
+    "mix_gap": ("threshold_mix_gap",),
     "noise": ("LANES", "laplace_noise", "padding_noise", "philox_key", "threshold_perturbed_leaders"),
     "play": (
         "ADAHEDGE_FIXED",
         "ADAHEDGE_SCHEDULED",
         "ADAHEDGE_TILTED",
         "EXPONENTIAL_WEIGHTS",
-        "FIRST",
         "HEDGE",
-        "LONG",
-        "WORST",
-        "accumulate",
-        "audit",
-        "chosen_pair",
-        "distance",
-        "distances",
-        "free_energy",
-        "gibbs",
-        "leaders",
         "penalty",
         "play_rounds",
-        "prior_leaders",
-        "prior_gibbs",
         "raised",
-        "shared",
-        "spread",
-        "threshold_add",
-        "threshold_added",
-        "threshold_mix_gap",
-        "threshold_probability",
-        "threshold_shrunk",
     ),
     "prices": (
         "PRICE",
@@ -71,6 +53,8 @@ FILES = {
         "threshold_prices",
         "threshold_tilted",
     ),
+    "thresholds": ("LONG", "threshold_add", "threshold_added", "threshold_probability", "threshold_shrunk"),
+    "weights": ("accumulate", "free_energy", "gibbs", "leaders", "prior_gibbs", "prior_leaders", "shared"),
 }
 """What each file offers."""
 _FILE_OF = {name: file for file, names in FILES.items() for name in names}

@@ -7,24 +7,14 @@ import math
 import numpy as np
 from numba import njit
 
-from likewise.kernels import elementary, lanes, play, prices
-from likewise.kernels import lots as lots_of_a_round
+from likewise.kernels.auditing import audit
 from likewise.kernels.caching import cached
 from likewise.kernels.elementary import exp, log, log1p
 from likewise.kernels.lots import accumulate_floored, draw, estimate_at, label_part, penalised, with_floor
-from likewise.kernels.play import (
-    all_before,
-    audit,
-    masses_of_losses,
-    mix_gap_from,
-    places,
-    prior_gibbs,
-    prior_leaders,
-    probability_from,
-    shared,
-    threshold_add,
-)
+from likewise.kernels.mix_gap import masses_of_losses, mix_gap_from
 from likewise.kernels.prices import CAP, PRICE, SLOPE, START, STEEP, seen_fine, settle_thresholds, threshold_tilted
+from likewise.kernels.thresholds import all_before, places, probability_from, threshold_add
+from likewise.kernels.weights import prior_gibbs, prior_leaders, shared
 from likewise.theory import LOG_CEILING
 
 CUTS_SCHEDULED, CUTS_TILTED, CUTS_ALONE = range(3)
@@ -163,7 +153,7 @@ def _settle(rule, sweeps, delta, share, prior, inverse, first, losses, weights, 
     return -log1p(-share) / (rule[RHO] / delta) if share > 0 else 0.0
 
 
-@cached(elementary, lanes, lots_of_a_round, play, prices)
+@cached
 def play_kept(
     rule, costs, side, prior, inverse, offset, first, k, rows, y, view, person, weight, metric, metric_weights,
     metric_inverse, alpha, level, choose, losses, weights, delta, reports, done, paid, frozen, count, contrasts, people,

@@ -1,6 +1,7 @@
 """Perturbed leaders: the minimisers over thresholds for many draws of noise at once, and that noise itself.
 
-Thresholds are laid out as in ``likewise.kernels.play``. Only here is fast-math allowed: noise has no last bit to keep.
+Thresholds are laid out as in ``likewise.kernels.thresholds``. Only here is fast-math allowed: noise has no
+last bit to keep.
 """
 
 from __future__ import annotations

@@ -15,11 +15,11 @@ import math
 import numpy as np
 from numba import njit
 
-from likewise.kernels import elementary, lanes, play
 from likewise.kernels.caching import cached
 from likewise.kernels.elementary import exp, log
 from likewise.kernels.lanes import total_of
-from likewise.kernels.play import NONE, ONE, all_before, prior_gibbs
+from likewise.kernels.thresholds import NONE, ONE, all_before
+from likewise.kernels.weights import prior_gibbs
 
 PRICE, SLOPE, CAP, START, STEEP = range(5)
 """The columns of a table of terms: μ, C, C̄, a and b."""
@@ -162,7 +162,7 @@ def _listed_step(row, term, losses, masses, prior, eta, P, Z, M):
     return True, (math.inf if usable else prior_gibbs(losses, prior, eta, masses))
 
 
-@cached(elementary, lanes, play)
+@cached
 def listed_prices(losses, weights, prior, eta, ground, rows, terms, fresh, sweeps, tolerance):
     """Set the prices of (J, N) rows: the ``fresh`` newest first, then sweeps from the oldest on. All in place.
 
@@ -174,9 +174,9 @@ def listed_prices(losses, weights, prior, eta, ground, rows, terms, fresh, sweep
         for j in range(len(rows) - fresh if sweep == 0 else 0, len(rows)):
             P, Z, M = _listed_masses(rows[j], weights)
             if sweep == 0 or _off((P - M) / (P + Z + M), terms, j, tolerance):
-                changed, anew = _listed_step(rows[j], terms[j], losses, weights, prior, eta, P, Z, M)
+                changed, again = _listed_step(rows[j], terms[j], losses, weights, prior, eta, P, Z, M)
                 moved, ever = moved or changed, ever or changed
-                ground = ground if math.isinf(anew) else anew
+                ground = ground if math.isinf(again) else again
         if not moved:
             break
     if not ever:
@@ -211,7 +211,7 @@ def _cell_step(row, term, losses, offset, eta):
     return change != 0.0
 
 
-@cached(elementary, lanes, play)
+@cached
 def cell_prices(losses, offset, eta, rows, terms, fresh, sweeps, tolerance):
     """As ``listed_prices`` for (J, 2) rows of cells; ``offset`` is the log odds of the prior."""
     for j in range(len(rows) - fresh, len(rows)):
@@ -431,7 +431,7 @@ def settle_thresholds(losses, weights, prior, eta, ground, rows, terms, count, f
     return _from_losses(losses, weights, prior, eta, first, work) if ever else ground
 
 
-@cached(elementary, lanes, play)
+@cached
 def threshold_prices(losses, weights, prior, eta, ground, rows, terms, fresh, sweeps, tolerance, first):
     """As ``listed_prices`` for (J, 2 columns) rows: the cuts that the first person passed, then the second."""
     size = first[-1] + len(first) - 1

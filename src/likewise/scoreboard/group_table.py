@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from likewise.certificates.advice import unclear
 from likewise.certificates.held_out_people import FEWEST, HeldOut, checked_probabilities
+from likewise.displays import short, table_html
 from likewise.errors import require, require_number
 from likewise.hindsight.compared import taken
 from likewise.protocol import Floats
@@ -151,7 +153,7 @@ def _if(beside: str) -> str:
     return f" For comparison, {beside}." if beside else ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Groups:
     """How groups fare under a policy, column by column, and what is said below the tables."""
 
@@ -162,6 +164,16 @@ class Groups:
     def table(self, column: str) -> GroupTable:
         """The groups of a column."""
         return {table.column: table for table in self.tables}[column]
+
+    def __repr__(self) -> str:
+        return short("Groups", *(f"{table.column}: {len(table.groups)}" for table in self.tables))
+
+    def _repr_html_(self) -> str:
+        tables = [
+            table_html(table.header(), [(cells, False) for cells in table.cells()], [table.sentence])
+            for table in self.tables
+        ]
+        return "".join([*tables, *(f"<p>{escape(note)}</p>" for note in self.notes)])
 
     def __str__(self) -> str:
         return "\n\n".join([*(_text(table) for table in self.tables), "\n".join(self.notes)])
@@ -296,11 +308,11 @@ def _table(
     sizes = members(_typed(values))
     shown = {name: rows for name, rows in sizes.items() if len(rows) >= FEWEST_SHOWN}
     impacts = impact_ratios([p[rows] for rows in shown.values()], delta)
-    found = [_group(name, p[rows], y[rows], impact, delta)
+    groups = [_group(name, p[rows], y[rows], impact, delta)
              for (name, rows), impact in zip(shown.items(), impacts, strict=True)]  # fmt: skip
     small = [len(rows) for rows in sizes.values() if len(rows) < FEWEST_SHOWN]
     beside = {name: _smallest([q[rows] for rows in shown.values()]) for name, q in others.items()}
-    return GroupTable(column, tuple(found), len(small), sum(small), beside)
+    return GroupTable(column, tuple(groups), len(small), sum(small), beside)
 
 
 def _typed(values: Any) -> Any:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from likewise.displays import short, table_html
-from likewise.wording import plural
+from likewise.wording import percent, plural
 
 
 @dataclass(frozen=True)
@@ -160,9 +160,7 @@ def _number(value: float | None) -> str:
 
 
 def _percent(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return "0" if value == 0 else "<0.01%" if value < 5e-5 else f"{100 * value:.2f}%"
+    return "–" if value is None else percent(value)
 
 
 def _between(low: float | None, high: float | None, written: Callable[[float | None], str]) -> str:

@@ -19,6 +19,7 @@ from likewise.datasets.doctor.leaks import of_leaks
 from likewise.datasets.doctor.lines import of_file
 from likewise.datasets.doctor.protected import of_protected, protected
 from likewise.datasets.doctor.rows import of_ids, of_label, of_people
+from likewise.datasets.doctor.spellings import of_codes, of_spellings
 from likewise.datasets.doctor.twins import of_twins
 from likewise.datasets.doctor.values import mended, of_values
 from likewise.datasets.frames import labels
@@ -65,7 +66,8 @@ def examined(
     names = [name for name in table.columns if name not in drop]
     columns = [(inspect(table, name, category=name in categories), arrow(table, name)) for name in names]
     about = [column for column, _ in columns]
-    findings = of_values([pair for pair in columns if pair[0].name not in categories], len(table))
+    undecided = [pair for pair in columns if pair[0].name not in categories]
+    findings = of_values(undecided, len(table)) + of_codes(undecided, len(table)) + of_spellings(columns)
     if label is not None:
         findings += _about_label(table, columns, label, positive, ids, today)
     findings += of_protected(about, label, (*compare_by, *sensitive)) + of_twins(columns, label)

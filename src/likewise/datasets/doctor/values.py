@@ -15,6 +15,7 @@ from typing import Any
 
 from likewise.datasets.columns import FEW, Column, texts
 from likewise.datasets.doctor.finding import Finding, several
+from likewise.datasets.doctor.spellings import in_one_spelling
 from likewise.wording import joined, plural
 
 STRAY = 3
@@ -63,15 +64,15 @@ def amount(text: str) -> tuple[float, str] | None:
     >>> amount("$3,713.50"), amount("12 %"), amount("(250)"), amount("-7"), amount("abc"), amount("12k")
     ((3713.5, 'money'), (12.0, 'percentages'), (-250.0, 'money'), (-7.0, ''), None, (12000.0, 'thousands'))
     """
-    found = _AMOUNT.fullmatch(text.strip())
-    if found is None or bool(found["open"]) != bool(found["close"]) or (found["before"] and found["after"]):
+    parts = _AMOUNT.fullmatch(text.strip())
+    if parts is None or bool(parts["open"]) != bool(parts["close"]) or (parts["before"] and parts["after"]):
         return None
-    group, unit = found["group"], found["before"] or found["after"] or ""
-    number = float(found["digits"].replace(group, "") if group else found["digits"])
-    minus = found["open"] or {found["sign"], found["inner"]} & {"-", "−"}
+    group, unit = parts["group"], parts["before"] or parts["after"] or ""
+    number = float(parts["digits"].replace(group, "") if group else parts["digits"])
+    minus = parts["open"] or {parts["sign"], parts["inner"]} & {"-", "−"}
     form = "percentages" if unit == "%" else "thousands" if unit in ("k", "K") else "money" if unit else ""
     number *= 1000 if form == "thousands" else 1
-    return (-number if minus else number), form or ("money" if found["open"] else "thousands" if group else "")
+    return (-number if minus else number), form or ("money" if parts["open"] else "thousands" if group else "")
 
 
 def amounts(values: Any) -> Amounts | None:
@@ -136,7 +137,7 @@ def _sentence(column: Column, numbers: Amounts, rows: int) -> str:
 
 
 def mended(frame: Any) -> tuple[Any, list[str]]:
-    """A copy of a pandas dataframe with plain numbers in such columns, and the names of those that changed.
+    """A copy of a pandas dataframe with plain numbers and one spelling in such columns, and the names of those changed.
 
     Examples
     --------
@@ -145,7 +146,7 @@ def mended(frame: Any) -> tuple[Any, list[str]]:
     >>> names, frame["age"].tolist()[-2:]
     (['age'], [59.0, nan])
     """
-    from likewise.datasets.columns import arrow, opened
+    from likewise.datasets.columns import arrow, inspect, opened
 
     table, changed = opened(frame), []
     copy = frame.copy()
@@ -153,6 +154,10 @@ def mended(frame: Any) -> tuple[Any, list[str]]:
         values = arrow(table, name)
         numbers = amounts(values) if _is_text(values) else None
         if numbers is not None:
-            copy[name] = [numbers.numbers.get(text, float("nan")) for text in texts(values).to_pylist()]
+            plain: list[Any] | None = [numbers.numbers.get(text, float("nan")) for text in texts(values).to_pylist()]
+        else:
+            plain = in_one_spelling(inspect(table, name).kind, values)
+        if plain is not None:
+            copy[name] = plain
             changed.append(name)
     return copy, changed

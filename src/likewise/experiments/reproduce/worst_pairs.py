@@ -10,23 +10,15 @@ import math
 
 import numpy as np
 
-from likewise.kernels import elementary, lanes, play
 from likewise.kernels.caching import cached
 from likewise.kernels.elementary import log1p
 from likewise.kernels.lanes import minimum
-from likewise.kernels.play import (
-    ADAHEDGE_TILTED,
-    EXPONENTIAL_WEIGHTS,
-    free_energy,
-    gibbs,
-    leaders,
-    penalty,
-    raised,
-)
+from likewise.kernels.play import ADAHEDGE_TILTED, EXPONENTIAL_WEIGHTS, penalty, raised
+from likewise.kernels.weights import free_energy, gibbs, leaders
 from likewise.theory import ROUNDING
 
 
-@cached(elementary, lanes, play)
+@cached
 def play_pairs(kind, knobs, log_size, first, second, alpha, T, gaps):
     """T rounds of a listed class against an adversary that shows, of some pairs of people who are alike, the worst.
 

@@ -151,11 +151,11 @@ class FinishedRun:
         """
         folder = Path(folder)
         if self.setup is None and self.folder is not None:
-            RunFolder.require_new(folder)
+            RunFolder.require_new(folder, "folder")
             shutil.copytree(self.folder, folder, dirs_exist_ok=True)
             return folder
         assert self.setup is not None
-        kept = RunFolder.create(folder)
+        kept = RunFolder.create(folder, "folder")
         kept.write_json("settings.json", noted(self.setup))
         kept.keep_whole(self.transcript)
         run = Run(kept, self.setup, self.setup.simulated())

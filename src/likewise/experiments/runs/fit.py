@@ -11,13 +11,13 @@ from typing import Any
 from likewise.auditors import AskAuditor
 from likewise.datasets import SHARES, Dataset
 from likewise.datasets.doctor import Finding, examined
-from likewise.errors import require
+from likewise.errors import require, require_whole
 from likewise.experiments.runs.deployed import deployed
 from likewise.experiments.runs.finished_run import FinishedRun
 from likewise.experiments.runs.outputs import finished_policy
 from likewise.experiments.runs.population import FRAME, of_frame
 from likewise.experiments.runs.run import played_in_memory
-from likewise.experiments.runs.settings import ROUNDS, Settings, rounds_in_a_part
+from likewise.experiments.runs.settings import CLASSES, ROUNDS, Settings, rounds_in_a_part
 from likewise.experiments.runs.setup import Setup, assemble
 from likewise.protocol import Auditor, Floats
 
@@ -91,6 +91,8 @@ def fit(
     (50, (3, 2), 300)
     """
     require(isinstance(frame, Dataset) or label is not None, "label", "name the column of the right answer", label)
+    require_whole(rounds, "rounds")  # the run calls these two T and class
+    require(hypotheses in CLASSES, "hypotheses", f"be one of {CLASSES}", hypotheses)
     settings = Settings(
         source=FRAME, label=label, positive=None if positive is None else str(positive), compare_by=_names(compare_by),
         sensitive=tuple(sensitive), drop=tuple(drop), categories=tuple(categories), units=dict(units or {}), id=ids,

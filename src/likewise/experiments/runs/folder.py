@@ -38,24 +38,24 @@ class RunFolder:
     path: Path
 
     @staticmethod
-    def require_new(path: Path) -> None:
-        """Raise unless a run may begin here."""
+    def require_new(path: Path, name: str = "out") -> None:
+        """Raise unless a run may begin here; ``name`` is what the caller calls the folder."""
         occupied = path.exists() and (not path.is_dir() or any(path.iterdir()))
         if occupied and (path / "settings.json").exists():
             raise InvalidParameter(
-                f"`out` must be a new folder, got {path}, which holds a run; continue it with "
+                f"`{name}` must be a new folder, got {path}, which holds a run; continue it with "
                 f"`likewise play --resume {path}`, or choose another folder."
             )
-        require(not occupied, "out", "be a new or an empty folder", str(path))
+        require(not occupied, name, "be a new or an empty folder", str(path))
 
     @classmethod
-    def create(cls, path: Path) -> RunFolder:
+    def create(cls, path: Path, name: str = "out") -> RunFolder:
         """A new run's folder."""
-        cls.require_new(path)
+        cls.require_new(path, name)
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            must = "`out` must be a folder that can be written"
+            must = f"`{name}` must be a folder that can be written"
             raise InvalidParameter(f"{must}, got {path}: {error.strerror}.") from None
         return cls(path)
 
@@ -93,10 +93,13 @@ class RunFolder:
             content(draft)
         return self.path / name
 
+    def write_text(self, name: str, text: str) -> Path:
+        """A file of text of the run."""
+        return self.write(name, lambda path: path.write_text(text, encoding="utf-8"))
+
     def write_json(self, name: str, content: dict[str, Any]) -> Path:
         """A JSON file of the run."""
-        text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        return self.write(name, lambda path: path.write_text(text, encoding="utf-8"))
+        return self.write_text(name, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
     def read_json(self, name: str) -> dict[str, Any]:
         """A JSON file of the run."""

@@ -98,7 +98,7 @@ def _question(frame: Any, name: str, label: str, findings: Sequence[Finding]) ->
     options = {finding.option for finding in about if name in finding.values}
     is_number = values.dtype.kind in "iufb"
     kind = "number" if is_number else "category"
-    left = name == label or "--drop" in options or "--id" in options or "--ids" in options
+    left = name == label or "--drop" in options or "--id" in options
     sensitive = any(finding.kind == "protected" for finding in about)
     shown = f"{values.min():g} to {values.max():g}" if is_number else ", ".join(map(str, values.unique()[:4]))
     return Question(

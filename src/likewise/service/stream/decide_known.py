@@ -59,7 +59,8 @@ def answer(decision: Decision, command: AnswerKnown) -> None:
     found = bool({pair.positions for pair in said["reports"]} & set(look.pairs or ()))
     if (look.outcome, look.found) == (said["verdict"], found):
         return
-    decision.add(KnownAnswered(at=decision.at, t=t, use=command.use, **said, **looked(command)))
+    shown = command.past.shown(state.stream.settings)
+    decision.add(KnownAnswered(at=decision.at, t=t, use=command.use, shown=shown, **said, **looked(command)))
 
 
 def take_back(decision: Decision, command: RetractKnown) -> None:

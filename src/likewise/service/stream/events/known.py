@@ -5,16 +5,19 @@ All are filed under the known round itself, ``t``; a gold round is shown under t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from likewise.service.stream.answers import RoundRecord
-from likewise.service.stream.events.audits import Looked
+from likewise.service.stream.events.audits import Looked, not_shown
 from likewise.service.stream.events.event import PAIRS, TUPLE, RoundEvent, kind
 from likewise.service.stream.events.rounds import SLACK
 from likewise.service.stream.known import USES, KnownRound, Look, Use
 from likewise.service.stream.memory import Memory
+from likewise.service.stream.replacing import replace
 from likewise.service.stream.state import State
+
+__all__ = ["KnownAnswered", "KnownMarked", "KnownRetracted", "KnownShown"]
 
 
 @kind
@@ -101,11 +104,14 @@ class KnownAnswered(Looked):
     ----------
     use
         "gold" or "practice".
+    shown
+        A hash of what they saw of it, whatever its number was.
     """
 
     kind: ClassVar[str] = "known_answered"
     may_lack: ClassVar[tuple[str, ...]] = ("hints", "seconds")
     use: Use
+    shown: str
 
     def evolve(self, state: State) -> State:
         """What they said of it."""
@@ -123,7 +129,8 @@ class KnownAnswered(Looked):
         look = practised.look(self.t, self.by)
         if look is None or look.use != self.use:
             return "answers a known round that they were not shown"
-        return self.wrong(memory.rounds[self.t], state.stream.settings)
+        past, settings = memory.rounds[self.t], state.stream.settings
+        return self.wrong(past, settings) or not_shown(self.shown, self.t, past, settings)
 
 
 @kind
