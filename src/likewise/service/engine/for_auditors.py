@@ -60,6 +60,19 @@ class ForAuditors(KnownRounds):
             # What only they are asked can't go to anybody else: it needs no lease, and nobody's lease is in its way.
             if question.of or (free and self.leases.take(stream, round_.t, auditor, now, now + seconds)):
                 return self._claimed(stream, round_, question, now + seconds)
+        return self._dispute_claimed(live, auditor, beside, now + seconds)
+
+    def _dispute_claimed(
+        self, live: LiveStream, auditor: str, beside: Collection[int], until: float
+    ) -> answers.RoundClaimed | None:
+        """A question that was left when its round was closed, once nothing else waits."""
+        state, now = live.current(), self.clock()
+        for dispute in (each for each in state.disputes if each.t not in beside):
+            question = dispute.panel.asks(auditor)
+            if question is not None and self.leases.take(live.name, dispute.t, auditor, now, until):
+                past = self.reads.past(live, state, dispute.t)
+                assert past is not None, "a dispute is of a closed round"
+                return self._claimed(live.name, past, question, until)
         return None
 
     def _claimed(self, stream: str, round_: OpenRound, question: Question, until: float) -> answers.RoundClaimed:
@@ -74,7 +87,7 @@ class ForAuditors(KnownRounds):
         """Keep a round for longer, also one whose lease ended, if nobody else took it; one never claimed is refused."""
         require_number(seconds, "seconds", 0, open_at="low")
         now, state = self.clock(), self.streams.get(stream).current()
-        if state.known.under(t, auditor) is not None:
+        if state.known.under(t, auditor) is not None or state.dispute(t) is not None:
             self.leases.take(stream, t, auditor, now, now + seconds)
             return {"t": t, "until": stamp(now + seconds)}
         if t not in state.rounds:
@@ -190,14 +203,20 @@ class ForAuditors(KnownRounds):
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.OpinionTaken:
             return {"t": t, "objects": objects, "receipt": receipt}
 
-        answer = self._do(live, lambda state: commands.JudgePair(t, pair, objects, by, hints, seconds), reply, key)
+        def command(state: State) -> commands.JudgePair:
+            past = self.reads.past(live, state, t) if state.dispute(t) is not None else None
+            counted = None if past is None else counts_as(self.reads.events_of(stream, t))
+            return commands.JudgePair(t, pair, objects, by, hints, seconds, past, counted)
+
+        answer = self._do(live, command, reply, key)
         self._hand_on(live, t, by)
         return answer
 
     def _hand_on(self, live: LiveStream, t: int, by: str) -> None:
         """Let a colleague have a round that still has a question, now that this auditor has answered."""
-        round_ = live.latest.state.rounds.get(t)
-        if round_ is not None and round_.verdict is None and round_.panel.said:
+        state = live.latest.state
+        round_ = state.rounds.get(t)
+        if state.dispute(t) is not None or (round_ is not None and round_.verdict is None and round_.panel.said):
             self.leases.release(live.name, t, by)
 
     def retract(

@@ -143,7 +143,11 @@ def _in_front(visit: Visit, stream: str, t: int) -> OpenRound | None:
     """The round that the visitor sees under a number; None if it is closed."""
     engine = visit.service.engine
     gold = engine.gold_round(stream, t, visit.identity.name)
-    return engine.streams.get(stream).current().rounds.get(t) if gold is None else gold
+    live = engine.streams.get(stream)
+    state = live.current()
+    if gold is None and state.dispute(t) is not None:
+        return engine.reads.past(live, state, t)
+    return state.rounds.get(t) if gold is None else gold
 
 
 @pages.post(REVIEW_PAGE + "/why")

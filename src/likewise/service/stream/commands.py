@@ -89,7 +89,8 @@ class Audit:
 class JudgePair:
     """An answer about a pair that somebody else named: too different (true), not (false), or a skip (None).
 
-    ``hints`` and ``seconds`` say how it came about, as in ``Audit``.
+    ``hints`` and ``seconds`` say how it came about, as in ``Audit``. A round that was closed while the pair was in
+    dispute is brought as ``past``, with what it counts as.
     """
 
     t: int
@@ -98,6 +99,8 @@ class JudgePair:
     by: str
     hints: bool | None = None
     seconds: float | None = None
+    past: OpenRound | None = None
+    counts_as: Outcome | None = None
 
 
 @dataclass(frozen=True)

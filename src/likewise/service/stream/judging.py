@@ -13,7 +13,7 @@ from likewise.service.stream.decision import Decision, require_past
 from likewise.service.stream.events import AuditCorrected, Audited, AuditRetracted, PairJudged, VerdictLate
 from likewise.service.stream.events.audits import OUTCOMES
 from likewise.service.stream.settings import LONGEST, Settings
-from likewise.service.stream.state import OpenRound, Pair, State
+from likewise.service.stream.state import CLOCK, OpenRound, Pair, State
 from likewise.verdicts import Opinion, Question
 
 VERDICTS = dict(zip(("pair", "none", "skip"), OUTCOMES, strict=True))
@@ -72,6 +72,9 @@ def _as_opinion(command: Audit, of: OpenRound, answer: Mapping[str, Any], questi
 
 def judge(decision: Decision, command: JudgePair) -> None:
     """An answer about a pair that somebody else named, of somebody who is asked."""
+    if decision.after.dispute(command.t) is not None and command.past is not None:
+        _adjudicate(decision, command, command.past)
+        return
     round_ = open_round(decision.after, command.t)
     ids, panel = round_.ids, round_.panel
     asked = [question for question in panel.questions if question.what == "opinion" and round_.verdict is None]
@@ -91,6 +94,34 @@ def judge(decision: Decision, command: JudgePair) -> None:
     shown = round_.shown(decision.after.stream.settings)
     decision.add(PairJudged(at=decision.at, t=command.t, shown=shown, **opinion, **looked(command)))
     close(decision, command.t)
+
+
+def _adjudicate(decision: Decision, command: JudgePair, past: OpenRound) -> None:
+    """An answer about a pair of a round that is closed; a correction follows if it overturns what was learned."""
+    state = decision.after
+    dispute, ids = state.dispute(command.t), past.ids
+    assert dispute is not None, "whoever asks has looked"
+    named = [question.pair for question in dispute.panel.questions if question.pair is not None]
+    pairs = [pair for pair in named if {ids[i] for i in pair} == set(command.pair)]
+    if not pairs or dispute.question(command.by, pairs[0]) is None:
+        raise Conflict(f"Nobody asks you about this pair of round {command.t}.")
+    shown, opinion = past.shown(state.stream.settings), Opinion(command.by, pairs[0], command.objects)
+    judged = PairJudged(at=decision.at, t=command.t, shown=shown, **opinion._asdict(), **looked(command))
+    decision.add(judged)
+    verdict = dispute._replace(panel=judged.hear(dispute.panel)).overturned
+    if verdict is not None:
+        decision.add(
+            AuditCorrected(
+                at=decision.at,
+                t=command.t,
+                verdict=verdict.outcome,
+                reports=verdict.pairs,
+                remark=None,
+                by=CLOCK,
+                replaces=command.counts_as,
+                shown=shown,
+            )
+        )
 
 
 def retract(decision: Decision, command: RetractAudit) -> None:

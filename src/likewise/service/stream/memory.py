@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from likewise.protocol import Estimate, Floats
 from likewise.service.stream.answers import Outcome
+from likewise.service.stream.verdict import Verdict
 
 
 class PastRound(NamedTuple):
@@ -49,6 +50,8 @@ class Memory:
         Kind and round of the event that must come next, where two are written together.
     expected
         Whether the event before announced the one that is looked at.
+    adjudicated
+        What the event before decided about a round that had been closed with something else.
     """
 
     rounds: dict[int, PastRound] = field(default_factory=dict)
@@ -57,6 +60,7 @@ class Memory:
     record: dict[str, tuple[float, int]] = field(default_factory=dict)
     announced: tuple[str, int | None] | None = None
     expected: bool = False
+    adjudicated: Verdict | None = None
 
     def erase(self, refs: Collection[str], rounds: Sequence[int]) -> None:
         """Remember who is gone from rounds that are closed."""

@@ -10,6 +10,7 @@ import numpy as np
 from likewise.protocol import Estimate
 from likewise.service.stream.brief import Brief
 from likewise.service.stream.counting import load as load_count
+from likewise.service.stream.disputes import Dispute
 from likewise.service.stream.drawing import Drawing
 from likewise.service.stream.known import Known
 from likewise.service.stream.learner import Model, score_program
@@ -51,6 +52,7 @@ def dump_state(state: State) -> dict[str, Any]:
         "brief_version": state.brief_version,
         "known": state.known,
         "team": state.team.dump(),
+        "disputes": [dispute.dump() for dispute in state.disputes],
     }
 
 
@@ -85,6 +87,7 @@ def load_state(data: dict[str, Any]) -> State:
         brief_version=data["brief_version"],
         known=Known.load(data["known"]),
         team=Team.load(data["team"]),
+        disputes=tuple(map(Dispute.load, data["disputes"])),
     )
 
 

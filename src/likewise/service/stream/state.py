@@ -18,6 +18,8 @@ from likewise.service.canonical import digest
 from likewise.service.stream.answers import Labelled, Outcome
 from likewise.service.stream.brief import Brief
 from likewise.service.stream.counting import answer, found_later, joined, one_more
+from likewise.service.stream.disputes import MOST as MOST_DISPUTES
+from likewise.service.stream.disputes import Dispute, disputed
 from likewise.service.stream.drawing import Drawing
 from likewise.service.stream.known import Known
 from likewise.service.stream.learner import Deployed, Model
@@ -451,6 +453,8 @@ class State:
         Rounds whose answer is known, and who met them.
     team
         What each reviewer answered, and how they agree.
+    disputes
+        Rounds that were closed while a pair was still in dispute.
     """
 
     model: Model | None = None
@@ -475,6 +479,7 @@ class State:
     brief_version: int = 0
     known: Known = NO_KNOWN
     team: Team = NO_TEAM
+    disputes: tuple[Dispute, ...] = ()
 
     @property
     def stream(self) -> Model:
@@ -512,6 +517,9 @@ class State:
         state = state._with_overlap(round_.panel) if round_.panel.wanted == 2 else state
         if not round_.panel.said:
             return state
+        dispute = disputed(t, round_.panel, round_.verdict)
+        if dispute is not None and round_.correction is None and not round_.erased:
+            state = replace(state, disputes=(*state.disputes, dispute)[-MOST_DISPUTES:])
         return replace(state, team=self.team.with_round(round_.panel, round_.candidates(self.stream.settings)))
 
     def _with_overlap(self, panel: Panel) -> State:
@@ -519,6 +527,17 @@ class State:
         named, upheld = panel.overlap(upheld=False), panel.overlap(upheld=True)
         hinted = added(self.hinted, named) if panel.hinted else self.hinted
         return replace(self, overlap=added(self.overlap, named), upheld=added(self.upheld, upheld), hinted=hinted)
+
+    def dispute(self, t: int) -> Dispute | None:
+        """A closed round with a question left, if it is one."""
+        return next((each for each in self.disputes if each.t == t), None)
+
+    def with_dispute(self, t: int, dispute: Dispute | None) -> State:
+        """The same with a dispute as it is now; without it if it is over."""
+        if self.dispute(t) is None:
+            return self
+        changed = [dispute if each.t == t else each for each in self.disputes]
+        return replace(self, disputes=tuple(each for each in changed if each is not None))
 
     def found_later(self, t: int, q: float) -> State:
         """The same state after a closed round that was found clean, drawn with probability q, was reported."""

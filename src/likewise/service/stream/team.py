@@ -7,7 +7,6 @@ rounds. Nobody is ranked by seconds: they are a reason to talk to somebody, and 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from likewise.service.stream.panel import Panel
@@ -93,7 +92,7 @@ class Team(NamedTuple):
     (1, 1)
     """
 
-    reviewers: Mapping[str, Reviewer] = MappingProxyType({})
+    reviewers: Mapping[str, Reviewer] = {}
     lately: tuple[bool, ...] = ()
 
     def with_round(self, panel: Panel, candidates: int) -> Team:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Final
 
 from likewise.service.stream.answers import GivenVerdict, Outcome, RoundRecord
+from likewise.service.stream.disputes import Dispute
 from likewise.service.stream.events.event import NO_PAIR, NUMBER, TUPLE, Promise, RoundEvent, each, kind
 from likewise.service.stream.events.rounds import SLACK
 from likewise.service.stream.memory import Memory, PastRound
@@ -270,8 +271,14 @@ class PairJudged(RoundEvent):
     shown: str | None = None
 
     def evolve(self, state: State) -> State:
-        """One more opinion."""
+        """One more opinion; of a round that was closed before, it may end the dispute."""
+        dispute = state.dispute(self.t)
+        if dispute is not None:
+            dispute = dispute._replace(panel=self.hear(dispute.panel))
+            return state.with_dispute(self.t, dispute if dispute.settled is None else None)
         round_ = self.round(state)
+        if round_.verdict is not None:  # it was settled without this, and read again
+            return state.with_round(replace(round_, panel=self.hear(round_.panel)))
         round_ = _settled(round_, self.hear(round_.panel))
         if round_.verdict is not None:  # the time to take it back begins with the last word
             round_ = replace(round_, verdict=round_.verdict._replace(at=self.time))
@@ -291,6 +298,11 @@ class PairJudged(RoundEvent):
 
     def objection(self, state: State, memory: Memory) -> str:
         """Only who is to be asked about this pair, and only while it matters."""
+        dispute = state.dispute(self.t)
+        if dispute is not None:
+            return self._later(dispute, state, memory)
+        if self.t not in state.rounds:
+            return "judges a pair about which nobody was to be asked"
         panel = self.round(state).panel
         asked = [one for one in panel.questions if one.pair == self.pair]
         due = any(one.of == self.by or (one.of is None and self.by not in one.but) for one in asked)
@@ -299,6 +311,16 @@ class PairJudged(RoundEvent):
             return "judges a pair about which nobody was to be asked"
         wrong = _wrong_look(self.hints, self.seconds)
         return wrong or not_shown(self.shown, self.t, self.round(state), state.stream.settings)
+
+    def _later(self, dispute: Dispute, state: State, memory: Memory) -> str:
+        """Of a closed round; if it overturns what was learned, a correction must follow."""
+        if dispute.question(self.by, self.pair) is None:
+            return "judges a pair about which nobody was to be asked"
+        memory.adjudicated = dispute._replace(panel=self.hear(dispute.panel)).overturned
+        if memory.adjudicated is not None:
+            memory.announced = AuditCorrected.kind, self.t
+        past = memory.rounds[self.t]
+        return _wrong_look(self.hints, self.seconds) or not_shown(self.shown, self.t, past, state.stream.settings)
 
 
 @kind
@@ -372,7 +394,7 @@ class AuditCorrected(_Answer):
             state = state.with_round(replace(self.round(state), correction=self.verdict))
         if self.found is not None:
             state = state.found_later(self.t, self.found)
-        known = state.known.overturned(self.t)
+        known, state = state.known.overturned(self.t), state.with_dispute(self.t, None)
         return replace(state, known=known, totals=state.totals.corrected_to(self.verdict, self.replaces))
 
     def sum_up(self, row: dict[str, Any]) -> None:
@@ -385,6 +407,8 @@ class AuditCorrected(_Answer):
 
     def objection(self, state: State, memory: Memory) -> str:
         """A round that can still be audited isn't corrected."""
+        if self._by_clock(memory):
+            return "corrects a round in nobody's name, against what was said of it"
         round_, settings = state.rounds.get(self.t), state.stream.settings
         counted = None if round_ is not None else memory.rounds[self.t].outcome
         if self.replaces != counted:
@@ -401,3 +425,10 @@ class AuditCorrected(_Answer):
         if round_.verdict is None or not round_.verdict.final:
             return "corrects a round that can still be audited"
         return self.wrong(round_, settings) or not_shown(self.shown, self.t, round_, settings)
+
+    def _by_clock(self, memory: Memory) -> bool:
+        """Whether it says that others decided something which they did not."""
+        told, memory.adjudicated = memory.adjudicated, None
+        if self.by != CLOCK:
+            return memory.expected
+        return not memory.expected or told is None or (told.outcome, told.pairs) != (self.verdict, self.reports)
