@@ -329,6 +329,16 @@ def test_answers_of_a_worksheet_and_at_the_terminal_give_the_same_claim(audited)
     assert result["claim"]["assumptions"][0] in page
 
 
+def test_a_worksheet_that_is_filled_in_where_it_lies_is_left_alone(audited):
+    table = pd.read_csv(audited / "worksheet.csv", dtype=str)
+    table["too different?"] = "yes"
+    table.to_csv(audited / "worksheet.csv", index=False)
+    assert CliRunner().invoke(cli.app, ["audit", str(audited), "--person", "3"]).exit_code == 0
+    read = CliRunner().invoke(cli.app, ["audit", str(audited), "--answers", str(audited / "worksheet.csv"), "--json"])
+    assert json.loads(read.stdout)["claim"]["found"] == 8
+    assert set(pd.read_csv(audited / "worksheet.csv")["too different?"]) == {"yes"}
+
+
 def test_whoever_stops_is_asked_only_about_the_rest(audited):
     first = CliRunner().invoke(cli.app, ["audit", str(audited), "--ask"], input="perhaps\ny\ns\nq\n")
     assert "Please type y" in first.output

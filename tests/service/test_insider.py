@@ -6,12 +6,13 @@ import json
 
 import numpy as np
 import pytest
-from forging import SIGNER, lived
+from forging import SIGNER, lived, rechained, write
 from loans import drawn
 from sqlalchemy import text
 
 from likewise.service.canonical import digest
 from likewise.service.jobs.runner import Jobs
+from likewise.service.proof.replay import verify
 from likewise.service.proof.spelling import canonical, event_hash
 from likewise.service.refusals import BrokenLog
 from likewise.transparency.notes import read_note
@@ -99,6 +100,34 @@ def test_a_verdict_says_what_was_shown(engine):
     assert audited.shown == claimed["shown"]
     people = [[person.ref, person.probability] for person in opened.people]
     assert audited.shown == digest([t, ["score", "age"], people]), "sensitive features are not shown"
+
+
+def test_whatever_is_said_later_of_a_round_says_what_was_shown_without_whoever_was_erased(engine, tmp_path):
+    t = cleared(engine)["data"]["t"]
+    engine.audit("loans", t, "skip", "ben")
+    engine.correct("loans", t, "skip", "root")
+    gone = engine.round("loans", t)["people"][1]["id"]
+    engine.erase("loans", gone, "root")
+    engine.audit("loans", t, "skip", "cyd")
+    engine.correct("loans", t, "none", "root")
+    events = [each.event for each in engine.store.events("loans", round=t)]
+    people = [[person.ref, person.probability] for person in events[0].people]
+    whole, rest = (digest([t, ["score", "age"], some]) for some in (people, [people[0], people[2]]))
+    said = [(event.kind, event.shown) for event in events if event.kind in ("verdict_late", "audit_corrected")]
+    assert said == [
+        ("verdict_late", whole), ("audit_corrected", whole), ("verdict_late", rest), ("audit_corrected", rest),
+    ]  # fmt: skip
+    lines = [line for line in engine.export("loans") if line["line"] != "checkpoint"]
+    assert verify(write(tmp_path / "export.jsonl", lines)).first is None
+    for i in [i for i, line in enumerate(lines) if line.get("kind") in dict(said)]:
+        forged = json.loads(json.dumps(lines))
+        forged[i]["data"]["shown"] = "ab" * 32
+        found = verify(write(tmp_path / "forged.jsonl", rechained(forged)))
+        event = f"Event {lines[i]['seq']} ({lines[i]['kind']})"
+        assert found.first == (lines[i]["seq"], f"{event} is about a round that was not shown so.")
+        del forged[i]["data"]["shown"]
+        old = verify(write(tmp_path / "old.jsonl", rechained(forged)))
+        assert old.first is None, "logs of earlier releases lack it"
 
 
 def test_a_result_on_a_page_is_what_the_job_found(engine):

@@ -23,6 +23,8 @@ from likewise.service.log import tables
 from likewise.service.pages import figures, overview, questions
 from likewise.service.projections import history, pairs, summaries
 from likewise.service.projections.follower import Follower
+from likewise.service.projections.gathering import gathering
+from likewise.service.refusals import BrokenLog
 from likewise.service.run import demo
 from likewise.service.stream import status
 from likewise.service.stream.settings import Settings
@@ -174,6 +176,21 @@ def test_many_pairs_are_drawn_together_and_only_the_newest_are_kept_one_by_one(e
     assert 'class="half"' in drawn.svg
     assert 'class="most"' in drawn.svg
     assert 'class="faint"' not in drawn.svg
+
+
+def test_people_who_are_not_those_of_the_log_are_in_no_picture(file_engine):
+    """Neither changed, nor gone without an event that says so."""
+    play = Play(file_engine).rounds(40)
+    reads, store = file_engine.reads, file_engine.store
+    settings = play.state.stream.settings
+    assert len(gathering(reads, store, "loans", settings).differ) > 0
+    assert pairs.Pairs(store, reads, "loans").read_on(play.state)
+    for statement in ("UPDATE asides SET content = replace(content, '0.', '1.')", "DELETE FROM asides"):
+        store.write(lambda connection, statement=statement: connection.exec_driver_sql(statement) and None)
+        for look in (lambda: gathering(reads, store, "loans", settings),
+                     lambda: pairs.Pairs(store, reads, "loans").read_on(play.state)):  # fmt: skip
+            with pytest.raises(BrokenLog):
+                look()
 
 
 def test_a_pair_with_somebody_who_was_erased_is_left_out_and_that_is_said(engine):

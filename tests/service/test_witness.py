@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 
 import anyio
 import httpx
 import pytest
 from forging import lived, write
-from serving import STREAM, people, running
+from serving import STREAM, people, running, until
 
 from likewise.cli import main as command
 from likewise.cli.witness import _log
@@ -19,6 +20,7 @@ from likewise.service.log.signing import Signer
 from likewise.service.proof.replay import verify
 from likewise.service.proof.standalone import main
 from likewise.service.run.witness import Witness, witness_app
+from likewise.service.stream.events import stamp
 from likewise.transparency.merkle import Frontier, leaf_hash
 from likewise.transparency.notes import Note, checkpoint_of, hashes, read_note, read_signature
 
@@ -117,12 +119,14 @@ def test_a_service_collects_cosignatures_and_checkers_say_how_far_they_reach(wit
     setting = f"http://own.example {own.key}, http://away.example/ {witness.key}"
     cosigning = Cosigning(engine, witnesses_of(setting), post)
     live = engine.streams.get("loans")
-    cosigning.ask([live])
+    for one in witnesses_of(setting):
+        cosigning.ask(one, [live])
     first = checkpoint_of(read_note(engine.proofs.checkpoint("loans")["cosigned"])).size
     assert first == live.durable.seq
     engine.resume("loans", "root")
     again = Cosigning(engine, witnesses_of(setting), post)  # as after a restart: it asks how far the witness is
-    again.ask([live])
+    for one in witnesses_of(setting):
+        again.ask(one, [live])
     assert [body.partition("\n")[0] for body in asked] == [
         "old 0", "old 0", "old 0", f"old {first}", "old 0",
     ]  # fmt: skip
@@ -143,9 +147,60 @@ def test_a_running_service_asks_its_witness_without_being_told(tmp_path):
         service.admin.post("/v1/streams", json=STREAM)
         service.admin.post("/v1/streams/loans/rounds", json={"people": people(1)})
         cosigning()
-        cosigning._thread.join(10)
+        cosigning.wait(60)
         told = service.admin.get("/v1/streams/loans/checkpoint").json()
         assert read_note(told["cosigned"]).text.startswith("bank/loans\n")
+
+
+def test_a_witness_that_never_answers_delays_neither_timers_nor_the_other_witness(tmp_path):
+    files = {"database": str(tmp_path / "log.db"), "key": tmp_path / "key", "checkpoints": tmp_path / "points"}
+    logs = {"bank/": Signer.at(tmp_path / "key").public_key}
+    own, mute = (Witness(Signer.generate(), f"{name}.example", logs, tmp_path / name) for name in ("own", "mute"))
+    asked, over = threading.Event(), threading.Event()
+
+    def post(url, body):
+        if "mute" in url:
+            asked.set()
+            over.wait(600)
+            raise httpx.ReadTimeout("it never answered")
+        return own.add(body)[:2]
+
+    both = f"http://mute.example {mute.key}, http://own.example {own.key}"
+    with running(**files, origin="bank", witnesses=both, tick=0.05) as service:
+        (cosigning,) = (work for work in service.service.each_tick if isinstance(work, Cosigning))
+        cosigning._post = post
+        service.admin.post("/v1/streams", json=STREAM)
+        assert asked.wait(300)
+        for name in ("loans", "cars"):
+            service.admin.post("/v1/streams", json=STREAM | {"name": name, "waits": {"audit": 0.01, "label": 0.01}})
+            service.admin.post(f"/v1/streams/{name}/rounds", json={"people": people(1)})
+        until(lambda: service.admin.get("/v1/streams/cars").json()["learned"] == 1)
+        cosigned = service.service.engine.proofs.cosigned
+        until(lambda: "cars" in cosigned and "own.example" in cosigned["cars"])
+        assert service.service._clock.succeeded.age() < 300
+        assert not over.is_set(), "the witness was on its way to answer all the while"
+        over.set()
+
+
+def test_what_two_witnesses_signed_of_one_checkpoint_stands_in_one_note_and_outlives_plain_ones(tmp_path):
+    engine = lived(tmp_path)
+    key = {"likewise/loans": engine.signer.public_key}
+    two = [Witness(Signer.generate(), f"{name}.example", key, tmp_path / name) for name in ("a", "b")]
+    by_url = {f"http://{one.name}/add-checkpoint": one for one in two}
+    setting = ", ".join(f"http://{one.name} {one.key}" for one in two)
+    cosigning = Cosigning(engine, witnesses_of(setting), lambda url, body: by_url[url].add(body)[:2])
+    cosigning()
+    cosigning.wait(300)
+    note = read_note(engine.proofs.cosigned["loans"])
+    assert note.signatures[0][0] == "likewise/loans"
+    assert {name for name, _ in note.signatures} == {"likewise/loans", "a.example", "b.example"}
+    plain = str(engine.signer.checkpoint("loans", engine.streams.get("loans").durable.tree))
+    file, at = engine.checkpoints, engine.clock()
+    file.write({"stream": "loans", "at": stamp(at + i), "key": "k", "note": plain} for i in range(1, 300))
+    file._thin(at + 40 * 86_400)
+    assert any("b.example" in fact["note"] for fact in file.read("loans"))
+    assert len(list(file.read("loans"))) <= 6
+    engine.close()
 
 
 def test_what_is_set_wrong_is_refused_in_a_sentence(tmp_path, capsys):

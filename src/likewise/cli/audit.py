@@ -195,7 +195,7 @@ def _write(
     agreement = asked.agreement(verdicts, review.delta) if asked is not None and claim is not None else None
     again = f"likewise audit {shlex.quote(str(folder))}"
     page = audit_page(review, f"Audit of {kept['score']} in {name}", claim, again, agreement)
-    files.write("audit.html", lambda path: path.write_text(page, encoding="utf-8"))
+    files.write_text("audit.html", page)
     _to_judge(folder, review, asked, f"Pairs of {name} to judge", xlsx)
     if claim is not None:
         keep(folder, review, asked, verdicts)
@@ -209,18 +209,19 @@ def _write(
 
 def _to_judge(folder: Path, review: Review, asked: Assignment | None, title: str, xlsx: bool) -> None:
     """A page and worksheets with the pairs to judge: for everybody, or for each reviewer theirs."""
+    from likewise.experiments.runs import RunFolder
     from likewise.file_review import write_reviewers_worksheet, write_worksheet
     from likewise.file_review.page import review_page
-    from likewise.storage import whole_file
 
     how = (review.people, review.drawn, review.seed)
     for name in (ANYBODY,) if asked is None else asked.names:
         ending = f"-{name}" if name else ""
-        with whole_file(folder / f"review{ending}.html") as draft:
-            pairs = None if asked is None else asked.of(name)
-            draft.write_text(review_page(review, title, pairs, name), encoding="utf-8")
+        pairs = None if asked is None else asked.of(name)
+        RunFolder(folder).write_text(f"review{ending}.html", review_page(review, title, pairs, name))
         for form in (".csv", ".xlsx") if xlsx else (".csv",):
             path = folder / f"worksheet{ending}{form}"
+            if path.exists():  # somebody may have begun to fill it in
+                continue
             if asked is None:
                 write_worksheet(path, *how)
             else:

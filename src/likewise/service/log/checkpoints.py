@@ -100,13 +100,14 @@ class CheckpointFile(LineFile):
             )
 
     def _thin(self, now: float) -> None:
-        """Keep fewer checkpoints the older they are: the newest of each stretch of time, and of each stream."""
-        kept: dict[tuple[str, float, float], dict[str, Any]] = {}
+        """Keep fewer checkpoints the older they are: the newest of each stretch of time, stream, and who signed it."""
+        kept: dict[tuple[str, float, float, tuple[str, ...]], dict[str, Any]] = {}
         for fact in self.read():
             width = next((width for age, width in AGES if now - seconds(fact["at"]) < age), 30 * DAY)
             place = seconds(fact["at"]) // width if width else len(kept)
-            kept.pop((fact["stream"], width, place), None)  # so that it stands where it was written
-            kept[fact["stream"], width, place] = fact
+            signers = tuple(sorted(name for name, _ in read_note(fact["note"]).signatures))
+            kept.pop((fact["stream"], width, place, signers), None)  # so that it stands where it was written
+            kept[fact["stream"], width, place, signers] = fact
         write_whole(self.path, "".join(dumps(fact) + "\n" for fact in kept.values()))
         self._thinned = self.path.stat().st_size
 

@@ -96,13 +96,17 @@ class Store:
 
     # Writing ------------------------------------------------------------------------------------------------------
 
-    def submit(self, append: Append) -> Future[None]:
-        """Hand in an append; it is on disk when the future is done.
+    def submit(self, append: Append, *, wake: bool = True) -> Future[None]:
+        """Hand in an append; it is on disk when the future is done. Without ``wake``, that is begun with ``wake``.
 
         The future fails with ``SequenceConflict`` if its first event doesn't follow the log's last one, and with
         ``KeyTaken`` if its idempotency key was used meanwhile. Then nothing of it was written.
         """
-        return self._writer.submit(append)
+        return self._writer.submit(append, wake=wake)
+
+    def wake(self) -> None:
+        """Begin with what was handed in."""
+        self._writer.wake()
 
     def append(self, append: Append) -> None:
         """The same, waiting until it is on disk."""
@@ -283,6 +287,17 @@ class Store:
                 for row in connection.execute(events):
                     found[row.round].append(_sealed(row))
             yield from ((t, _with_people(sealed, asides)) for t, sealed in found.items())
+
+    def opened(self, stream: str, numbers: Sequence[int]) -> list[Sealed]:
+        """The events that opened some rounds, with their people."""
+        log, found = tables.events.c, []
+        for some in chunks(numbers):
+            query = _after(stream, 0).where(log.round.in_(some), log.kind == RoundOpened.kind)
+            with self.read() as connection:
+                events = [_sealed(row) for row in connection.execute(query)]
+                beside = _asides(connection, [ref for sealed in events for ref in sealed.event.refs], stream)
+            found += [sealed.beside(beside) for sealed in events]
+        return found
 
     def asides_of(self, refs: Sequence[str], stream: str | None = None) -> Iterator[Aside]:
         """What is still there under some references, in their order; of one stream if that is said."""

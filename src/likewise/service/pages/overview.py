@@ -74,7 +74,7 @@ def _questions(visit: Visit, request: Request, stream: str, bins: Sequence[summa
     """What a lead asks, answered."""
     store, state = visit.service.store, visit.service.engine.streams.get(stream).current()
     settings = state.stream.settings
-    cost, found = questions.cost(state, bins), gathering(store, stream, settings)
+    cost, found = questions.cost(state, bins), gathering(visit.service.engine.reads, store, stream, settings)
     return {
         "fair": questions.fair(bins, cast(dict[str, Any], status(state))),
         "helped": questions.helped(_follower(request).standing(stream), settings.alpha),

@@ -85,7 +85,7 @@ class Follower:
         if state.learner is None:
             return True
         store = self._engine.store
-        reported = self._pairs.setdefault(stream, Pairs(store, stream))
+        reported = self._pairs.setdefault(stream, Pairs(store, self._engine.reads, stream))
         if not reported.read_on(state):
             return False
         try:

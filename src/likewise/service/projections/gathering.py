@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sqlalchemy import select
 
-from likewise.service.canonical import loads
+from likewise.service.live.verified import VerifiedReads
 from likewise.service.log import Store
-from likewise.service.log.append import chunks
-from likewise.service.log.tables import events, summaries
+from likewise.service.log.tables import summaries
 from likewise.service.stream.settings import Feature, Settings
 from likewise.wording import number
 
@@ -46,9 +45,9 @@ class Gathering(NamedTuple):
     regions: list[Region]
 
 
-def gathering(store: Store, stream: str, settings: Settings, count: int = NEWEST) -> Gathering:
+def gathering(reads: VerifiedReads, store: Store, stream: str, settings: Settings, count: int = NEWEST) -> Gathering:
     """Where the newest reports gather."""
-    return gathered(_reported(store, stream, count), settings.features)
+    return gathered(_reported(reads, store, stream, count), settings.features)
 
 
 def gathered(rounds: Sequence[Reported], features: Sequence[Feature]) -> Gathering:
@@ -77,14 +76,17 @@ def gathered(rounds: Sequence[Reported], features: Sequence[Feature]) -> Gatheri
 
 
 def _regions(feature: Feature, reported: Sequence[Mapping[str, Any]], everybody: Sequence[Mapping[str, Any]]) -> Any:
-    mine, all_ = ([person[feature.name] for person in people] for people in (reported, everybody))
+    of_reported, of_all = ([person[feature.name] for person in people] for people in (reported, everybody))
     if feature.kind == "category":
-        parts = [(level, [value == level for value in mine], [value == level for value in all_]) for level in set(all_)]
+        parts = [
+            (level, [value == level for value in of_reported], [value == level for value in of_all])
+            for level in set(of_all)
+        ]
     else:
-        parts = _parts(np.array(mine, dtype=float), np.array(all_, dtype=float))
+        parts = _parts(np.array(of_reported, dtype=float), np.array(of_all, dtype=float))
     for where, own, theirs in sorted(parts, key=lambda part: part[0]):
         count = int(np.sum(own))
-        yield Region(feature.name, where, count, count / len(mine), float(np.mean(theirs)))
+        yield Region(feature.name, where, count, count / len(of_reported), float(np.mean(theirs)))
 
 
 def _parts(mine: Any, all_: Any) -> list[tuple[str, Any, Any]]:
@@ -101,25 +103,19 @@ def _parts(mine: Any, all_: Any) -> list[tuple[str, Any, Any]]:
     return parts if len(parts) > 1 else []
 
 
-def _reported(store: Store, stream: str, count: int) -> list[Reported]:
+def _reported(reads: VerifiedReads, store: Store, stream: str, count: int) -> list[Reported]:
     """Of the newest reported rounds, those whose pair is still there."""
-    kept, log = summaries.c, events.c
+    kept = summaries.c
     query = select(kept.round, kept.favoured, kept.disfavoured).where(
         kept.stream == stream, kept.verdict == "reported", kept.favoured.is_not(None)
     )
     with store.read() as connection:
         pairs = {row.round: row for row in connection.execute(query.order_by(kept.round.desc()).limit(count))}
-        opened = []
-        for some in chunks(sorted(pairs)):
-            of = select(log.data).where(log.stream == stream, log.round.in_(some), log.kind == "round_opened")
-            opened += [loads(data) for data in connection.scalars(of)]
-    refs = {event["t"]: [person["ref"] for person in event["people"]] for event in opened}
-    asides = store.asides_of([ref for some in refs.values() for ref in some])
-    features = {aside.ref: aside.content["features"] for aside in asides}
     rounds: list[Reported] = []
-    for t, theirs in refs.items():
-        there = [ref for ref in theirs if ref in features]
-        pair = [theirs[pairs[t].favoured], theirs[pairs[t].disfavoured]]
+    for t, event in reads.opened(stream, sorted(pairs)).items():
+        features = {aside.ref: aside.content["features"] for aside in event.asides}
+        there = [ref for ref in event.refs if ref in features]
+        pair = [event.refs[pairs[t].favoured], event.refs[pairs[t].disfavoured]]
         if all(ref in features for ref in pair):
             rounds.append(([features[ref] for ref in there], (there.index(pair[0]), there.index(pair[1]))))
     return rounds

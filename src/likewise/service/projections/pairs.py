@@ -1,7 +1,7 @@
 """Did the report help? Every reported pair, held against the policies that came after it.
 
 A pair is looked at when its report is learned and then ever more rarely: after 1, 2, 3 … 10, 13, 16 … rounds, ten times
-for each tenfold (:data:`AGES`). What is kept of all pairs together are counts, how many were so far apart at which age,
+for each tenfold (:data:`AGES`). What is kept of all pairs together are counts, how many had which gap at which age,
 to which a look adds; so neither a look nor a picture costs more the longer a stream runs, but for the pairs themselves.
 """
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, delete, insert, select, update
 
 from likewise.protocol import Floats, Rows
-from likewise.service.canonical import loads
+from likewise.service.live.verified import VerifiedReads
 from likewise.service.log import Store
 from likewise.service.log.append import chunks
 from likewise.service.log.tables import events, followed, gaps, helped, summaries
@@ -72,8 +72,8 @@ class Pairs:
         How far apart the two were when they were reported.
     """
 
-    def __init__(self, store: Store, stream: str) -> None:
-        self._store, self._stream = store, stream
+    def __init__(self, store: Store, reads: VerifiedReads, stream: str) -> None:
+        self._store, self._reads, self._stream = store, reads, stream
         self._forget(0)
 
     def _forget(self, erased: int) -> None:
@@ -106,9 +106,9 @@ class Pairs:
         return len(rows) < AT_ONCE
 
     def _take(self, state: State, learned: Sequence[Any]) -> None:
-        refs = _refs(self._store, self._stream, {row.round: (row.favoured, row.disfavoured) for row in learned})
-        asides = self._store.asides_of([ref for two in refs.values() for ref in two])
-        features = {aside.ref: aside.content["features"] for aside in asides}
+        opened = self._reads.opened(self._stream, [row.round for row in learned])
+        refs = {row.round: [opened[row.round].refs[i] for i in (row.favoured, row.disfavoured)] for row in learned}
+        features = {aside.ref: aside.content["features"] for event in opened.values() for aside in event.asides}
         # Where one is missing, somebody was erased.
         whole = [row for row in learned if all(ref in features for ref in refs[row.round])]
         if not whole:
@@ -139,18 +139,6 @@ def _corrected(store: Store, stream: str, rounds: Sequence[int]) -> set[int]:
     query = select(log.round).where(log.stream == stream, log.kind == "audit_corrected", log.round.in_(rounds))
     with store.read() as connection:
         return set(connection.scalars(query))
-
-
-def _refs(store: Store, stream: str, pairs: Mapping[int, Sequence[int]]) -> dict[int, list[str]]:
-    """The references of the two people of some reported pairs, by round."""
-    log = events.c
-    refs: dict[int, list[str]] = {}
-    for some in chunks(list(pairs)):
-        query = select(log.data).where(log.stream == stream, log.round.in_(some), log.kind == "round_opened")
-        with store.read() as connection:
-            opened = [loads(data) for data in connection.scalars(query)]
-        refs |= {event["t"]: [event["people"][i]["ref"] for i in pairs[event["t"]]] for event in opened}
-    return refs
 
 
 def look(store: Store, stream: str, pairs: Pairs, state: State) -> None:

@@ -328,19 +328,20 @@ def _audit(decision: Decision, command: Audit) -> None:
     if of.panel.knows(command.by, answer["verdict"], answer["reports"]):
         return
     question = of.panel.asks(command.by) if round_ is not None and of.verdict is None else None
+    shown = of.shown(state.stream.settings)
     if question is not None and question.what == "verdict":
-        shown = of.shown(state.stream.settings)
         decision.add(Audited(at=decision.at, t=command.t, shown=shown, **answer, **_looked(command)))
         _close(decision, command.t)
         return
     opinion = _as_opinion(command, of, answer, question)
     if opinion is not None:
         if opinion not in of.panel.opinions:
-            decision.add(PairJudged(at=decision.at, t=command.t, **opinion._asdict(), **_looked(command)))
+            said = opinion._asdict() | _looked(command)
+            decision.add(PairJudged(at=decision.at, t=command.t, shown=shown, **said))
             _close(decision, command.t)
         return
     found = command.clean if answer["reports"] else None
-    decision.add(VerdictLate(at=decision.at, t=command.t, found=found, **answer, **_looked(command)))
+    decision.add(VerdictLate(at=decision.at, t=command.t, shown=shown, found=found, **answer, **_looked(command)))
 
 
 def _looked(command: Audit | JudgePair) -> dict[str, Any]:
@@ -369,22 +370,31 @@ def _as_opinion(command: Audit, of: OpenRound, answer: Mapping[str, Any], questi
 def _judge(decision: Decision, command: JudgePair) -> None:
     round_ = _open_round(decision.after, command.t)
     ids, panel = round_.ids, round_.panel
-    asked = [one for one in panel.questions if one.what == "opinion" and round_.verdict is None]
-    about = [one for one in asked if one.pair is not None and {ids[i] for i in one.pair} == set(command.pair)]
-    due = [one for one in about if one.of == command.by or (one.of is None and command.by not in one.but)]
+    asked = [question for question in panel.questions if question.what == "opinion" and round_.verdict is None]
+    about = [
+        question
+        for question in asked
+        if question.pair is not None and {ids[i] for i in question.pair} == set(command.pair)
+    ]
+    due = [
+        question
+        for question in about
+        if question.of == command.by or (question.of is None and command.by not in question.but)
+    ]
     if not due or due[0].pair is None:
         raise Conflict(f"Nobody asks you about this pair of round {command.t}.")
-    said = Opinion(command.by, due[0].pair, command.objects)._asdict()
-    decision.add(PairJudged(at=decision.at, t=command.t, **said, **_looked(command)))
+    opinion = Opinion(command.by, due[0].pair, command.objects)._asdict()
+    shown = round_.shown(decision.after.stream.settings)
+    decision.add(PairJudged(at=decision.at, t=command.t, shown=shown, **opinion, **_looked(command)))
     _close(decision, command.t)
 
 
 def _retract(decision: Decision, command: RetractAudit) -> None:
     round_ = _open_round(decision.after, command.t)
-    said, final = round_.panel.said, round_.verdict is not None and round_.verdict.final
-    if not said or final:
+    verdicts, final = round_.panel.said, round_.verdict is not None and round_.verdict.final
+    if not verdicts or final:
         raise Conflict(f"Round {command.t} has no verdict to retract.")
-    whose = command.by if round_.panel.of(command.by) is not None else said[-1].by
+    whose = command.by if round_.panel.of(command.by) is not None else verdicts[-1].by
     if whose != command.by and not command.anybodys:
         raise Conflict(f"Somebody else gave the verdict on round {command.t}.")
     waits = decision.after.waits
@@ -408,7 +418,8 @@ def _correct(decision: Decision, command: CorrectAudit) -> None:
     assert of is not None, "whoever asks about a past round brings it"
     answer = _answer(command, of, state.stream.settings)
     found = command.clean if answer["reports"] else None
-    decision.add(AuditCorrected(at=decision.at, t=command.t, replaces=command.counts_as, found=found, **answer))
+    shown, counted = of.shown(state.stream.settings), command.counts_as
+    decision.add(AuditCorrected(at=decision.at, t=command.t, replaces=counted, found=found, shown=shown, **answer))
 
 
 def _answer(command: Audit | CorrectAudit, round_: OpenRound, settings: Settings) -> dict[str, Any]:

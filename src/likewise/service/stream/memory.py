@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -52,3 +53,10 @@ class Memory:
     record: dict[str, tuple[float, int]] = field(default_factory=dict)
     announced: tuple[str, int | None] | None = None
     expected: bool = False
+
+    def erase(self, refs: Collection[str], rounds: Sequence[int]) -> None:
+        """Remember who is gone from rounds that are closed."""
+        gone = set(refs)
+        for t, past in ((t, self.rounds[t]) for t in rounds if t in self.rounds):
+            erased = frozenset(i for i, ref in enumerate(past.refs) if ref in gone)
+            self.rounds[t] = past._replace(erased=past.erased | erased)

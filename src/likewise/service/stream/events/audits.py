@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Final
 
 from likewise.service.stream.answers import GivenVerdict, Outcome, RoundRecord
-from likewise.service.stream.events.event import NUMBER, TUPLE, Promise, RoundEvent, each, kind
+from likewise.service.stream.events.event import NO_PAIR, NUMBER, TUPLE, Promise, RoundEvent, each, kind
 from likewise.service.stream.events.rounds import SLACK
 from likewise.service.stream.memory import Memory, PastRound
 from likewise.service.stream.panel import Panel
+from likewise.service.stream.replacing import replace
 from likewise.service.stream.settings import LONGEST, Settings
-from likewise.service.stream.state import CLOCK, OpenRound, Pair, State, Verdict
+from likewise.service.stream.state import CLOCK, OpenRound, Pair, State, Verdict, shown_hash
 from likewise.verdicts import Opinion
+
+__all__ = ["AuditCorrected", "AuditRetracted", "Audited", "PairJudged", "VerdictLate"]
 
 OUTCOMES = ("reported", "cleared", "skipped")
 """What an auditor's answer is called in the log: a pair, none, skip."""
@@ -68,6 +71,11 @@ class _Answer(RoundEvent):
             "seconds": None,
         }
 
+    @property
+    def first_pair(self) -> dict[str, Any]:
+        """The first pair, for the row of its round."""
+        return asdict(self.reports[0]) if self.reports else NO_PAIR
+
     def wrong(self, round_: OpenRound | PastRound, settings: Settings) -> str:
         """Pairs if and only if something is reported; each favoured first, and far enough apart."""
         if self.verdict not in OUTCOMES:
@@ -75,6 +83,12 @@ class _Answer(RoundEvent):
         if (self.verdict == "reported") != bool(self.reports):
             return f"has the verdict {self.verdict!r}, but reports {len(self.reports)} pairs"
         return next((why for pair in self.reports if (why := _wrong_pair(pair, round_, settings))), "")
+
+
+def _not_shown(shown: str | None, t: int, round_: OpenRound | PastRound, settings: Settings) -> str:
+    """Whether an answer is about a round that looked different; earlier releases did not say what was shown."""
+    same = shown in (None, shown_hash(t, round_, settings))
+    return "" if same else "is about a round that was not shown so"
 
 
 def _wrong_pair(pair: Pair, round_: OpenRound | PastRound, settings: Settings) -> str:
@@ -145,8 +159,17 @@ class Audited(_Looked):
         round_ = self.round(state)
         if self.verdict == EXPIRED:
             return state.with_round(replace(round_, verdict=round_.panel.ended(self.time)))
+        return state.with_round(_settled(round_, self.hear(round_.panel)))
+
+    def hear(self, panel: Panel) -> Panel:
+        """One more verdict, unless it is only that nobody gave one."""
         verdict = Verdict(self.verdict, self.time, self.by, self.reports, self.hints is True)
-        return state.with_round(_settled(round_, round_.panel.with_verdict(verdict)))
+        return panel if self.verdict == EXPIRED else panel.with_verdict(verdict)
+
+    def sum_up(self, row: dict[str, Any]) -> None:
+        """The verdict; of several, one that names a pair."""
+        if self.reports or row["verdict"] != "reported":
+            row |= {"verdict": self.verdict, **self.first_pair}
 
     def tell(self, view: RoundRecord) -> None:
         """The verdict."""
@@ -180,11 +203,14 @@ class VerdictLate(_Looked):
     ----------
     found
         The probability with which the round was drawn, if it was found clean and now counts as found.
+    shown
+        A hash of what auditors see of the round when this is said.
     """
 
     kind: ClassVar[str] = "verdict_late"
-    may_lack: ClassVar[tuple[str, ...]] = ("found", "hints", "seconds")
+    may_lack: ClassVar[tuple[str, ...]] = ("found", "hints", "seconds", "shown")
     found: float | None = field(default=None, metadata=NUMBER)
+    shown: str | None = None
 
     def evolve(self, state: State) -> State:
         """An open round remembers it; one that is closed counts as found if a pair was named."""
@@ -207,11 +233,14 @@ class VerdictLate(_Looked):
             if self.found != found:
                 return f"should count a round drawn with the probability {found} as found, not {self.found}"
             memory.rounds[self.t] = past._replace(clean=None if self.reports else past.clean)
-            return self.wrong(past, state.stream.settings)
+            settings = state.stream.settings
+            return self.wrong(past, settings) or _not_shown(self.shown, self.t, past, settings)
         question = None if round_.verdict is not None else round_.panel.asks(self.by)
         if question is not None and question.what == "verdict":
             return "calls a verdict late for which its round waits"
-        return self.wrong(round_, state.stream.settings) or ("" if self.found is None else "is of an open round")
+        settings = state.stream.settings
+        wrong = self.wrong(round_, settings) or _not_shown(self.shown, self.t, round_, settings)
+        return wrong or ("" if self.found is None else "is of an open round")
 
 
 @kind
@@ -225,24 +254,30 @@ class PairJudged(RoundEvent):
         Positions in the batch, the favoured person first.
     hints, seconds
         As in a verdict: whether they had asked why, and how long they looked; None where nobody can say.
+    shown
+        A hash of what they saw.
     """
 
     kind: ClassVar[str] = "pair_judged"
-    may_lack: ClassVar[tuple[str, ...]] = ("hints", "seconds")
+    may_lack: ClassVar[tuple[str, ...]] = ("hints", "seconds", "shown")
     pair: tuple[int, int] = field(metadata=TUPLE)
     objects: bool | None
     by: str
     hints: bool | None = None
     seconds: float | None = field(default=None, metadata=NUMBER)
+    shown: str | None = None
 
     def evolve(self, state: State) -> State:
         """One more opinion."""
         round_ = self.round(state)
-        opinions = (*round_.panel.opinions, Opinion(self.by, self.pair, self.objects))
-        round_ = _settled(round_, round_.panel._replace(opinions=opinions))
+        round_ = _settled(round_, self.hear(round_.panel))
         if round_.verdict is not None:  # the time to take it back begins with the last word
             round_ = replace(round_, verdict=round_.verdict._replace(at=self.time))
         return state.with_round(round_)
+
+    def hear(self, panel: Panel) -> Panel:
+        """One more opinion."""
+        return panel._replace(opinions=(*panel.opinions, Opinion(self.by, self.pair, self.objects)))
 
     def tell(self, view: RoundRecord) -> None:
         """One more opinion."""
@@ -260,7 +295,8 @@ class PairJudged(RoundEvent):
         open_ = self.round(state).verdict is None
         if not (due and open_):
             return "judges a pair about which nobody was to be asked"
-        return _wrong_look(self.hints, self.seconds)
+        wrong = _wrong_look(self.hints, self.seconds)
+        return wrong or _not_shown(self.shown, self.t, self.round(state), state.stream.settings)
 
 
 @kind
@@ -282,8 +318,16 @@ class AuditRetracted(RoundEvent):
     def evolve(self, state: State) -> State:
         """The round waits for a verdict again."""
         round_ = self.round(state)
-        round_ = _settled(round_, round_.panel.without(self.of or self.by))
+        round_ = _settled(round_, self.hear(round_.panel))
         return state.with_round(replace(round_, retracted_at=self.time))
+
+    def hear(self, panel: Panel) -> Panel:
+        """Without that verdict."""
+        return panel.without(self.of or self.by)
+
+    def sum_up(self, row: dict[str, Any]) -> None:
+        """No verdict any more."""
+        row |= {"verdict": None, **NO_PAIR}
 
     def tell(self, view: RoundRecord) -> None:
         """That there is no such verdict any more."""
@@ -310,12 +354,15 @@ class AuditCorrected(_Answer):
         What the round counted as until now among the rounds learned; None if it was not learned, or not yet.
     found
         The probability with which the round was drawn, if it was found clean and now counts as found.
+    shown
+        A hash of what auditors see of the round when this is said.
     """
 
     kind: ClassVar[str] = "audit_corrected"
-    may_lack: ClassVar[tuple[str, ...]] = ("replaces", "found")
+    may_lack: ClassVar[tuple[str, ...]] = ("replaces", "found", "shown")
     replaces: Outcome | None = None
     found: float | None = field(default=None, metadata=NUMBER)
+    shown: str | None = None
 
     def evolve(self, state: State) -> State:
         """From now on the round counts as this, also one that is still to be learned; the learner doesn't hear."""
@@ -324,6 +371,10 @@ class AuditCorrected(_Answer):
         if self.found is not None:
             state = state.found_later(self.t, self.found)
         return replace(state, totals=state.totals.corrected_to(self.verdict, self.replaces))
+
+    def sum_up(self, row: dict[str, Any]) -> None:
+        """The correction in place of the verdict."""
+        row |= {"verdict": self.verdict, **self.first_pair}
 
     def tell(self, view: RoundRecord) -> None:
         """One more correction."""
@@ -342,7 +393,7 @@ class AuditCorrected(_Answer):
             past = memory.rounds[self.t]
             clean = None if self.verdict == "reported" else past.clean
             memory.rounds[self.t] = past._replace(outcome=self.verdict if past.learned else None, clean=clean)
-            return self.wrong(past, settings)
+            return self.wrong(past, settings) or _not_shown(self.shown, self.t, past, settings)
         if round_.verdict is None or not round_.verdict.final:
             return "corrects a round that can still be audited"
-        return self.wrong(round_, settings)
+        return self.wrong(round_, settings) or _not_shown(self.shown, self.t, round_, settings)

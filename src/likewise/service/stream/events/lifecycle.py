@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,8 +26,19 @@ from likewise.service.stream.learner_checkpoint import (
     written,
 )
 from likewise.service.stream.memory import Memory
+from likewise.service.stream.replacing import replace
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
+
+__all__ = [
+    "KeyRotated",
+    "LearnerCheckpointed",
+    "PersonErased",
+    "Resumed",
+    "SettingsChanged",
+    "Stopped",
+    "StreamCreated",
+]
 
 
 @kind
@@ -319,6 +330,7 @@ class PersonErased(Event):
 
     def objection(self, state: State, memory: Memory) -> str:
         """The learner was written down first, if it has met them since it was written down the last time."""
+        memory.erase(self.erased, self.rounds)
         unknown = not memory.expected and state.needs_checkpoint(self.erased, self.rounds)
         return "erases somebody whom the learner has met since it was written down" if unknown else ""
 
