@@ -471,9 +471,9 @@ class TestProcesses:
         on_a_loop(leave())
         submit = one.store.submit
 
-        def checked(append):
+        def checked(append, *, wake):
             assert append.sealed[0].prev == two.store.head("loans")[1]
-            return submit(append)
+            return submit(append, wake=wake)
 
         monkeypatch.setattr(one.store, "submit", checked)
         asked = {
@@ -535,7 +535,7 @@ class TestProcesses:
         engine, live = loans_engine, loans_engine.streams.get("loans")
         before = fingerprint(live.current())
 
-        def fail(append):
+        def fail(append, *, wake):
             future = Future()
             future.set_exception(Unavailable("The disk is full."))
             return future
@@ -551,7 +551,7 @@ class TestProcesses:
         """The database took it, but the connection broke before it could say so."""
         engine, submit = loans_engine, loans_engine.store.submit
 
-        def forget(append):
+        def forget(append, *, wake):
             submit(append).result()
             future = Future()
             future.set_exception(Unavailable("The connection broke."))
@@ -581,7 +581,7 @@ class TestProcesses:
         first.create(loans(), "root")
         live, held, submit = first.streams.get("loans"), [], first.store.submit
 
-        def hold(append):
+        def hold(append, *, wake):
             held.append((append, Future()))
             return held[-1][1]
 

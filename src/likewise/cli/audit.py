@@ -221,7 +221,7 @@ def _write(folder: Path, review: Review, kept: dict[str, Any], given: Answers) -
     pages = {"audit.html": audit_page(review, f"Audit of {kept['score']} in {name}", claim, again),
              "review.html": review_page(review, f"Pairs of {name} to judge")}  # fmt: skip
     for page, text in pages.items():
-        files.write(page, lambda path, text=text: path.write_text(text, encoding="utf-8"))  # type: ignore[misc]
+        files.write_text(page, text)
     write_worksheet(folder / "worksheet.csv", review.people, review.drawn, review.seed)
     if given:
         write_worksheet(folder / "answered.csv", review.people, review.drawn, review.seed, given)

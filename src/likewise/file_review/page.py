@@ -43,9 +43,9 @@ document.getElementById("save").addEventListener("click", () => {
 
 def audit_page(review: Review, title: str, claim: Claim | None = None, again: str = "") -> str:
     """The whole page; with a claim, what people's answers proved comes first."""
-    found = [] if claim is None else [claim.sentence]
+    proved = [] if claim is None else [claim.sentence]
     sections = [
-        f'<header><h1>{escape(title)}</h1><p class="lead">{escape(" ".join([*found, review.headline]))}</p></header>',
+        f'<header><h1>{escape(title)}</h1><p class="lead">{escape(" ".join([*proved, review.headline]))}</p></header>',
         _section("Who is compared, and by what", review.people.described, review.people.comparison.described,
                  *review.people.notes),
         _claimed(review, claim),

@@ -192,8 +192,8 @@ class Recorder:
     def join(self, part: Part) -> None:
         """The rounds of a part after those recorded so far."""
         self._close_block()
-        for parts, one in zip(self._people, part[:4], strict=True):
-            parts.append(one)
+        for parts, joined in zip(self._people, part[:4], strict=True):
+            parts.append(joined)
         self._person.append(part.person)
         self._weights.append((len(part.y), part.weight))
         self._compared.append((len(part.y), part.compared))

@@ -186,7 +186,7 @@ def _explain_class(run: Run, transcript: Transcript) -> None:
     if not setup.asked:
         played, alpha = setup.measured(transcript), setup.settings.alpha
         text += f"\n{contributions(played, suggestion, setup.data.metric, alpha)}\n"
-    run.folder.write("class.txt", lambda path: path.write_text(text, encoding="utf-8"))
+    run.folder.write_text("class.txt", text)
 
 
 def _figures(

@@ -14,7 +14,8 @@ from likewise.service.accounts.access import NOTICE, PERSON, RECEIPT, ROUND, STR
 from likewise.service.accounts.tokens import ADMIN, AUDITOR
 from likewise.service.api import bodies
 from likewise.service.api.problems import DOCUMENTED, problem
-from likewise.service.api.requests import KEYED, Call, StrictRoute
+from likewise.service.api.requests import KEYED, Call, DirectRoute, StrictRoute
+from likewise.service.canonical import spelt
 from likewise.service.engine import Engine
 from likewise.service.log.export import in_blocks
 from likewise.service.notices import notice
@@ -25,8 +26,10 @@ from likewise.service.stream.sample import with_scores
 
 SEEN_BY_AUDITORS = frozenset(answers.StreamSummary.__annotations__)
 # The engine's answers are sent as they are: mypy has checked them, and nobody waits for a second check.
-router = APIRouter(route_class=StrictRoute, responses=DOCUMENTED, default_response_class=JSONResponse)
-
+router, often = (
+    APIRouter(route_class=way, responses=DOCUMENTED, default_response_class=JSONResponse)
+    for way in (StrictRoute, DirectRoute)
+)
 
 Stream = Annotated[str, Path(description="The name of a stream.")]
 Number = Annotated[int, Path(description="The number of a round.", ge=1, le=2**53)]
@@ -145,7 +148,7 @@ def resume(stream: Stream, call: Call) -> Response:
     return JSONResponse(call.service.engine.resume(stream, call.by, call.key))
 
 
-@router.post(
+@often.post(
     STREAM + "/rounds", status_code=201, response_model=answers.RoundOpened, openapi_extra=KEYED, tags=["decisions"]
 )
 async def open_round(stream: Stream, body: bodies.RoundBody, call: Call) -> Response:
@@ -153,7 +156,11 @@ async def open_round(stream: Stream, body: bodies.RoundBody, call: Call) -> Resp
     most = call.service.configuration.max_batch
     require(len(body.people) <= most, "people", f"be at most {most}", len(body.people))
     people = [{"id": person.id, "features": person.features} for person in body.people]
-    return JSONResponse(await call.service.engine.decide_soon(stream, people, call.by, call.key), 201)
+    opened = await call.service.engine.decide_soon(stream, people, call.by, call.key)
+    return Response(spelt(opened), 201, media_type=JSONResponse.media_type)
+
+
+router.routes[:0] = often.routes  # in front: a request is held against one route after the other
 
 
 @router.put(ROUND + "/labels", response_model=answers.LabelsTaken, openapi_extra=KEYED, tags=["decisions"])

@@ -14,7 +14,7 @@ from likewise.service.log import Idempotency
 from likewise.service.refusals import Conflict
 from likewise.service.stream import answers, commands
 from likewise.service.stream.decide import VERDICTS, require_past
-from likewise.service.stream.events import AuditCorrected, Audited, PairJudged, VerdictLate, stamp
+from likewise.service.stream.events import AuditCorrected, Audited, VerdictLate, stamp
 from likewise.service.stream.explanation import Explanation, explain
 from likewise.service.stream.readers import audit_view, clean_probability, counts_as
 from likewise.service.stream.state import OpenRound, State
@@ -83,8 +83,8 @@ class ForAuditors(EngineCore):
     def require_claimed(self, stream: str, t: int, auditor: str) -> None:
         """Refuse an auditor who never had a round in front of them: they can't have looked at it."""
         round_ = self.streams.get(stream).latest.state.rounds.get(t)
-        said = round_ is not None and round_.panel.of(auditor) is not None
-        if round_ is not None and not said and not self.leases.had(stream, t, auditor):
+        answered = round_ is not None and round_.panel.of(auditor) is not None
+        if round_ is not None and not answered and not self.leases.had(stream, t, auditor):
             raise Conflict(f"You have not claimed round {t}; claim a round first.")
 
     def audit_view(self, stream: str, round_: OpenRound) -> answers.RoundShown:
@@ -144,14 +144,13 @@ class ForAuditors(EngineCore):
             round_ = outcome.before.rounds.get(t)
             ids = () if round_ is None else round_.ids
             named = [str(ids[position]) for report in reports for position in report.positions] if ids else list(pair)
-            taken, late = isinstance(event, Audited | PairJudged), isinstance(event, VerdictLate)
             return {
                 "t": t,
                 "verdict": cast(answers.Outcome, VERDICTS[verdict]),
                 "pair": named if reports else list(pair),
                 "gap": reports[0].gap if reports and not hidden else None,
                 "final_at": stamp(now + outcome.before.waits.grace),
-                "disposition": "taken" if taken else "late" if late else "duplicate",
+                "disposition": "duplicate" if event is None else "late" if isinstance(event, VerdictLate) else "taken",
                 "receipt": receipt,
             }
 

@@ -96,13 +96,17 @@ class Store:
 
     # Writing ------------------------------------------------------------------------------------------------------
 
-    def submit(self, append: Append) -> Future[None]:
-        """Hand in an append; it is on disk when the future is done.
+    def submit(self, append: Append, *, wake: bool = True) -> Future[None]:
+        """Hand in an append; it is on disk when the future is done. Without ``wake``, that is begun with ``wake``.
 
         The future fails with ``SequenceConflict`` if its first event doesn't follow the log's last one, and with
         ``KeyTaken`` if its idempotency key was used meanwhile. Then nothing of it was written.
         """
-        return self._writer.submit(append)
+        return self._writer.submit(append, wake=wake)
+
+    def wake(self) -> None:
+        """Begin with what was handed in."""
+        self._writer.wake()
 
     def append(self, append: Append) -> None:
         """The same, waiting until it is on disk."""

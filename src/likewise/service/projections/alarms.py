@@ -41,8 +41,8 @@ class Alarm(NamedTuple):
 
 def alarms(state: State, bins: Sequence[Bin], now: float) -> list[Alarm]:
     """What is wrong with a stream at a moment."""
-    found = (_backlog(state, now), _drift(bins))
-    return [alarm for alarm in found if alarm is not None]
+    possible = (_backlog(state, now), _drift(bins))
+    return [alarm for alarm in possible if alarm is not None]
 
 
 def _backlog(state: State, now: float) -> Alarm | None:
@@ -109,13 +109,13 @@ class Webhook:
             if state.model is None:
                 continue
             bins = summaries.bins(self._engine.store, live.name, state.opened, state.stream.settings.alpha)
-            found = alarms(state, bins, self._engine.clock())
-            kinds = tuple(alarm.kind for alarm in found)
+            ringing = alarms(state, bins, self._engine.clock())
+            kinds = tuple(alarm.kind for alarm in ringing)
             if kinds != self._told.get(live.name, ()):
-                threading.Thread(target=self._send, args=(live.name, found, kinds), daemon=True).start()
+                threading.Thread(target=self._send, args=(live.name, ringing, kinds), daemon=True).start()
 
-    def _send(self, stream: str, found: Sequence[Alarm], kinds: tuple[str, ...]) -> None:
-        body = json.dumps({"stream": stream, "alarms": [alarm._asdict() for alarm in found]}).encode()
+    def _send(self, stream: str, ringing: Sequence[Alarm], kinds: tuple[str, ...]) -> None:
+        body = json.dumps({"stream": stream, "alarms": [alarm._asdict() for alarm in ringing]}).encode()
         request = urllib.request.Request(self._url, body, {"Content-Type": "application/json"})
         try:
             with urllib.request.urlopen(request, timeout=10):

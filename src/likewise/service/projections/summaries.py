@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,21 +21,8 @@ from likewise.service.log import Store
 from likewise.service.log.append import add, chunks
 from likewise.service.log.tables import events, followed, samples, summaries
 from likewise.service.refusals import SequenceConflict
-from likewise.service.stream.events import (
-    AuditCorrected,
-    Audited,
-    AuditRetracted,
-    ClearedByArithmetic,
-    Event,
-    LabelsBooked,
-    LabelsReceived,
-    Learned,
-    ReviewDrawn,
-    RoundClosed,
-    RoundOpened,
-    read_event,
-)
-from likewise.service.stream.events.reviews import NEEDLESS, UNDRAWN
+from likewise.service.stream.events import Event, RoundOpened, read_event
+from likewise.service.stream.events.event import RoundEvent
 
 PAGE = 1000
 """Events read at once."""
@@ -44,7 +30,6 @@ BINS = 50
 """Points of a curve."""
 SHOWN = 60
 """The newest rounds that are drawn person by person."""
-NO_PAIR = dict.fromkeys(("favoured", "disfavoured", "gap"))
 
 
 # The log, round by round ------------------------------------------------------------------------------------------
@@ -99,7 +84,7 @@ def _keep(
         raise SequenceConflict("Another process was faster.")
     for some in chunks(old):
         connection.execute(delete(summaries).where(summaries.c.stream == stream, summaries.c.round.in_(some)))
-    add(connection, summaries, [row | {"stream": stream} for row in rows.values()])
+    add(connection, summaries, [{**row, "stream": stream, "labels": dumps(row["labels"])} for row in rows.values()])
 
 
 def _rows(store: Store, stream: str, rounds: Iterable[int]) -> dict[int, dict[str, Any]]:
@@ -107,54 +92,24 @@ def _rows(store: Store, stream: str, rounds: Iterable[int]) -> dict[int, dict[st
     with store.read() as connection:
         for some in chunks(sorted(rounds)):
             query = select(summaries).where(summaries.c.stream == stream, summaries.c.round.in_(some))
-            known |= {row.round: dict(row._mapping) for row in connection.execute(query)}
+            known |= {row.round: {**row._mapping, "labels": loads(row.labels)} for row in connection.execute(query)}
     return known
 
 
 def _fold(rows: dict[int, dict[str, Any]], event: Event, one_sided: bool) -> None:
-    """What one event changes about the row of its round."""
+    """What one event changes about the row of its round: the event knows, but for what follows from its labels."""
     if isinstance(event, RoundOpened):
         rows[event.t] = _opened(event)
-    elif (row := rows.get(event.about or 0)) is not None:
-        row |= _changes(row, event, one_sided)
-
-
-def _changes(row: dict[str, Any], event: Event, one_sided: bool) -> dict[str, Any]:
-    match event:
-        case LabelsReceived():
-            return _labelled(row, event.labels)
-        case LabelsBooked():
-            changes = _labelled(row, event.labels)
-            return changes | {"error": _error(row | changes, one_sided)}
-        case Audited() | AuditCorrected():
-            if event.reports or row["verdict"] != "reported" or isinstance(event, AuditCorrected):
-                pair = asdict(event.reports[0]) if event.reports else NO_PAIR
-                return {"verdict": event.verdict} | pair
-        case ClearedByArithmetic():
-            return {"verdict": NEEDLESS}
-        case ReviewDrawn():
-            return {} if event.drawn else {"verdict": UNDRAWN}
-        case AuditRetracted():
-            return {"verdict": None} | NO_PAIR
-        case RoundClosed():
-            settled = {"verdict": event.audit} | ({} if event.audit == "reported" else NO_PAIR)
-            return {"status": "closed" if event.learns else "discarded"} | settled
-        case Learned():
-            counts = {"learned": event.version, "delay": event.delay, "waited": event.waited}
-            return {"status": "learned", "error": _error(row, one_sided)} | counts
-    return {}
-
-
-def _labelled(row: dict[str, Any], new: Iterable[tuple[int, int]]) -> dict[str, Any]:
-    labels = loads(row["labels"])
-    for position, label in new:
-        labels[position] = label
-    return {"labels": dumps(labels), "labelled": sum(label is not None for label in labels)}
+    elif isinstance(event, RoundEvent) and (row := rows.get(event.t)) is not None:
+        event.sum_up(row)
+        row["labelled"] = sum(label is not None for label in row["labels"])
+        if row["status"] == "learned":
+            row["error"] = _error(row, one_sided)
 
 
 def _error(row: dict[str, Any], one_sided: bool) -> float:
     """The errors of a round, each counted once; estimated where labels are seen of accepted people only."""
-    labels = np.array([np.nan if label is None else label for label in loads(row["labels"])], dtype=float)
+    labels = np.array([np.nan if label is None else label for label in row["labels"]], dtype=float)
     p = np.array(loads(row["probabilities"]), dtype=float)
     if not one_sided:
         return error(p, labels)
@@ -172,7 +127,7 @@ def _opened(event: RoundOpened) -> dict[str, Any]:
         "people": len(new),
         "by_lot": sum(2 * probability * (1 - probability) for probability in new),
         "probabilities": dumps([person.probability for person in event.people]),
-        "labels": dumps([None] * len(event.people)),
+        "labels": [None] * len(event.people),
         "status": "open",
         "labelled": 0,
     }

@@ -370,23 +370,31 @@ def _as_opinion(command: Audit, of: OpenRound, answer: Mapping[str, Any], questi
 def _judge(decision: Decision, command: JudgePair) -> None:
     round_ = _open_round(decision.after, command.t)
     ids, panel = round_.ids, round_.panel
-    asked = [one for one in panel.questions if one.what == "opinion" and round_.verdict is None]
-    about = [one for one in asked if one.pair is not None and {ids[i] for i in one.pair} == set(command.pair)]
-    due = [one for one in about if one.of == command.by or (one.of is None and command.by not in one.but)]
+    asked = [question for question in panel.questions if question.what == "opinion" and round_.verdict is None]
+    about = [
+        question
+        for question in asked
+        if question.pair is not None and {ids[i] for i in question.pair} == set(command.pair)
+    ]
+    due = [
+        question
+        for question in about
+        if question.of == command.by or (question.of is None and command.by not in question.but)
+    ]
     if not due or due[0].pair is None:
         raise Conflict(f"Nobody asks you about this pair of round {command.t}.")
-    said = Opinion(command.by, due[0].pair, command.objects)._asdict()
+    opinion = Opinion(command.by, due[0].pair, command.objects)._asdict()
     shown = round_.shown(decision.after.stream.settings)
-    decision.add(PairJudged(at=decision.at, t=command.t, shown=shown, **said, **_looked(command)))
+    decision.add(PairJudged(at=decision.at, t=command.t, shown=shown, **opinion, **_looked(command)))
     _close(decision, command.t)
 
 
 def _retract(decision: Decision, command: RetractAudit) -> None:
     round_ = _open_round(decision.after, command.t)
-    said, final = round_.panel.said, round_.verdict is not None and round_.verdict.final
-    if not said or final:
+    verdicts, final = round_.panel.said, round_.verdict is not None and round_.verdict.final
+    if not verdicts or final:
         raise Conflict(f"Round {command.t} has no verdict to retract.")
-    whose = command.by if round_.panel.of(command.by) is not None else said[-1].by
+    whose = command.by if round_.panel.of(command.by) is not None else verdicts[-1].by
     if whose != command.by and not command.anybodys:
         raise Conflict(f"Somebody else gave the verdict on round {command.t}.")
     waits = decision.after.waits

@@ -7,23 +7,12 @@ from dataclasses import replace
 from typing import Any, cast
 
 from likewise.service.stream.answers import GivenVerdict, Outcome, PersonRound, PersonShown, RoundRecord, RoundShown
-from likewise.service.stream.events import (
-    AuditCorrected,
-    Audited,
-    AuditRetracted,
-    Learned,
-    PairJudged,
-    ReviewDrawn,
-    RoundClosed,
-    VerdictLate,
-    stamp,
-)
+from likewise.service.stream.events import AuditCorrected, Audited, Learned, RoundClosed, stamp
 from likewise.service.stream.events.audits import EXPIRED
 from likewise.service.stream.events.event import RoundEvent
 from likewise.service.stream.panel import Panel
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State, Verdict
-from likewise.verdicts import Opinion
 
 
 def past_round(events: Sequence[RoundEvent], state: State) -> OpenRound:
@@ -49,11 +38,12 @@ def counts_as(events: Sequence[RoundEvent]) -> Outcome | None:
 def clean_probability(events: Sequence[RoundEvent]) -> float | None:
     """With which probability a closed round was drawn, if it counts as reviewed and found clean; None otherwise."""
     closed = next((event for event in events if isinstance(event, RoundClosed)), None)
-    later = [event for event in events if isinstance(event, AuditCorrected | VerdictLate)]
-    found = any(event.verdict == "reported" for event in later)
-    if closed is None or closed.counts != "clean" or found:
+    if closed is None or closed.counts != "clean":
         return None
-    return next((event.probability for event in events if isinstance(event, ReviewDrawn)), 1.0)
+    view = round_view(events)
+    if any(later["verdict"] == "reported" for later in (*view["corrections"], *view["late_verdicts"])):
+        return None
+    return 1.0 if view["review"] is None else view["review"]["probability"]
 
 
 def round_view(events: Sequence[RoundEvent]) -> RoundRecord:
@@ -63,21 +53,10 @@ def round_view(events: Sequence[RoundEvent]) -> RoundRecord:
     for event in events:
         event.tell(view)
         over |= isinstance(event, Audited) and event.verdict == EXPIRED
-        panel = _heard(panel, event)
+        panel = event.hear(panel)
     if panel.rule is not None and panel.said:
         _tell_outcome(view, panel.ended(0.0) if over else panel.settled())
     return view
-
-
-def _heard(panel: Panel, event: RoundEvent) -> Panel:
-    """What was said of a round, after one more event."""
-    if isinstance(event, ReviewDrawn):
-        return Panel(wanted=2 if event.second else 1, rule=event.rule)
-    if isinstance(event, Audited) and event.verdict != EXPIRED:
-        return panel.with_verdict(Verdict(event.verdict, event.time, event.by, event.reports))
-    if isinstance(event, PairJudged):
-        return panel._replace(opinions=(*panel.opinions, Opinion(event.by, event.pair, event.objects)))
-    return panel.without(event.of or event.by) if isinstance(event, AuditRetracted) else panel
 
 
 def _tell_outcome(view: RoundRecord, settled: Verdict | None) -> None:

@@ -6,8 +6,9 @@ counts. A state is never changed, only followed by the next one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from likewise.service.stream.learner import Deployed, Model
 from likewise.service.stream.learner_checkpoint import KeptPair, LastCheckpoint
 from likewise.service.stream.memory import PastRound
 from likewise.service.stream.panel import Panel
+from likewise.service.stream.replacing import replace
 from likewise.service.stream.settings import Settings, Waits
 from likewise.service.stream.verdict import CLOCK, Pair, Verdict
 from likewise.theory import Overlap, ReviewCount
@@ -115,7 +117,7 @@ class OpenRound:
     def missing(self) -> int:
         """Labels that are still to come; nobody waits for the label of a person who was erased, or doesn't count."""
         if not (self.erased or self.drawn):
-            return int(np.isnan(self.labels).sum())
+            return sum(map(math.isnan, self.labels.tolist()))
         gone = self.erased | self.unlabelled
         return sum(i not in gone for i in np.flatnonzero(np.isnan(self.labels)).tolist())
 
@@ -149,8 +151,10 @@ class OpenRound:
         if settings.audits == "decisions":
             p = self.probabilities
             return max((float(p[i] - p[j]) for i, j in self.reportable(settings.level)), default=0.0)
-        shown = self.probabilities[self.fresh] if self.returning or self.erased else self.probabilities
-        return float(shown.max() - shown.min()) if len(shown) else 0.0
+        shown = self.probabilities.tolist()
+        if self.returning or self.erased:
+            shown = [shown[i] for i in self.fresh]
+        return float(max(shown) - min(shown)) if shown else 0.0
 
     def reportable(self, level: float) -> list[tuple[int, int]]:
         """The pairs that were decided differently and are too far apart, whoever got the yes first."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Final
 
 from likewise.service.stream.answers import GivenVerdict, Outcome, RoundRecord
-from likewise.service.stream.events.event import NUMBER, TUPLE, Promise, RoundEvent, each, kind
+from likewise.service.stream.events.event import NO_PAIR, NUMBER, TUPLE, Promise, RoundEvent, each, kind
 from likewise.service.stream.events.rounds import SLACK
 from likewise.service.stream.memory import Memory, PastRound
 from likewise.service.stream.panel import Panel
+from likewise.service.stream.replacing import replace
 from likewise.service.stream.settings import LONGEST, Settings
 from likewise.service.stream.state import CLOCK, OpenRound, Pair, State, Verdict, shown_hash
 from likewise.verdicts import Opinion
+
+__all__ = ["AuditCorrected", "AuditRetracted", "Audited", "PairJudged", "VerdictLate"]
 
 OUTCOMES = ("reported", "cleared", "skipped")
 """What an auditor's answer is called in the log: a pair, none, skip."""
@@ -67,6 +70,11 @@ class _Answer(RoundEvent):
             "hints": None,
             "seconds": None,
         }
+
+    @property
+    def first_pair(self) -> dict[str, Any]:
+        """The first pair, for the row of its round."""
+        return asdict(self.reports[0]) if self.reports else NO_PAIR
 
     def wrong(self, round_: OpenRound | PastRound, settings: Settings) -> str:
         """Pairs if and only if something is reported; each favoured first, and far enough apart."""
@@ -151,8 +159,17 @@ class Audited(_Looked):
         round_ = self.round(state)
         if self.verdict == EXPIRED:
             return state.with_round(replace(round_, verdict=round_.panel.ended(self.time)))
+        return state.with_round(_settled(round_, self.hear(round_.panel)))
+
+    def hear(self, panel: Panel) -> Panel:
+        """One more verdict, unless it is only that nobody gave one."""
         verdict = Verdict(self.verdict, self.time, self.by, self.reports, self.hints is True)
-        return state.with_round(_settled(round_, round_.panel.with_verdict(verdict)))
+        return panel if self.verdict == EXPIRED else panel.with_verdict(verdict)
+
+    def sum_up(self, row: dict[str, Any]) -> None:
+        """The verdict; of several, one that names a pair."""
+        if self.reports or row["verdict"] != "reported":
+            row |= {"verdict": self.verdict, **self.first_pair}
 
     def tell(self, view: RoundRecord) -> None:
         """The verdict."""
@@ -253,11 +270,14 @@ class PairJudged(RoundEvent):
     def evolve(self, state: State) -> State:
         """One more opinion."""
         round_ = self.round(state)
-        opinions = (*round_.panel.opinions, Opinion(self.by, self.pair, self.objects))
-        round_ = _settled(round_, round_.panel._replace(opinions=opinions))
+        round_ = _settled(round_, self.hear(round_.panel))
         if round_.verdict is not None:  # the time to take it back begins with the last word
             round_ = replace(round_, verdict=round_.verdict._replace(at=self.time))
         return state.with_round(round_)
+
+    def hear(self, panel: Panel) -> Panel:
+        """One more opinion."""
+        return panel._replace(opinions=(*panel.opinions, Opinion(self.by, self.pair, self.objects)))
 
     def tell(self, view: RoundRecord) -> None:
         """One more opinion."""
@@ -298,8 +318,16 @@ class AuditRetracted(RoundEvent):
     def evolve(self, state: State) -> State:
         """The round waits for a verdict again."""
         round_ = self.round(state)
-        round_ = _settled(round_, round_.panel.without(self.of or self.by))
+        round_ = _settled(round_, self.hear(round_.panel))
         return state.with_round(replace(round_, retracted_at=self.time))
+
+    def hear(self, panel: Panel) -> Panel:
+        """Without that verdict."""
+        return panel.without(self.of or self.by)
+
+    def sum_up(self, row: dict[str, Any]) -> None:
+        """No verdict any more."""
+        row |= {"verdict": None, **NO_PAIR}
 
     def tell(self, view: RoundRecord) -> None:
         """That there is no such verdict any more."""
@@ -343,6 +371,10 @@ class AuditCorrected(_Answer):
         if self.found is not None:
             state = state.found_later(self.t, self.found)
         return replace(state, totals=state.totals.corrected_to(self.verdict, self.replaces))
+
+    def sum_up(self, row: dict[str, Any]) -> None:
+        """The correction in place of the verdict."""
+        row |= {"verdict": self.verdict, **self.first_pair}
 
     def tell(self, view: RoundRecord) -> None:
         """One more correction."""

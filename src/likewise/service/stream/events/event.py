@@ -1,8 +1,13 @@
-"""What every event has: a kind, a time, fields that stand in the log, and three things that it says of itself.
+"""What every event has: a kind, a time, fields that stand in the log, and what it says of itself.
 
     event.evolve(state)              → state    what is the case after it; never refuses
-    event.tell(view)                            what it adds to the view of its round, if it is about one
     event.objection(state, memory)   → text     why it can't follow those before it; "" if it can
+
+and, of an event about a round,
+
+    event.tell(view)                            what it adds to the view of its round
+    event.hear(panel)                → panel    what it adds to what reviewers said
+    event.sum_up(row)                           what it changes about the row that pictures are drawn from
 
 A kind is one frozen dataclass, so that everything about it stands in one place. What may have to be erased one day (who
 a person is, their features, an auditor's free words) never enters the log: it is an ``Aside``, kept beside it under a
@@ -23,6 +28,7 @@ from likewise.errors import InvalidParameter
 from likewise.service.canonical import commitment, dumps, people_root
 from likewise.service.stream.answers import RoundRecord
 from likewise.service.stream.memory import Memory
+from likewise.service.stream.panel import Panel
 from likewise.service.stream.state import OpenRound, State
 
 VERSION = 3
@@ -93,10 +99,13 @@ class Aside:
         return Promise(self.ref, self.commitment)
 
 
+PLAIN = frozenset({str, int, float, bool, type(None)})
 IN_MEMORY = {"logged": False}
 """Marks a field that never enters the log: it is known only while the event is in memory."""
 NUMBER = {"read": float}
 """Marks a field that is a float, also where the log spells it as a whole number."""
+NO_PAIR = dict.fromkeys(("favoured", "disfavoured", "gap"))
+"""In the row of a round without a report."""
 TUPLE = {"read": tuple}
 """Marks a field that is a tuple of plain values."""
 PAIRS = {"read": lambda values: tuple((first, second) for first, second in values)}
@@ -214,6 +223,13 @@ class RoundEvent(Event):
     def tell(self, view: RoundRecord) -> None:
         """Add what it says to the view of its round."""
 
+    def hear(self, panel: Panel) -> Panel:
+        """What reviewers said of its round, after it; most kinds add nothing."""
+        return panel
+
+    def sum_up(self, row: dict[str, Any]) -> None:
+        """Change the row of its round (``likewise.service.projections.summaries``); most kinds change nothing."""
+
 
 def spelt_twice(data: Mapping[str, Any]) -> tuple[str, str]:
     """Data with people as canonical JSON: as they stand in the log, and as they are hashed."""
@@ -267,6 +283,8 @@ def _logged(cls: type[Event]) -> dict[str, Callable[[Any], Any] | None]:
 
 def _plain(value: Any) -> Any:
     cls = type(value)
+    if cls in PLAIN:
+        return value
     if cls is tuple:
         return [_plain(part) for part in value]
     if isinstance(value, tuple):  # a part with names

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,7 +15,10 @@ from likewise.service.stream.events.event import IN_MEMORY, RoundEvent, each, ki
 from likewise.service.stream.events.rounds import ESTIMATE, SLACK
 from likewise.service.stream.events.sums import late_sums
 from likewise.service.stream.memory import Memory, PastRound
+from likewise.service.stream.replacing import replace
 from likewise.service.stream.state import State
+
+__all__ = ["LabelsBooked", "LabelsExpired", "LabelsLate", "LabelsReceived"]
 
 Labels = tuple[tuple[int, int], ...]
 """(position in the batch, 0 or 1) of each label."""
@@ -38,6 +41,10 @@ class LabelsReceived(RoundEvent):
         for position, label in self.labels:
             labels[position] = label
         return state.with_round(replace(round_, labels=labels))
+
+    def sum_up(self, row: dict[str, Any]) -> None:
+        """The labels."""
+        _label(row, self.labels)
 
     def tell(self, view: RoundRecord) -> None:
         """The labels of its people."""
@@ -177,6 +184,10 @@ class LabelsBooked(RoundEvent):
         learner = model.booked(state.learner, rows, y, shown, self.estimate)
         return replace(state, learner=learner, policy=model.deploy(learner))
 
+    def sum_up(self, row: dict[str, Any]) -> None:
+        """The labels, although they came late: the learner heard of them."""
+        _label(row, self.labels)
+
     def _encoded(self, state: State) -> Rows | None:
         """The people, as long as all of them are there."""
         features = {aside.ref: aside.content["features"] for aside in self.asides}
@@ -223,3 +234,8 @@ def _not_new(labels: Sequence[Sequence[int]], known: Floats, erased: frozenset[i
     if any(isinstance(label, bool) or label not in (0, 1) for _, label in labels):
         return "has labels other than 0 and 1"
     return "" if all(math.isnan(known[i]) for i in positions) else "changes labels that are already known"
+
+
+def _label(row: dict[str, Any], labels: Labels) -> None:
+    for position, label in labels:
+        row["labels"][position] = label

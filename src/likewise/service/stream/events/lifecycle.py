@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,11 +26,22 @@ from likewise.service.stream.learner_checkpoint import (
     written,
 )
 from likewise.service.stream.memory import Memory
+from likewise.service.stream.replacing import replace
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import CLOCK, OpenRound, State
 
 DAY = 86_400.0
 """Seconds."""
+
+__all__ = [
+    "KeyRotated",
+    "LearnerCheckpointed",
+    "PersonErased",
+    "Resumed",
+    "SettingsChanged",
+    "Stopped",
+    "StreamCreated",
+]
 
 
 @kind

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 from likewise.errors import InvalidParameter
@@ -14,7 +14,10 @@ from likewise.service.stream.learner import Model
 from likewise.service.stream.lots import Lot
 from likewise.service.stream.memory import Memory
 from likewise.service.stream.panel import Panel
+from likewise.service.stream.replacing import replace
 from likewise.service.stream.state import CLOCK, OpenRound, State, Verdict
+
+__all__ = ["BriefChanged", "ClearedByArithmetic", "PlanChanged", "ReviewDrawn"]
 
 NEEDLESS: Final = "cleared"
 """What a round counts as that needs nobody, as no report of it could be accepted."""
@@ -54,6 +57,10 @@ class ClearedByArithmetic(_NobodyLooks):
     def tell(self, view: RoundRecord) -> None:
         """A verdict that nobody gave."""
         view["audit"] = self.told(NEEDLESS)
+
+    def sum_up(self, row: dict[str, Any]) -> None:
+        """The same."""
+        row["verdict"] = NEEDLESS
 
 
 @kind
@@ -97,9 +104,17 @@ class ReviewDrawn(_NobodyLooks):
         """The round waits for a reviewer, or for nobody."""
         drawing = state.drawing.drew(state.stream.settings.review, self.probability, self.lot.next)
         round_ = self.round(state) if self.drawn else self.settled(state, UNDRAWN)
-        panel = Panel(wanted=2 if self.second else 1, rule=self.rule)
-        round_ = replace(round_, q=self.probability, panel=panel)
+        round_ = replace(round_, q=self.probability, panel=self.hear(round_.panel))
         return replace(state.with_round(round_), drawing=drawing)
+
+    def hear(self, panel: Panel) -> Panel:
+        """Nothing was said yet, and so many are to be asked."""
+        return Panel(wanted=2 if self.second else 1, rule=self.rule)
+
+    def sum_up(self, row: dict[str, Any]) -> None:
+        """That nobody looks if it wasn't drawn."""
+        if not self.drawn:
+            row["verdict"] = UNDRAWN
 
     def tell(self, view: RoundRecord) -> None:
         """With which probability it was drawn, and that nobody looks if it wasn't."""

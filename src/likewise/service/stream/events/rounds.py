@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,14 +12,17 @@ import numpy as np
 from likewise.protocol import Estimate, Round, Rows
 from likewise.service.stream.answers import Labelled, Outcome, PersonDecided, RoundRecord
 from likewise.service.stream.drawing import Drawing
-from likewise.service.stream.events.event import IN_MEMORY, NUMBER, TUPLE, RoundEvent, each, kind
+from likewise.service.stream.events.event import IN_MEMORY, NO_PAIR, NUMBER, TUPLE, RoundEvent, each, kind
 from likewise.service.stream.events.sums import sums
 from likewise.service.stream.learner import Deployed, Model
 from likewise.service.stream.learner_checkpoint import KeptPair
 from likewise.service.stream.lots import Lot, drawn_from
 from likewise.service.stream.memory import Memory, PastRound
+from likewise.service.stream.replacing import replace
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State, Totals
+
+__all__ = ["Decided", "Learned", "RoundClosed", "RoundOpened"]
 
 SLACK = 1e-3
 """Seconds by which a time in the log may differ from the clock's, which it rounds."""
@@ -307,6 +310,11 @@ class RoundClosed(RoundEvent):
             return state.with_round(replace(self.round(state), closed=True))
         return state.without_round(self.t).counted(discarded=1)
 
+    def sum_up(self, row: dict[str, Any]) -> None:
+        """How it was closed, and that nobody is reported unless it counts."""
+        settled = {"verdict": self.audit} | ({} if self.audit == "reported" else NO_PAIR)
+        row |= {"status": "closed" if self.learns else "discarded", **settled}
+
     def tell(self, view: RoundRecord) -> None:
         """How it was closed."""
         view["status"] = "closed" if self.learns else "discarded"
@@ -381,6 +389,10 @@ class Learned(RoundEvent):
         learner = model.learner.update(state.learner, seen)
         pairs = state.pairs + self._kept(model, round_, seen)
         return replace(after, learner=learner, policy=model.deploy(learner), pairs=pairs)
+
+    def sum_up(self, row: dict[str, Any]) -> None:
+        """That it was learned, and when."""
+        row |= {"status": "learned", "learned": self.version, "delay": self.delay, "waited": self.waited}
 
     def _kept(self, model: Model, round_: OpenRound, seen: Round) -> tuple[KeptPair, ...]:
         """Whom the reports of the round are about, if the learner keeps them."""
