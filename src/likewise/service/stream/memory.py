@@ -30,6 +30,7 @@ class PastRound(NamedTuple):
     """The answer that two people stand behind, pairs or none of them; None if there is no such answer, or not now."""
     judged: tuple[str, ...] = ()
     """Who judged it."""
+    opened_at: float = 0.0
 
 
 @dataclass
