@@ -34,7 +34,7 @@ APART = 1 / 3
 def reviewers(engine: Engine, stream: str, delta: float = 0.05) -> answers.Reviewers:
     """Everybody who judged a round of a stream, and how they agree."""
     state = engine.streams.get(stream).current()
-    names = sorted({*state.team.reviewers, *(look.by for look in state.known.looks)})
+    names = sorted({*state.team.reviewers, *(look.by for look in state.known.looks if look.outcome is not None)})
     reviews = claim(state, delta)
     return {
         "stream": stream,

@@ -276,8 +276,9 @@ def _marked(engine: Engine, stream: str, rounds: Iterable[int]) -> None:
         with suppress(Conflict):  # fewer than two judged it, or it is open
             record = engine.round(stream, t)
             violates = record["audit"] is not None and record["audit"]["verdict"] == "reported"
-            if sum(bool(each.pairs) == violates for each in known.rounds) < KNOWN // 2:
-                use: Use = "practice" if len(known.rounds) < PRACTICE else "gold"
+            alike = sum(bool(each.pairs) == violates for each in known.rounds)
+            if alike < KNOWN // 2:
+                use: Use = "practice" if alike < PRACTICE // 2 else "gold"
                 engine.mark_known(stream, t, use, ASKING)
 
 
