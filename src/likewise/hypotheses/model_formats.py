@@ -30,9 +30,9 @@ class ModelFormat(ABC):
     """The types whose whole state the format holds. A type that derives from them may add to it, so it isn't one."""
 
     def kind(self, model: Any) -> str | None:
-        """The name of a model's type, if this format holds such models."""
+        """The name of a model's type, if this format holds such models; one that was never fitted has no content."""
         name, package = type(model).__name__, type(model).__module__.split(".")[0]
-        return name if package == self.package and name in self.kinds else None
+        return name if package == self.package and name in self.kinds and _is_fitted(model) else None
 
     @abstractmethod
     def content(self, model: Any) -> bytes:
@@ -52,6 +52,11 @@ class ModelFormat(ABC):
             return importlib.import_module(self.package)
         except ImportError:
             raise ModelMismatch(f"Reading a model of {self.package} needs {self.package}: install it first.") from None
+
+
+def _is_fitted(model: Any) -> bool:
+    check = getattr(model, "__sklearn_is_fitted__", None) or getattr(model, "is_fitted", None)
+    return check is None or bool(check())
 
 
 class XGBoostFormat(ModelFormat):
