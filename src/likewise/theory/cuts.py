@@ -15,7 +15,7 @@ from likewise.theory.ranges import within
 from likewise.theory.regret import ANY_AUDITOR, TRUTHFUL, Bound
 
 LEAST_ALPHA = 1e-9
-"""The smallest level of a learner that keeps reports: probabilities, sums of many weights, are not much more exact."""
+"""The smallest level of a learner: probabilities, sums of many weights, are not much more exact."""
 
 
 def fair_start(alpha: float, N: int) -> tuple[float, float]:
