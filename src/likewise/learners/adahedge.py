@@ -126,6 +126,7 @@ class AdaHedge(BaseLearner):
             require(fits, "penalty", f"tilt by less than alpha = {self.alpha}", rule)
         if isinstance(rule, Cuts):
             require(self.alpha is not None, "alpha", "be given to a learner that keeps reports", self.alpha)
+            require_number(self.alpha, "alpha", theory.LEAST_ALPHA, 1)
             require(rule.epsilon < (self.alpha or 0), "epsilon", f"be below alpha = {self.alpha}", rule.epsilon)
         elif self.hypotheses.size > 1:
             require(not self.forget, "forget", "be 0 unless reports are kept (`penalty` is Cuts)", self.forget)
