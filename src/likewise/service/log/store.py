@@ -299,6 +299,23 @@ class Store:
             found += [sealed.beside(beside) for sealed in events]
         return found
 
+    def rounds_with_people(self, stream: str, after: int, limit: int) -> list[int]:
+        """The first rounds after round ``after`` beside which something is kept."""
+        beside = tables.asides.c
+        query = select(beside.round).where(beside.stream == stream, beside.round > after).distinct()
+        with self.read() as connection:
+            return list(connection.scalars(query.order_by(beside.round).limit(limit)))
+
+    def last_events(self, stream: str, numbers: Sequence[int]) -> dict[int, int]:
+        """The number of the last event about each of some rounds."""
+        found: dict[int, int] = {}
+        log = tables.events.c
+        for some in chunks(numbers):
+            query = select(log.round, func.max(log.seq)).where(log.stream == stream, log.round.in_(some))
+            with self.read() as connection:
+                found |= {int(t): int(seq) for t, seq in connection.execute(query.group_by(log.round))}
+        return found
+
     def asides_of(self, refs: Sequence[str], stream: str | None = None) -> Iterator[Aside]:
         """What is still there under some references, in their order; of one stream if that is said."""
         for some in chunks(refs):

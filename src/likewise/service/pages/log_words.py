@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from likewise.service.stream.verdict import CLOCK
 from likewise.wording import number, plural
 
 Data = Mapping[str, Any]
@@ -101,6 +102,13 @@ def _drawn(data: Data) -> str:
     return f"The lot {drawn}, with probability {data['probability']:.2f}.{second}"
 
 
+def _erased(data: Data) -> str:
+    rounds = plural(len(data["rounds"]), "round")
+    if data["by"] == CLOCK:
+        return f"People were erased from {rounds}, as they had been kept for long enough."
+    return f"{data['by']} erased somebody from {rounds}."
+
+
 WORDS: dict[str, Callable[[Data], str]] = {
     "stream_created": lambda data: f"{data['by']} created the stream.",
     "round_opened": _opened,
@@ -120,7 +128,7 @@ WORDS: dict[str, Callable[[Data], str]] = {
     "brief_changed": lambda data: f"{data['by']} changed the brief of the reviewers: version {data['version']}.",
     "stopped": lambda data: f"{data['by']} stopped all decisions: {data['reason']}",
     "resumed": lambda data: f"{data['by']} resumed decisions.",
-    "person_erased": lambda data: f"{data['by']} erased somebody from {plural(len(data['rounds']), 'round')}.",
+    "person_erased": _erased,
     "learner_checkpointed": lambda data: "The learner's state was written down, because somebody was to be erased.",
     "cleared_by_arithmetic": lambda data: "Nobody has to look: no two people were far enough apart.",
     "review_drawn": _drawn,

@@ -25,6 +25,7 @@ class PastRound(NamedTuple):
     """What it counts as among the rounds learned."""
     clean: float | None = None
     """The probability with which it was drawn, if it was reviewed and found clean."""
+    opened_at: float = 0.0
 
 
 @dataclass

@@ -90,7 +90,7 @@ def letter(claims: Certificate, state: State, delta: float = 0.05) -> str:
             ),
             (totals.late, "Labels that came too late and were not learned"),
             (totals.booked, "Late labels of accepted people, of which the learner heard after their rounds"),
-            (totals.erased, "People erased, whose rounds count as not reviewed"),
+            (totals.erased, "Erasures of people, whose rounds count as not reviewed"),
         )
         if count
     ]

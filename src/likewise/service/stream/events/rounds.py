@@ -342,7 +342,8 @@ class RoundClosed(RoundEvent):
             round_.erased,
         )
         clean = round_.q if round_.answer == "clean" else None
-        memory.rounds[self.t] = past._replace(outcome=round_.counts_as if learns else None, clean=clean)
+        counted, opened_at = round_.counts_as if learns else None, round_.opened_at
+        memory.rounds[self.t] = past._replace(outcome=counted, clean=clean, opened_at=opened_at)
         return ""
 
 
