@@ -531,7 +531,7 @@ def test_the_overview_tells_counts_and_draws_nine_pictures_with_captions(past):
     assert "There is nothing to draw yet" not in text
     state = past.engine.streams.get(past.stream).current()
     assert f"{state.totals.reported + state.totals.cleared:,} of {past.opened} rounds were reviewed" in text
-    assert f"{state.totals.refused:,} of {6 * (past.opened - 5)} people were refused" in text
+    assert f"{state.totals.refused:,} of {demo.PEOPLE * (past.opened - 5)} people were refused" in text
     assert "Outcome unknown" in text
     assert "cost of errors per 100 people, estimated" in text
 
