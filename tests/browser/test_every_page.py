@@ -178,6 +178,8 @@ STATES = {
     "plan-refused": (plan_refused, "plan.html"),
     "mine": (opened("mine"), "mine.html"),
     "mine-search": (my_search, "mine.html"),
+    "reviewers": (opened("reviewers"), "reviewers.html"),
+    "practice": (opened("practice"), "practice.html"),
     "correction": (opened("correction"), "correction.html"),
     "rounds": (opened("rounds"), "rounds.html"),
     "rounds-filtered": (rounds_filtered, "rounds.html"),

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likewise.errors import InvalidParameter
-from likewise.service.canonical import canonical, dumps, loads
+from likewise.service.canonical import _encoder, canonical, dumps, loads, spelt
 from likewise.service.proof import spelling as theirs
 
 MOST = 2**53 - 1
@@ -150,3 +150,21 @@ def test_hashes_and_commitments_of_the_two_copies_agree():
     assert len({ours.event_hash(people | {"data": {"people": some}}) for some in ([], [1], [1, 1], [[1], 1])}) == 4
     assert ours.event_hash(event) == theirs.event_hash(event) != theirs.event_hash(event | {"seq": 4})
     assert ours.commitment("ab" * 32, ours.dumps(event)) == theirs.commitment("ab" * 32, event)
+
+
+@pytest.mark.parametrize("value", [{"b": 1.0, "a": [True, None, -0.0]}, 'ö\n"\u2028', 10**30, []])
+def test_what_is_not_hashed_is_spelt_as_python_does(value):
+    assert spelt(value) == json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+@pytest.mark.parametrize("value", [math.nan, [math.inf], {"a": object()}, {1j: 1}])
+def test_what_is_no_json_value_is_not_spelt(value):
+    with pytest.raises((ValueError, TypeError)):
+        spelt(value)
+
+
+def test_a_python_without_compiled_parts_spells_the_same(monkeypatch):
+    value = {"b": 0.25, "ä": ["\t", False], "a": 3}
+    compiled = _encoder(sort_names=True)(value)
+    monkeypatch.setattr(json.encoder, "c_make_encoder", None)
+    assert _encoder(sort_names=True)(value) == compiled == canonical(value).decode()

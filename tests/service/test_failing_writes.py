@@ -24,7 +24,7 @@ def writes(engine, monkeypatch, *, fail):
     """Writes that fail at once, or hang until the test ends them; the futures of those that hang."""
     held = []
 
-    def submit(append):
+    def submit(append, *, wake):
         held.append(Future())
         if fail:
             held[-1].set_exception(Unavailable("The database is away."))
@@ -100,7 +100,7 @@ def test_many_rounds_that_are_due_share_the_syncs_of_few_transactions(engine, cl
     def slow(works):
         """The first commit takes until all that the clock moves on in one go is handed in."""
         if not commits:
-            until(lambda: len(works) + writer._queue.qsize() >= TOGETHER)
+            until(lambda: len(works) + len(writer._jobs) >= TOGETHER)
         commits.append(len(works))
         return write(works)
 

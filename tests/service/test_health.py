@@ -92,7 +92,7 @@ class TestOpenAndOverdue:
         engine.tick()
         clock.forward(60)
 
-        def full(*_):
+        def full(*_, **__):
             raise Unavailable("The database did not accept the write.")
 
         monkeypatch.setattr(engine.store, "submit", full)

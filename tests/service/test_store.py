@@ -181,6 +181,24 @@ class TestContract:
         assert len(seen) == 8
         assert len(set(seen)) == 1
 
+    def test_what_is_handed_in_without_waking_the_writer_waits_for_whoever_wakes_it(self, store):
+        futures = [store.submit(Append(seal(name, 0, GENESIS, [note()])), wake=False) for name in ("a", "b")]
+        assert not any(future.done() for future in futures)
+        store.wake()
+        assert [future.result(300) for future in futures] == [None, None]
+        assert [store.head(name)[0] for name in "ab"] == [1, 1]
+
+    def test_whoever_wakes_the_writer_wakes_it_for_everybody(self, store):
+        waiting = store.submit(Append(seal("a", 0, GENESIS, [note()])), wake=False)
+        store.append(Append(seal("b", 0, GENESIS, [note()])))
+        assert waiting.result(300) is None
+
+    def test_closing_writes_what_nobody_was_woken_for(self, database):
+        with Store(database) as store:
+            store.migrate()
+            waiting = store.submit(Append(seal("a", 0, GENESIS, [note()])), wake=False)
+        assert waiting.result(0) is None
+
     def test_a_key_is_answered_once(self, store):
         key = Idempotency("me", "k", "request")
         store.append(Append(sealed(store, "loans", note(1)), at=5.0, key=key, response={"round": 1}))

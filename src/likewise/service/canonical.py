@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import rfc8785
@@ -24,7 +24,6 @@ GENESIS = "0" * 64
 """What the first event of a stream carries for the hash of the one before."""
 MOST = 2**53 - 1
 """The largest whole number for which every JSON reader has an exact double."""
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def canonical(value: Any) -> bytes:
@@ -40,13 +39,34 @@ def canonical(value: Any) -> bytes:
     b'{"a":[1,null],"b":0.1}'
     """
     try:
-        return _ENCODER.encode(_common(value)).encode()
+        return _sorted(_common(value)).encode()
     except _Uncommon:
         pass
     try:
         return rfc8785.dumps(value)
     except rfc8785.IntegerDomainError as error:
         raise InvalidParameter(f"`value` must hold whole numbers beyond 2^53 - 1 only as floats: {error}.") from None
+
+
+def _encoder(*, sort_names: bool) -> Callable[[Any], str]:
+    """Python's encoder without blanks, made once: ``json.dumps`` makes it again for every value."""
+    make: Any = json.encoder.c_make_encoder  # type: ignore[attr-defined]  # not in the stubs
+    if make is None:  # a Python without its compiled part
+        return json.JSONEncoder(
+            ensure_ascii=False, allow_nan=False, sort_keys=sort_names, separators=(",", ":")
+        ).encode  # fmt: skip
+    text: Any = json.encoder.encode_basestring
+    parts = make(None, _no_json, text, None, ":", ",", sort_names, False, False)
+    return lambda value: "".join(parts(value, 0))
+
+
+def _no_json(value: Any) -> Any:
+    raise TypeError(f"{type(value).__name__} is no JSON value")
+
+
+_sorted = _encoder(sort_names=True)
+spelt = _encoder(sort_names=False)
+"""JSON that is not hashed: names stay in their order, and whole floats are floats. NaN is a ``ValueError``."""
 
 
 class _Uncommon(Exception):

@@ -12,6 +12,7 @@ from typing import Any
 
 from fastapi import HTTPException, Request
 from fastapi.routing import APIRoute
+from pydantic import TypeAdapter, ValidationError
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -118,7 +119,7 @@ class Call(Request):
         if KEY.fullmatch(key) is None:
             raise HTTPException(422, "Idempotency-Key: must be 1 to 200 visible ASCII characters.")
         # Keyed: what is asked names people, and from a plain hash a guessed id could be confirmed.
-        asked = f"{self.method} {self.url.path}\n".encode() + self._body
+        asked = f"{self.method} {self.scope['path']}\n".encode() + self._body
         return Idempotency(self.by, key, self.service.engine.signer.request_hash(asked))
 
     async def json(self) -> Any:
@@ -141,12 +142,15 @@ class Call(Request):
             raise HTTPException(400, f"The body must be JSON: {error}.") from None
 
 
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
 class StrictRoute(APIRoute):
     """A route that first asks who is there, and then reads their request strictly."""
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    def get_route_handler(self) -> Handler:
         """The route's handler, behind the table of roles and strict reading."""
-        handler = super().get_route_handler()
+        handler = self.handler()
 
         async def handle(request: Request) -> Response:
             service: Service = request.app.state.service
@@ -154,6 +158,32 @@ class StrictRoute(APIRoute):
             call = Call(request.scope, request.receive)
             await (call.body() if self.body_field is None else call.json())
             return await handler(call)
+
+        return handle
+
+    def handler(self) -> Handler:
+        """What finds the arguments of the endpoint and calls it: FastAPI's own."""
+        return super().get_route_handler()
+
+
+class DirectRoute(StrictRoute):
+    """The same, for an endpoint whose arguments are ``body``, ``call`` and texts of the path: it is called directly.
+
+    FastAPI looks for dependencies, queries, headers and forms, which takes as long as deciding about a person does.
+    """
+
+    def handler(self) -> Handler:
+        """Read the body and call the endpoint; FastAPI says what is wrong with a body that isn't one."""
+        body_type: Any = self.body_field.field_info.annotation if self.body_field is not None else None
+        read, otherwise = TypeAdapter(body_type).validate_python, super().handler()
+
+        async def handle(call: Request) -> Response:
+            try:
+                body = read(await call.json())
+            except ValidationError:
+                return await otherwise(call)
+            response: Response = await self.endpoint(body=body, call=call, **call.path_params)
+            return response
 
         return handle
 

@@ -14,10 +14,12 @@ from likewise.service.accounts.access import NOTICE, PERSON, RECEIPT, ROUND, STR
 from likewise.service.accounts.tokens import ADMIN, AUDITOR
 from likewise.service.api import bodies
 from likewise.service.api.problems import DOCUMENTED, problem
-from likewise.service.api.requests import KEYED, Call, StrictRoute
+from likewise.service.api.requests import KEYED, Call, DirectRoute, StrictRoute
+from likewise.service.canonical import spelt
 from likewise.service.engine import Engine
 from likewise.service.log.export import in_blocks
 from likewise.service.notices import notice
+from likewise.service.projections.reviewers import reviewers
 from likewise.service.stream import answers
 from likewise.service.stream.brief import Brief
 from likewise.service.stream.declared import plain_text
@@ -25,8 +27,10 @@ from likewise.service.stream.sample import with_scores
 
 SEEN_BY_AUDITORS = frozenset(answers.StreamSummary.__annotations__)
 # The engine's answers are sent as they are: mypy has checked them, and nobody waits for a second check.
-router = APIRouter(route_class=StrictRoute, responses=DOCUMENTED, default_response_class=JSONResponse)
-
+router, often = (
+    APIRouter(route_class=way, responses=DOCUMENTED, default_response_class=JSONResponse)
+    for way in (StrictRoute, DirectRoute)
+)
 
 Stream = Annotated[str, Path(description="The name of a stream.")]
 Number = Annotated[int, Path(description="The number of a round.", ge=1, le=2**53)]
@@ -119,6 +123,36 @@ def put_brief(stream: Stream, body: Brief, call: Call) -> Response:
     return JSONResponse(call.service.engine.change_brief(stream, told, call.by, call.key))
 
 
+@router.get(STREAM + "/reviewers", response_model=answers.Reviewers, tags=["reading"])
+def get_reviewers(stream: Stream, call: Call, delta: Annotated[float, Query(gt=0, lt=1)] = 0.05) -> Response:
+    """Read how good reviewers are: how they agree, what they find, with intervals. Nobody is ranked."""
+    return JSONResponse(reviewers(call.service.engine, stream, delta))
+
+
+@router.put(ROUND + "/known", response_model=answers.KnownMarked, openapi_extra=KEYED, tags=["audits"])
+def put_known(stream: Stream, t: Number, body: bodies.KnownBody, call: Call) -> Response:
+    """Mark a closed round, on whose answer two people agreed, as gold or practice; null if it isn't used any more."""
+    return JSONResponse(call.service.engine.mark_known(stream, t, body.use, call.by, call.key))
+
+
+@router.get(
+    STREAM + "/practice",
+    response_model=answers.PracticeRound,
+    responses={204: {"description": "No practice round is left."}},
+    tags=["audits"],
+)
+def get_practice(stream: Stream, call: Call) -> Response:
+    """Read the next round to practise with. What is said of it is never learned and never counted."""
+    shown = call.service.engine.practice(stream, call.by)
+    return Response(status_code=204) if shown is None else JSONResponse(shown)
+
+
+@router.put(ROUND + "/practice", response_model=answers.Practised, openapi_extra=KEYED, tags=["audits"])
+def put_practice(stream: Stream, t: Number, body: bodies.PracticeBody, call: Call) -> Response:
+    """Answer a practice round, and read what the known answer is."""
+    return JSONResponse(call.service.engine.practise(stream, t, body.verdict, call.by, body.pair, call.key))
+
+
 @router.get(STREAM + "/plan", response_model=answers.PlanProspect, tags=["streams"])
 def get_plan(
     stream: Stream,
@@ -145,7 +179,7 @@ def resume(stream: Stream, call: Call) -> Response:
     return JSONResponse(call.service.engine.resume(stream, call.by, call.key))
 
 
-@router.post(
+@often.post(
     STREAM + "/rounds", status_code=201, response_model=answers.RoundOpened, openapi_extra=KEYED, tags=["decisions"]
 )
 async def open_round(stream: Stream, body: bodies.RoundBody, call: Call) -> Response:
@@ -153,7 +187,11 @@ async def open_round(stream: Stream, body: bodies.RoundBody, call: Call) -> Resp
     most = call.service.configuration.max_batch
     require(len(body.people) <= most, "people", f"be at most {most}", len(body.people))
     people = [{"id": person.id, "features": person.features} for person in body.people]
-    return JSONResponse(await call.service.engine.decide_soon(stream, people, call.by, call.key), 201)
+    opened = await call.service.engine.decide_soon(stream, people, call.by, call.key)
+    return Response(spelt(opened), 201, media_type=JSONResponse.media_type)
+
+
+router.routes[:0] = often.routes  # in front: a request is held against one route after the other
 
 
 @router.put(ROUND + "/labels", response_model=answers.LabelsTaken, openapi_extra=KEYED, tags=["decisions"])

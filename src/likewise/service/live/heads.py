@@ -88,6 +88,10 @@ class Heads:
         self._sizes |= {name: tree.size for name, tree in moved}
         self._note_unsigned(streams, now)
 
+    def signed(self, live: LiveStream) -> int:
+        """The newest event of a stream that a checkpoint covers; all of them where nothing is signed."""
+        return live.durable.seq if self._file is None else self._sizes.get(live.name, 0)
+
     def unsigned_for(self, live: LiveStream, now: float) -> float:
         """Seconds that the oldest event of a stream has waited to be signed; up to one look of the clock too many.
 

@@ -197,6 +197,8 @@ class LiveStream:
         It is decided on the spot if the stream is free and nothing is in doubt, and only the disk is waited for;
         everything else is done the long way, in a thread.
         """
+        # Requests that came together are decided first, so that they share a transaction.
+        asyncio.get_running_loop().call_soon(self._store.wake)
         attempt = self._begun(task, now)
         if attempt is None or attempt.writing is None:
             return await anyio.to_thread.run_sync(self.do, task, now)
@@ -257,13 +259,13 @@ class LiveStream:
         if not self.lock.acquire(blocking=False):
             return None
         try:
-            return None if self.answers.doubtful(task.key) else self._decided(task, now)
+            return None if self.answers.doubtful(task.key) else self._decided(task, now, wake=False)
         except LikewiseError:
             return None  # whether the refusal stands is found out the long way
         finally:
             self.lock.release()
 
-    def _decided(self, task: Task, now: float) -> Attempt | None:
+    def _decided(self, task: Task, now: float, *, wake: bool = True) -> Attempt | None:
         """Decide, and hand the events to the writer, in the order of the log.
 
         None if it has to be begun again: the same key is on its way, or what it was to follow did not become durable.
@@ -281,7 +283,7 @@ class LiveStream:
             reply = task.reply(Outcome(before.state, after.state, sealed, before.tree))
             if not sealed:
                 return Attempt(reply, after, generation, task.key, None)
-            writing = self._store.submit(self._append(task, sealed, reply, now, after))
+            writing = self._store.submit(self._append(task, sealed, reply, now, after), wake=wake)
             self.positions.advance(after, sealed, writing)
             self.answers.begin(task.key, writing)
             # Not handed the attempt: a future that knows itself would stay, with its state, until garbage is collected.

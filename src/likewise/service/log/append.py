@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from sqlalchemy import Connection, Dialect, Table, delete, insert, select, updat
 from sqlalchemy.exc import IntegrityError
 
 from likewise.errors import LikewiseError
+from likewise.service.canonical import spelt
 from likewise.service.log import tables
 from likewise.service.log.chain import Sealed
 from likewise.service.refusals import SequenceConflict
@@ -124,7 +124,7 @@ def add(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> Non
         return
     statement = _spelt(table, connection.dialect)
     if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(statement, (json.dumps(rows, allow_nan=False),))
+        connection.exec_driver_sql(statement, (spelt(rows),))
     else:
         names = table.columns.keys()
         connection.exec_driver_sql(statement, [tuple(map(row.get, names)) for row in rows])
@@ -183,7 +183,7 @@ def _response_row(append: Append, key: Idempotency) -> dict[str, Any]:
     first = append.sealed[0]
     about = {"stream": first.stream, "round": first.event.about, "at": append.at}
     # Not canonical JSON: a repeated answer is the first one to the letter, 1.0 and not 1.
-    return key._asdict() | about | {"response": json.dumps(append.response, allow_nan=False)}
+    return key._asdict() | about | {"response": spelt(append.response)}
 
 
 def _aside_row(stream: str, aside: Aside) -> dict[str, Any]:

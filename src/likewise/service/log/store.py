@@ -96,13 +96,17 @@ class Store:
 
     # Writing ------------------------------------------------------------------------------------------------------
 
-    def submit(self, append: Append) -> Future[None]:
-        """Hand in an append; it is on disk when the future is done.
+    def submit(self, append: Append, *, wake: bool = True) -> Future[None]:
+        """Hand in an append; it is on disk when the future is done. Without ``wake``, that is begun with ``wake``.
 
         The future fails with ``SequenceConflict`` if its first event doesn't follow the log's last one, and with
         ``KeyTaken`` if its idempotency key was used meanwhile. Then nothing of it was written.
         """
-        return self._writer.submit(append)
+        return self._writer.submit(append, wake=wake)
+
+    def wake(self) -> None:
+        """Begin with what was handed in."""
+        self._writer.wake()
 
     def append(self, append: Append) -> None:
         """The same, waiting until it is on disk."""
@@ -293,6 +297,23 @@ class Store:
                 events = [_sealed(row) for row in connection.execute(query)]
                 beside = _asides(connection, [ref for sealed in events for ref in sealed.event.refs], stream)
             found += [sealed.beside(beside) for sealed in events]
+        return found
+
+    def rounds_with_people(self, stream: str, after: int, limit: int) -> list[int]:
+        """The first rounds after round ``after`` beside which something is kept."""
+        beside = tables.asides.c
+        query = select(beside.round).where(beside.stream == stream, beside.round > after).distinct()
+        with self.read() as connection:
+            return list(connection.scalars(query.order_by(beside.round).limit(limit)))
+
+    def last_events(self, stream: str, numbers: Sequence[int]) -> dict[int, int]:
+        """The number of the last event about each of some rounds."""
+        found: dict[int, int] = {}
+        log = tables.events.c
+        for some in chunks(numbers):
+            query = select(log.round, func.max(log.seq)).where(log.stream == stream, log.round.in_(some))
+            with self.read() as connection:
+                found |= {int(t): int(seq) for t, seq in connection.execute(query.group_by(log.round))}
         return found
 
     def asides_of(self, refs: Sequence[str], stream: str | None = None) -> Iterator[Aside]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Connection, Engine
@@ -41,21 +41,29 @@ class Writer(Generic[Work]):
     def __init__(self, engine: Engine, carry_out: Callable[[Connection, Sequence[Work]], list[Any]]) -> None:
         self._engine = engine
         self._carry_out = carry_out
-        self._queue: SimpleQueue[tuple[Work, Future[Any]] | None] = SimpleQueue()
+        self._jobs: deque[tuple[Work, Future[Any]]] = deque()
+        self._woken = threading.Event()
         self._connection: Connection | None = None
         self._closed = False
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="likewise-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, work: Work) -> Future[Any]:
-        """Hand in a work."""
+    def submit(self, work: Work, *, wake: bool = True) -> Future[Any]:
+        """Hand in a work; without ``wake``, the caller will hand in more in a moment, and wakes the writer then."""
         future: Future[Any] = Future()
         with self._lock:
             if self._closed:
                 raise Unavailable("The store is closed.")
-            self._queue.put((work, future))
+            self._jobs.append((work, future))
+        if wake:
+            self.wake()
         return future
+
+    def wake(self) -> None:
+        """Let the writer look for works."""
+        if self._jobs:
+            self._woken.set()
 
     def close(self) -> None:
         """Finish what was handed in, then stop."""
@@ -63,20 +71,15 @@ class Writer(Generic[Work]):
             if self._closed:
                 return
             self._closed = True
-            self._queue.put(None)
+        self._woken.set()
         self._thread.join()
 
     def _run(self) -> None:
-        last = False
-        while not last:
-            jobs = [self._queue.get()]
-            while len(jobs) < TOGETHER:
-                try:
-                    jobs.append(self._queue.get_nowait())
-                except Empty:
-                    break
-            last = None in jobs
-            self._write([job for job in jobs if job is not None])
+        while not self._closed or self._jobs:
+            self._woken.wait()
+            self._woken.clear()
+            while self._jobs:
+                self._write([self._jobs.popleft() for _ in range(min(TOGETHER, len(self._jobs)))])
         self._disconnect()
 
     def _write(self, jobs: list[tuple[Work, Future[Any]]], *, again: bool = True) -> None:

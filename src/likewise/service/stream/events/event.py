@@ -99,6 +99,7 @@ class Aside:
         return Promise(self.ref, self.commitment)
 
 
+PLAIN = frozenset({str, int, float, bool, type(None)})
 IN_MEMORY = {"logged": False}
 """Marks a field that never enters the log: it is known only while the event is in memory."""
 NUMBER = {"read": float}
@@ -282,6 +283,8 @@ def _logged(cls: type[Event]) -> dict[str, Callable[[Any], Any] | None]:
 
 def _plain(value: Any) -> Any:
     cls = type(value)
+    if cls in PLAIN:
+        return value
     if cls is tuple:
         return [_plain(part) for part in value]
     if isinstance(value, tuple):  # a part with names

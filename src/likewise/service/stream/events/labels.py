@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from likewise.service.stream.events.event import IN_MEMORY, RoundEvent, each, ki
 from likewise.service.stream.events.rounds import ESTIMATE, SLACK
 from likewise.service.stream.events.sums import late_sums
 from likewise.service.stream.memory import Memory, PastRound
+from likewise.service.stream.replacing import replace
 from likewise.service.stream.state import State
 
 __all__ = ["LabelsBooked", "LabelsExpired", "LabelsLate", "LabelsReceived"]

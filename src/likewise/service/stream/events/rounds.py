@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from likewise.service.stream.learner import Deployed, Model
 from likewise.service.stream.learner_checkpoint import KeptPair
 from likewise.service.stream.lots import Lot, drawn_from
 from likewise.service.stream.memory import Memory, PastRound
+from likewise.service.stream.replacing import replace
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State, Totals
 
@@ -183,6 +184,8 @@ class RoundOpened(RoundEvent):
             "retracted": 0,
             "corrections": [],
             "learned": None,
+            "known": None,
+            "known_answers": [],
         }
         view.update(opened)
 
@@ -341,7 +344,10 @@ class RoundClosed(RoundEvent):
             round_.erased,
         )
         clean = round_.q if round_.answer == "clean" else None
-        memory.rounds[self.t] = past._replace(outcome=round_.counts_as if learns else None, clean=clean)
+        counts, opened_at = round_.counts_as if learns else None, round_.opened_at
+        agreed, judged = None if round_.erased else round_.agreed, round_.panel.everybody
+        past = past._replace(outcome=counts, clean=clean, agreed=agreed, judged=judged, opened_at=opened_at)
+        memory.rounds[self.t] = past
         return ""
 
 
