@@ -25,6 +25,7 @@ from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.refusals import Conflict
 from likewise.service.stream.answers import OpinionTaken, Receipt, VerdictRetracted, VerdictTaken
 from likewise.service.stream.brief import Brief
+from likewise.service.stream.state import OpenRound
 from likewise.transparency.kept import require_receipt
 from likewise.verdicts import Question
 
@@ -50,6 +51,8 @@ LEAST = 0.7
 """Seconds that a round must have been on screen before it can be answered: a second `n` is not about a new round."""
 TRIES = 5
 """Rounds that are tried one by one before any is good enough: others may be faster."""
+PRACTICE = '"use":"practice"'
+"""What stands in the event of an answer that is no review."""
 PAGE = 500
 """Audits read at once when today's are counted."""
 
@@ -105,7 +108,7 @@ def claim(stream: str, visit: Visitor) -> Response:
     held = [t for t, lease in taken.items() if lease.holder == name]
     free = some_of([t for t in asked if t not in beside and (t not in taken or asked[t].of is not None)])
     wanted = [t for t in (*_rounds(visit, "begun"), *held, *free) if t in asked and t not in beside]
-    tries = (*(set(rounds) - {t} for t in wanted[:TRIES]), beside)
+    tries = (*({*rounds, *beside} - {t} for t in wanted[:TRIES]), beside)
     lease = visit.service.configuration.lease
     claims = (engine.claim(stream, name, lease, out) for out in tries)
     claimed = next((found for found in claims if found is not None), None)
@@ -134,7 +137,19 @@ def renew(stream: str, visit: Visitor) -> Response:
         needed = t in questions(visit, stream)
         why = "has gone to another reviewer" if needed else "needs nothing more from you"
         raise Conflict(f"Round {t} {why}.") from refused
-    return JSONResponse({**lease, "people": len(engine.streams.get(stream).current().rounds[t].fresh)})
+    round_ = _in_front(visit, stream, t)
+    return JSONResponse({**lease, "people": 0 if round_ is None else len(round_.fresh)})
+
+
+def _in_front(visit: Visit, stream: str, t: int) -> OpenRound | None:
+    """The round that the visitor sees under a number; None if it is closed."""
+    engine = visit.service.engine
+    gold = engine.gold_round(stream, t, visit.identity.name)
+    live = engine.streams.get(stream)
+    state = live.current()
+    if gold is None and state.dispute(t) is not None:
+        return engine.reads.past(live, state, t)
+    return state.rounds.get(t) if gold is None else gold
 
 
 @pages.post(REVIEW_PAGE + "/why")
@@ -142,8 +157,9 @@ def why(stream: str, visit: Visitor) -> Response:
     """Why two people have their probabilities, as a part of the page."""
     t, pair = _round(visit), _pair(visit)
     explained = visit.service.engine.explain(stream, t, visit.identity.name, pair)
-    state = visit.service.engine.streams.get(stream).current()
-    settings, round_ = state.stream.settings, state.rounds[t]
+    settings, round_ = visit.service.engine.streams.get(stream).current().stream.settings, _in_front(visit, stream, t)
+    if round_ is None:
+        raise Conflict(f"Round {t} is closed.")
     ranked = sorted(round_.fresh, key=lambda i: -round_.probabilities[i])  # as the page numbers them
     numbers = [ranked.index(i) + 1 for i in ranked if round_.ids[i] in pair]
     return render("why.html", visit, stream=stream, why=explained, numbers=numbers, settings=settings)
@@ -304,7 +320,12 @@ def today(visit: Visit, stream: str) -> int:
     """Verdicts that somebody gave today (UTC) and did not take back."""
     start = datetime.now(UTC).strftime("%Y-%m-%d")
     by = f'"by":{dumps(visit.identity.name)}'
-    return _since(visit, stream, "audited", by, start) - _since(visit, stream, "audit_retracted", by, start)
+    given = _since(visit, stream, "audited", by, start) + _since(visit, stream, "known_answered", by, start)
+    return (
+        given
+        - _since(visit, stream, "audit_retracted", by, start)
+        - _since(visit, stream, "known_retracted", by, start)
+    )
 
 
 def _since(visit: Visit, stream: str, kind: str, by: str, start: str) -> int:
@@ -315,7 +336,7 @@ def _since(visit: Visit, stream: str, kind: str, by: str, start: str) -> int:
         with visit.service.store.read() as connection:
             rows = connection.execute(newest.order_by(log.seq.desc()).limit(PAGE)).all()
         # The log is canonical JSON: a name stands there in one way only.
-        count += sum(by in row.data for row in rows if row.at >= start)
+        count += sum(by in row.data and PRACTICE not in row.data for row in rows if row.at >= start)
         if len(rows) < PAGE or rows[-1].at < start:
             return count
         before = rows[-1].seq

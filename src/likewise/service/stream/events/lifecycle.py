@@ -332,7 +332,9 @@ class PersonErased(Event):
             round_ = state.rounds.get(t)
             if round_ is not None:
                 state = state.with_round(_without(round_, gone, state.stream))
-        return state.counted(erased=1)
+        # Whoever is shown a round without them can't be held against what was known of it.
+        left = tuple(each for each in state.disputes if each.t not in self.rounds)
+        return replace(state.counted(erased=1), known=state.known.erased(self.rounds), disputes=left)
 
     def objection(self, state: State, memory: Memory) -> str:
         """The learner was written down first, if it has met them since it was written down the last time."""
