@@ -346,8 +346,6 @@
   function help() {
     if ($("help").open) return;
     $("help-close").textContent = localStorage.getItem("likewise help seen") ? "Back to the round" : "Begin";
-    localStorage.setItem("likewise help seen", "yes");
-    localStorage.setItem(BRIEF, root.dataset.brief);
     stopWatch();
     $("help").showModal();
     $("help-title").focus(); // a small screen begins at the top, not at the button
@@ -392,7 +390,11 @@
   $("reasons").addEventListener("change", keepDraft);
   $("note").addEventListener("input", keepDraft);
   $("help-open").addEventListener("click", help);
-  $("help").addEventListener("close", startWatch);
+  $("help").addEventListener("close", () => { // who only loaded the page again has not seen it
+    localStorage.setItem("likewise help seen", "yes");
+    localStorage.setItem(BRIEF, root.dataset.brief);
+    startWatch();
+  });
   // The browser takes the focus out of what is closed only with its next picture: the next key might still go there.
   function closeHelp(event) {
     event.preventDefault();
