@@ -59,7 +59,7 @@ class Retention(ForAdministrators):
         touched = {aside.t for aside in self._kept(live, rounds)}
         with suppress(Unknown):  # another process may have been faster
             if touched:
-                self._erase(live.name, lambda: self._kept(live, rounds), CLOCK)
+                self._erase_person(live.name, lambda: self._kept(live, rounds), CLOCK)
         return len(touched)
 
     def _over(self, live: LiveStream, after: int, before: float) -> list[int]:

@@ -18,7 +18,7 @@ from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, OpenRounds, Pair, State, Totals, Verdict
 from likewise.theory import Overlap
 
-SNAPSHOT_FORMAT = 13
+SNAPSHOT_FORMAT = 14
 """Of the layout below; snapshots in another one are ignored."""
 
 
@@ -36,6 +36,7 @@ def dump_state(state: State) -> dict[str, Any]:
         "floors": state.floors,
         "lot": state.lot,
         "stopped": state.stopped,
+        "stop_ref": state.stop_ref,
         "totals": state.totals._asdict(),
         "drawing": state.drawing,
         "counted_rounds": state.counted_rounds,
@@ -68,6 +69,7 @@ def load_state(data: dict[str, Any]) -> State:
         floors=data["floors"],
         lot=data["lot"],
         stopped=data["stopped"],
+        stop_ref=data["stop_ref"],
         totals=Totals(**data["totals"]),
         drawing=Drawing.load(data["drawing"]),
         counted_rounds=load_count(data["counted_rounds"]),
