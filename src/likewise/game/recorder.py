@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from likewise.errors import require
 from likewise.facts import AuditorFacts, EnvironmentFacts, LearnerFacts, PlayFacts
+from likewise.game.joined import stacked
 from likewise.game.rounds import World
-from likewise.game.transcript import Transcript, stacked
+from likewise.game.transcript import Transcript
 from likewise.policies import AveragePolicy
 from likewise.protocol import Batch, Environment, Estimate, Floats, Learner, Report, ReviewLot, Round, Rows
 

@@ -88,7 +88,7 @@ def finished_policy(outcome: Deployed, t: Transcript, setup: Setup) -> FinishedP
         # One answer for everybody needs no models and no cut-offs.
         F = Thresholds([()] * len(encoder.names), names=encoder.names)
         policy = Mixture(F, F.constant(CONSTANTS.index(name)))
-    return FinishedPolicy(policy, encoder, learned.facts | {"chosen": name})
+    return FinishedPolicy(policy, encoder, learned.facts | {"chosen": name}, setup.scorers)
 
 
 def _read(outcome: Deployed, setup: Setup) -> ReadPolicy:

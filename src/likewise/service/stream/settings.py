@@ -20,6 +20,7 @@ from pydantic import Field, StrictBool, ValidationError, ValidationInfo, field_v
 
 from likewise.errors import require, require_number, require_whole
 from likewise.service.stream.declared import LARGEST, Checked, Declared, Finite, Text, number, refusal, short, whole
+from likewise.theory import LEAST_ALPHA
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -367,10 +368,18 @@ class Choices(Declared):
         require(len(names) == len(set(names)), "features", "have different names", short(names))
         return features
 
+    @field_validator("alpha")
+    @classmethod
+    def _is_more_than_rounding(cls, alpha: float) -> float:
+        require(alpha >= LEAST_ALPHA, "alpha", f"be at least {LEAST_ALPHA:g}", alpha)
+        return alpha
+
     @field_validator("margin")
     @classmethod
     def _stays_below_alpha(cls, margin: float, info: ValidationInfo) -> float:
-        require_number(margin, "margin", 0, info.data.get("alpha", 1.0), open_at="high")
+        alpha = info.data.get("alpha", 1.0)
+        require_number(margin, "margin", 0, alpha, open_at="high")
+        require(alpha - margin >= LEAST_ALPHA, "margin", f"be below alpha by at least {LEAST_ALPHA:g}", margin)
         return margin
 
     @field_validator("costs")
