@@ -125,17 +125,15 @@ def test_whatever_was_acknowledged_survives_kill_9_and_nothing_happens_twice(
 def test_a_service_killed_at_any_point_of_its_life_lives_on_without_losing_or_doubling_anything(
     kind, trials, seed, new_database, tmp_path, capsys
 ):
-    """Before or after a commit, an fsync, a link or a rename; also of an erasure, retention, an archive, a change of the
-    key, a backup and a restore. Every one of these points on SQLite in ``make test-all``: see ``killing.py``.
+    """Before or after a commit, an fsync, a link or a rename.
+
+    Also of an erasure, retention, an archive, a change of the key, a backup and a restore. Every one of these points on
+    SQLite in ``make test-all``: see ``killing.py``.
     """
     databases = [new_database(kind), new_database(kind)] if kind == "postgresql" else []
     script = Path(__file__).with_name("killing.py")
-    ran = subprocess.run(
-        [sys.executable, script, tmp_path, str(trials), str(seed), *databases],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, script, tmp_path, str(trials), str(seed), *databases]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr[-4000:]
     told = json.loads(ran.stdout.splitlines()[-1])
     with capsys.disabled():
