@@ -477,6 +477,16 @@ def test_each_reviewer_has_a_worksheet_and_the_folder_a_column_for_each(shared):
     assert json.loads(again.stdout)["claim"] == result["claim"], "the folder holds all verdicts"
 
 
+def test_without_openpyxl_nothing_is_written(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    people(60).to_csv("scores.csv", index=False)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(SystemExit):
+        cli.main(["audit", "scores.csv", "--score", "score", "--compare-by", "income", "--xlsx"])
+    assert "Excel files need openpyxl, which is not installed" in capsys.readouterr().err
+    assert not (tmp_path / "scores-audit").exists()
+
+
 def test_a_reviewer_is_asked_at_the_terminal_about_theirs_only(shared, capsys):
     count = len(pd.read_csv(shared / "worksheet-ann.csv"))
     done = CliRunner().invoke(cli.app, ["audit", str(shared), "--ask", "--as", "ann"], input="y\n" * 12)

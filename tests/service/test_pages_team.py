@@ -89,7 +89,8 @@ def test_the_plan_says_in_advance_what_a_budget_buys_and_administrators_change_i
     assert claims[-1] < 500
     assert '<button class="primary">Change' not in page
     assert viewer.post("/streams/loans/plan", share="0.1").status_code == 403
-    fields = {"share": "0.25", "budget": "", "choose": "gap", "second": "0", "rule": "adjudicated", "ask_all": "no"}
+    fields = {"share": "0.25", "budget": "", "choose": "gap", "second": "0", "rule": "adjudicated"}
+    fields |= {"gold": "0", "ask_all": "no"}
     done = admin.post("/streams/loans/plan", **fields)
     assert done.status_code == 303, done.text
     assert "Saved" in admin.get(done.headers["location"]).text

@@ -416,7 +416,7 @@ def doomed(engine, after):
     """Another process on the same log, whose next append is its last act: before it is on disk, or after."""
 
     class Doomed(type(engine.store)):
-        def submit(self, append):
+        def submit(self, append, *, wake=None):
             if after:
                 super().submit(append).result()
             raise Killed

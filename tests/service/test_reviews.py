@@ -325,7 +325,7 @@ class TestForgedLots:
         assert sum(line.get("kind") == "review_drawn" for line in lines) > 5
         return lines
 
-    @pytest.mark.parametrize("what", ["drawn", "second", "probability", "nonce"])
+    @pytest.mark.parametrize("what", ["drawn", "second", "gold", "probability", "nonce"])
     def test_both_checkers_notice(self, exported, what, tmp_path):
         path = write(tmp_path / "right.jsonl", rechained(exported))
         assert verify(path, key=SIGNER.public_key).first is None
@@ -394,6 +394,8 @@ class TestReviewsAgain:
 def forge(data, what):
     if what == "nonce":
         data["lot"]["nonce"] = "00" * 32
+    elif what == "gold":
+        data["gold"] = True
     elif what == "probability":
         data["probability"] = math.nextafter(data["probability"], 0)  # by the least that a number can say
     else:

@@ -116,6 +116,10 @@ def audit(
     on the page of a service instead.
     """
     console = words(as_json)
+    if xlsx:  # before anything is written
+        from likewise.file_review.worksheet import require_excel
+
+        require_excel()
     if source.is_dir():
         refuse_changes(context, LATER, "the folder of an audit")
         folder, kept = source, _kept(source)

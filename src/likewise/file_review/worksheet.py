@@ -6,6 +6,7 @@ came back is kept in one table with a column for each reviewer.
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,15 +86,15 @@ def _write(table: pd.DataFrame, path: str | Path) -> Path:
         if path.suffix == ".csv":
             table.to_csv(draft, index=False)
         else:
-            _excel(table, draft)
+            require_excel()
+            table.to_excel(draft, index=False, engine="openpyxl")
     return path
 
 
-def _excel(table: pd.DataFrame, path: Path) -> None:
-    try:
-        table.to_excel(path, index=False, engine="openpyxl")
-    except ImportError:
-        raise NotSupported("Excel files need openpyxl: pip install openpyxl, or end in .csv.") from None
+def require_excel() -> None:
+    """Raise unless Excel files can be written."""
+    if importlib.util.find_spec("openpyxl") is None:
+        raise NotSupported("Excel files need openpyxl, which is not installed: pip install openpyxl.")
 
 
 def read_answers(path: str | Path, people: ScoredPeople, drawn: Drawn, seed: int) -> dict[Pair, bool | None]:

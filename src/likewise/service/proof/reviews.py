@@ -19,7 +19,7 @@ WINDOW = 300
 """Rounds that the mean gap is over."""
 FLOOR = 1 / 3
 """The least probability of a review, as a part of the share."""
-PLAN = {"share": 1.0, "budget": None, "choose": "gap", "second": 0.0, "ask_all": False}
+PLAN = {"share": 1.0, "budget": None, "choose": "gap", "second": 0.0, "gold": 0.0, "ask_all": False}
 """What a stream has whose settings say nothing of reviews."""
 ANNOUNCED = ("cleared_by_arithmetic", "review_drawn")
 """What directly follows the opening of a round, where nobody is asked or a lot says who is."""
@@ -64,7 +64,7 @@ class Reviews:
         plan, cleared = self._plan, gap <= self._level
         if plan["ask_all"] and not self._decisions:
             cleared = self._record and len(self._fresh(opened)) < 2
-        by_lot = plan["share"] < 1 or plan["budget"] is not None or plan["second"] > 0
+        by_lot = plan["share"] < 1 or plan["budget"] is not None or plan["second"] > 0 or plan["gold"] > 0
         return ANNOUNCED[0] if cleared else ANNOUNCED[1] if by_lot else None
 
     def _fresh(self, opened: dict[str, Any]) -> list[dict[str, Any]]:
@@ -109,5 +109,6 @@ class Reviews:
         shown = [person["probability"] for person in self._opened["people"]]
         drawn = lot(nonce, self._stream, t, shown, "review") < q
         second = drawn and lot(nonce, self._stream, t, shown, "second") < self._plan["second"]
-        follows = (data["drawn"], data["second"]) == (drawn, second)
+        gold = drawn and lot(nonce, self._stream, t, shown, "gold") < self._plan["gold"]
+        follows = (data["drawn"], data["second"], data.get("gold", False)) == (drawn, second, gold)
         return "" if follows else "says of a review what does not follow from its lot"

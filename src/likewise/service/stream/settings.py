@@ -241,6 +241,12 @@ class Review(Declared):
         "every pair that somebody names.",
     )
 
+    gold: Annotated[float, number(0, 1)] = Field(
+        default=0.0,
+        title="Known rounds",
+        description="For which share of the reviewed rounds a known round is shown beside them, hidden among the "
+        "others, to find out how much reviewers find. Leads mark such rounds; 0.05 is one in twenty.",
+    )
     ask_all: StrictBool = Field(
         default=False,
         title="Ask about every round",
@@ -265,7 +271,7 @@ class Review(Declared):
     @property
     def by_lot(self) -> bool:
         """Whether a lot is drawn for each round that is not cleared."""
-        return self.share < 1 or self.budget is not None or self.second > 0
+        return self.share < 1 or self.budget is not None or self.second > 0 or self.gold > 0
 
     def changed(self, changes: Mapping[str, Any]) -> Review:
         """This plan with some of it changed."""

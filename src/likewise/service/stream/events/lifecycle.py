@@ -358,7 +358,9 @@ class PersonErased(Event):
                 state = state.with_round(_without(round_, gone, state.stream))
         if state.stop_ref in gone:
             state = replace(state, stopped=REASON_ERASED, stop_ref=None)
-        return state.counted(erased=1)
+        # Whoever is shown a round without them can't be held against what was known of it.
+        left = tuple(each for each in state.disputes if each.t not in self.rounds)
+        return replace(state.counted(erased=1), known=state.known.erased(self.rounds), disputes=left)
 
     def objection(self, state: State, memory: Memory) -> str:
         """The learner was written down first, if it has met them since it was written down the last time."""
