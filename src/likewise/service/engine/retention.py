@@ -1,9 +1,9 @@
 """Retention: people are erased once they were kept for as long as their stream's waits say, and never before.
 
 Who is still needed stays: whoever is in an open round or in one with a question left, so that grace times and reviews
-can end, and whatever no signed checkpoint covers yet. Where people who come again get their first answer, they stay until
-their last visit is as long ago. An operator may set a floor that the law asks for. It is an erasure like any other:
-commitments stay, and the log verifies.
+can end, and whatever no signed checkpoint covers yet. Where people who come again get their first answer, they stay
+until their last visit is as long ago. An operator may set a floor that the law asks for. It is an erasure like any
+other: commitments stay, and the log verifies.
 """
 
 from __future__ import annotations
