@@ -51,7 +51,7 @@ def test_answers_are_saved_as_the_audit_reads_them(chromium, review, tmp_path):
 
 
 def test_a_reviewers_own_page_has_their_pairs_and_saves_their_name(chromium, review, tmp_path):
-    asked = Assignment.by_lot(review.drawn, ["ann", "bob b"], second=0.5)
+    asked = Assignment.by_lot(review.drawn, ["ann", "bob b"], second=0)
     pairs = asked.of("bob b")
     page = opened(chromium, tmp_path / "review.html", review_page(review, "Pairs to judge", pairs, "bob b"))
     cards = page.locator("section.card")
