@@ -439,8 +439,8 @@ def test_the_openapi_document_is_served_and_documents_the_problems(service):
     posts = [path for path, methods in document["paths"].items() if "post" in methods and not path.endswith(leases)]
     assert set(posts) <= set(changing)
     others = (
-        "and PUT of labels, an audit, an opinion, a brief, a known round and practice, PATCH of a stream and of its plan, "
-        "DELETE of a person and of reasons"
+        "and PUT of labels, an audit, an opinion, a brief, a known round and practice, PATCH of a stream and of its "
+        "plan, DELETE of a person and of reasons"
     )
     assert len(changing) == len(posts) + 10, others
 
