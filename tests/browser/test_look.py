@@ -104,7 +104,7 @@ def test_a_person_s_record_prints_without_the_page_around_it(past, keep):
     assert (ARTEFACTS / "person.pdf").read_bytes().startswith(b"%PDF")
     page.goto(pages(past)["overview"])
     settled(page)
-    assert page.locator("svg.figure").count() == 8
+    assert page.locator("svg.figure").count() == 9
     (ARTEFACTS / "overview.pdf").write_bytes(page.pdf(prefer_css_page_size=True))
     keep(page, "overview-print", full_page=True)
     page.context.close()
@@ -160,9 +160,12 @@ def test_printed_settings_show_their_values_and_a_printed_record_whom_to_ask(pas
 def test_each_role_finds_links_to_its_own_pages_only(past):
     expected = {
         "auditor": ["Review", "My reviews"],
-        "viewer": ["Overview", "Plan", "Rounds", "Log", "Settings"],
+        "viewer": ["Overview", "Plan", "Reviewers", "Rounds", "Log", "Settings"],
         "decider": ["Overview", "Plan", "Rounds", "People", "Settings"],
-        "admin": ["Review", "My reviews", "Overview", "Plan", "Rounds", "People", "Log", "Settings", "Export", "Users"],
+        "admin": [
+            *("Review", "My reviews", "Overview", "Plan", "Reviewers"),
+            *("Rounds", "People", "Log", "Settings", "Export", "Users"),
+        ],
     }
     for role, wanted in expected.items():
         page = past.page(f"the one {role}", role)
