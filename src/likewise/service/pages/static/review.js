@@ -41,7 +41,8 @@
       over = true;
       keepDraft();
       const n = outbox.size();
-      $("ended-kept").textContent = `${n ? `${n === 1 ? "Your verdict is" : `Your ${n} verdicts are`} kept in this browser and will be sent then.` : "Nothing is lost."}`;
+      const sent = n === 1 ? "Your verdict is kept in this browser. It is sent" : `Your ${n} verdicts are kept in this browser. They are sent`;
+      $("ended-kept").textContent = n ? `${sent} once you have logged in.` : "Nothing is lost.";
       complain("");
       $("lease").hidden = true;
       root.classList.add("over");
