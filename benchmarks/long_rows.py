@@ -47,7 +47,7 @@ def long_logs(quick: bool) -> list[Row]:
         write(database, rounds)
         with Store(database) as store:
             events = store.head(STREAM)[0]
-        with served(str(database), Path(folder)) as (host, token):
+        with served(str(database), Path(folder)) as (host, token, _):
             connection = HTTPConnection(host)
             ask(connection, token, "GET", f"/v1/streams/{STREAM}/certificate")  # the first one of a log that is new
             ask(connection, token, "DELETE", f"/v1/streams/{STREAM}/people/{rounds // 2}.1")

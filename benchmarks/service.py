@@ -86,7 +86,7 @@ def _row(name: str, turns: list[Turn]) -> Row:
 
 def load(database: str, folder: Path, seconds: float) -> tuple[list[float], int, int]:
     """Seconds of every request that was answered in time, how many failed, and the bytes that a round leaves."""
-    with served(database, folder) as (host, token):
+    with served(database, folder) as (host, token, _):
         ask(HTTPConnection(host), token, "POST", "/v1/streams", STREAM)
         clients = [Asker(host, token, number) for number in range(CLIENTS)]
         for client in clients:
@@ -173,10 +173,23 @@ def ask(connection: HTTPConnection, token: str, method: str, path: str, body: An
     return answer.status, json.loads(answer.read())
 
 
+class Served(NamedTuple):
+    """A service that runs: its address, the administrator's token, and its process."""
+
+    host: str
+    token: str
+    process: int
+
+    def cpu(self) -> float:
+        """Processor seconds that it has used."""
+        fields = Path(f"/proc/{self.process}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @contextmanager
-def served(database: str, folder: Path) -> Iterator[tuple[str, str]]:
-    """``likewise serve`` in a process of its own: its address and the administrator's token."""
-    command = [sys.executable, "-m", "likewise", "serve", "--database", database, "--port", "0"]
+def served(database: str, folder: Path, *options: str) -> Iterator[Served]:
+    """``likewise serve`` in a process of its own, on a new file of keys and checkpoints or those of last time."""
+    command = [sys.executable, "-m", "likewise", "serve", "--database", database, *(options or ("--port", "0"))]
     limits = {"LIKEWISE_MAX_RATE": "1e9", "PYTHONUNBUFFERED": "1"}
     beside = {f"LIKEWISE_{name.upper()}": str(folder / name) for name in ("key", "checkpoints", "erasures")}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **limits, **beside})
@@ -189,7 +202,7 @@ def served(database: str, folder: Path) -> Iterator[tuple[str, str]]:
     try:
         while not _ready(host):
             time.sleep(0.05)
-        yield host, token
+        yield Served(host, token, process.pid)
     finally:
         process.terminate()
         process.wait()

@@ -19,6 +19,7 @@ from likewise.service.canonical import spelt
 from likewise.service.engine import Engine
 from likewise.service.log.export import in_blocks
 from likewise.service.notices import notice
+from likewise.service.running import Service
 from likewise.service.stream import answers
 from likewise.service.stream.brief import Brief
 from likewise.service.stream.declared import plain_text
@@ -278,13 +279,19 @@ def get_proof(
 @router.get(STREAM + "/certificate", response_model=answers.StreamCertificate, tags=["reading"])
 async def get_certificate(stream: Stream, call: Call, delta: Annotated[float, Query(gt=0, lt=1)] = 0.05) -> Response:
     """Read what is proved about the stream's rounds, with every assumption, in numbers and as a letter."""
-    subprocesses = call.service.subprocesses
+    work = partial(_certificate, call.service, stream, delta)
+    return Response(
+        await call.service.shared_work.result((stream, delta), work), media_type=JSONResponse.media_type
+    )  # fmt: skip
+
+
+async def _certificate(service: Service, stream: str, delta: float) -> bytes:
+    """A certificate as it is sent: made and spelt once for everybody who waits, and never on the event loop."""
     # A long log takes minutes: whoever waits for one must not take the threads of others.
-    limiter = call.service.long_requests if await to_thread.run_sync(subprocesses.is_long, stream) else None
-    work = partial(subprocesses.run, Engine.certificate, stream, delta=delta)
-    shared = call.service.shared_work
-    answer = await shared.result((stream, delta), partial(to_thread.run_sync, work, limiter=limiter))
-    return JSONResponse(answer)
+    limiter = service.long_requests if await to_thread.run_sync(service.subprocesses.is_long, stream) else None
+    return await to_thread.run_sync(
+        lambda: spelt(service.subprocesses.run(Engine.certificate, stream, delta=delta)).encode(), limiter=limiter
+    )
 
 
 @router.get(
