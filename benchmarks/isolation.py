@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from http.client import HTTPConnection
 from pathlib import Path
 from statistics import median
 
@@ -18,7 +17,7 @@ from long_log import STREAM, Author, write
 from measure import Row
 
 from likewise.service.log import Store
-from service import Asker, Served, ask, served
+from service import Asker, Served, served
 
 CROWD = 45
 """Requests for a certificate that are always under way."""

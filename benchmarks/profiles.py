@@ -48,7 +48,7 @@ def where_time_goes() -> str:
 
 INTRODUCTION = """\
 pyinstrument looks at the stack every millisecond. A sample counts for the innermost function of ours, so the time of
-NumPy counts for who calls it; compiled loops (numba) stand on their own. One thread, because a profiler sees only
+NumPy counts for its caller; compiled loops (numba) stand on their own. One thread, because a profiler sees only
 the thread that it runs on."""
 
 

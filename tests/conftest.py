@@ -5,6 +5,7 @@ Nothing here changes what a test sees; it changes how long they take together.
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import shutil
@@ -128,6 +129,21 @@ def _folder() -> str | None:
         return os.getcwd()
     except FileNotFoundError:
         return None
+
+
+@pytest.fixture(autouse=True)
+def _no_loop_of_a_browser(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Playwright leaves its event loop marked as running in this thread, and a test that needs no browser may run one.
+
+    The loop only turns inside of calls to Playwright, so nothing misses the mark in between.
+    """
+    loop = asyncio._get_running_loop()
+    if loop is None or "chromium" in request.fixturenames:
+        yield
+        return
+    asyncio._set_running_loop(None)
+    yield
+    asyncio._set_running_loop(loop)
 
 
 @pytest.fixture(autouse=True)

@@ -107,6 +107,8 @@ def test_the_raw_file_of_compas_and_the_mortgage_file(compas_raw, loanapp):
     leaks = {finding.columns[0] for finding in of("leak", compas_raw, label="two_year_recid")}
     assert leaks == {"is_recid", "r_charge_degree", "event", "end"}, "all of them are known only afterwards"
     assert {finding.columns[0] for finding in of("leak", loanapp, label="approve")} == {"reject", "action"}
+    codes = [finding for finding in of("written", loanapp, label="approve") if "code for missing" in finding.sentence]
+    assert {finding.columns[0] for finding in codes} == {"lines", "review", "term"}
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import likewise as lw
 from likewise import cli, theory
 from likewise.errors import InvalidParameter
-from likewise.file_review import read_answers, scored_people, write_worksheet
+from likewise.file_review import Assignment, read_answers, scored_people, write_worksheet
 from likewise.file_review.draws import OpenPairs, draw, needed
 from likewise.file_review.page import audit_page, review_page
 from likewise.file_review.worksheet import worksheet
@@ -329,6 +329,16 @@ def test_answers_of_a_worksheet_and_at_the_terminal_give_the_same_claim(audited)
     assert result["claim"]["assumptions"][0] in page
 
 
+def test_a_worksheet_that_is_filled_in_where_it_lies_is_left_alone(audited):
+    table = pd.read_csv(audited / "worksheet.csv", dtype=str)
+    table["too different?"] = "yes"
+    table.to_csv(audited / "worksheet.csv", index=False)
+    assert CliRunner().invoke(cli.app, ["audit", str(audited), "--person", "3"]).exit_code == 0
+    read = CliRunner().invoke(cli.app, ["audit", str(audited), "--answers", str(audited / "worksheet.csv"), "--json"])
+    assert json.loads(read.stdout)["claim"]["found"] == 8
+    assert set(pd.read_csv(audited / "worksheet.csv")["too different?"]) == {"yes"}
+
+
 def test_whoever_stops_is_asked_only_about_the_rest(audited):
     first = CliRunner().invoke(cli.app, ["audit", str(audited), "--ask"], input="perhaps\ny\ns\nq\n")
     assert "Please type y" in first.output
@@ -359,3 +369,151 @@ def test_compared_to_whom(audited):
     review = lw.audit(people(60), "score", ["income", "home"], pairs=8)
     expected = [one.row for one in review.compared_to_whom(3)]
     assert [one["row"] for one in json.loads(done.stdout)["compared_to_whom"]] == expected
+
+
+# Several reviewers ------------------------------------------------------------------------------------------------
+
+
+def test_every_pair_has_one_reviewer_evenly_and_a_share_has_two():
+    drawn = lw.audit(people(300), "score", ["income"], pairs=200).drawn
+    asked = Assignment.by_lot(drawn, ["ann", "bob", "cem"], second=0.3, seed=4)
+    firsts = Counter(names[0] for names in asked.asked.values())
+    assert max(firsts.values()) - min(firsts.values()) <= 1
+    twice = [names for names in asked.asked.values() if len(names) == 2]
+    assert len(twice) == round(0.3 * len(drawn.pairs))
+    assert all(len(set(names)) == 2 for names in twice)
+    assert len(Counter(names[1] for names in twice)) == 3
+    assert asked == Assignment.by_lot(drawn, ["ann", "bob", "cem"], second=0.3, seed=4)
+    assert asked.asked != Assignment.by_lot(drawn, ["ann", "bob", "cem"], second=0.3, seed=5).asked
+    assert list(asked.asked) == list(drawn.pairs)
+
+
+def test_agreement_is_that_of_the_theory_and_the_first_verdict_counts():
+    """Two reviewers with known habits: the table of their verdicts, counted by hand, gives the same coefficient."""
+    review = lw.audit(people(400), "score", ["income"], pairs=300)
+    asked = Assignment.by_lot(review.drawn, ["ann", "bob"], second=0.5, seed=0)
+    rng = np.random.default_rng(0)
+    true = {pair: rng.random() < 0.4 for pair in review.drawn.pairs}
+    verdicts = {
+        name: {pair: bool(true[pair] and rng.random() < 0.8) for pair in asked.of(name)} for name in asked.names
+    }
+    skipped = asked.of("ann")[0]
+    verdicts["ann"][skipped] = None
+    counts = Counter()
+    for pair, names in asked.asked.items():
+        said = [verdicts[name][pair] for name in names]
+        expected = said[0] if said[0] is not None else (said[1] if len(said) == 2 else None)
+        assert asked.answers(verdicts)[pair] is expected
+        if len(said) == 2 and None not in said:
+            counts[tuple(said)] += 1
+    agreement = asked.agreement(verdicts)
+    both, one, other = counts[True, True], counts[True, False], counts[False, True]
+    assert agreement.overlap[:4] == (both, one, other, counts[False, False])
+    assert agreement.confirmed.estimate == pytest.approx(2 * both / (2 * both + one + other))
+    assert agreement.confirmed == lw.theory.positive_agreement(agreement.overlap, 0.05)
+    assert agreement.ac1 == lw.theory.ac1(agreement.overlap, 0.05)
+    assert f"{agreement.overlap.rounds:,} pairs were judged by two" in agreement.sentence
+    assert f"confirmed {agreement.confirmed.estimate:.0%}" in agreement.sentence
+
+
+def test_nothing_is_said_of_agreement_that_was_not_seen():
+    review = lw.audit(people(60), "score", ["income"], pairs=8)
+    asked = Assignment.by_lot(review.drawn, ["ann", "bob"], second=1)
+    assert "nothing is known" in asked.agreement({}).sentence
+    fine = {name: dict.fromkeys(asked.of(name), False) for name in asked.names}
+    assert "neither found any" in asked.agreement(fine).sentence
+    found = {name: dict.fromkeys(asked.of(name), True) for name in asked.names}
+    assert "an interval takes 100 such pairs" in asked.agreement(found).sentence
+    with pytest.raises(InvalidParameter, match="`reviewers` must be two different names"):
+        Assignment.by_lot(review.drawn, ["ann"])
+    with pytest.raises(InvalidParameter, match="`reviewers` must be names of letters"):
+        Assignment.by_lot(review.drawn, ["ann", "../bob"])
+    one = Assignment.by_lot(review.drawn, ["ann", "bob"], second=0)
+    with pytest.raises(InvalidParameter, match="`answers` must hold what ann was asked about"):
+        one.answers({"ann": dict.fromkeys(review.drawn.pairs, True)})
+
+
+@pytest.fixture
+def shared(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    people(60).to_csv("scores.csv", index=False)
+    words = ["audit", "scores.csv", "--score", "score", "--compare-by", "income", "--pairs", "12", "--xlsx"]
+    done = CliRunner().invoke(cli.app, [*words, "--reviewers", "ann,bob b", "--second", "0.5"])
+    assert done.exit_code == 0, done.output
+    return tmp_path / "scores-audit"
+
+
+def filled(path, answer):
+    table = pd.read_csv(path, dtype=str) if path.suffix == ".csv" else pd.read_excel(path, dtype=str)
+    table["too different?"] = answer
+    out = path.with_name(f"filled-{path.name}")
+    table.to_csv(out, index=False) if path.suffix == ".csv" else table.to_excel(out, index=False)
+    return out
+
+
+def test_each_reviewer_has_a_worksheet_and_the_folder_a_column_for_each(shared):
+    names = {path.name for path in shared.iterdir()}
+    assert {"worksheet-ann.csv", "worksheet-ann.xlsx", "worksheet-bob b.csv", "review-ann.html"} <= names
+    assert "worksheet.csv" not in names
+    theirs = [set(pd.read_csv(shared / f"worksheet-{name}.csv")["pair"]) for name in ("ann", "bob b")]
+    assert len(theirs[0] | theirs[1]) == 12
+    assert len(theirs[0] & theirs[1]) == 6
+    files = filled(shared / "worksheet-ann.xlsx", "yes"), filled(shared / "worksheet-bob b.csv", "no")
+    first = CliRunner().invoke(cli.app, ["audit", str(shared), "--answers", str(files[0])])
+    assert first.exit_code == 0, first.output
+    assert "Nobody judged" in " ".join(first.output.split())
+    done = CliRunner().invoke(cli.app, ["audit", str(shared), "--answers", str(files[1]), "--json"])
+    result = json.loads(done.stdout)
+    assert result["claim"]["unanswered"] == 0
+    overlap = result["agreement"]["overlap"]
+    assert overlap["both"] == overlap["neither"] == 0
+    assert overlap["first"] + overlap["second"] == 6
+    assert result["agreement"]["confirmed"]["estimate"] == 0
+    table = pd.read_csv(shared / "answered.csv")
+    assert set(table["too different? ann"].dropna()) == {"yes"}
+    assert set(table["too different? bob b"].dropna()) == {"no"}
+    assert "How far do reviewers agree?" in (shared / "audit.html").read_text(encoding="utf-8")
+    again = CliRunner().invoke(cli.app, ["audit", str(shared), "--json"])
+    assert json.loads(again.stdout)["claim"] == result["claim"], "the folder holds all verdicts"
+
+
+def test_without_openpyxl_nothing_is_written(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    people(60).to_csv("scores.csv", index=False)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(SystemExit):
+        cli.main(["audit", "scores.csv", "--score", "score", "--compare-by", "income", "--xlsx"])
+    assert "Excel files need openpyxl, which is not installed" in capsys.readouterr().err
+    assert not (tmp_path / "scores-audit").exists()
+
+
+def test_a_reviewer_is_asked_at_the_terminal_about_theirs_only(shared, capsys):
+    count = len(pd.read_csv(shared / "worksheet-ann.csv"))
+    done = CliRunner().invoke(cli.app, ["audit", str(shared), "--ask", "--as", "ann"], input="y\n" * 12)
+    assert done.output.count("Treated too differently?") == count
+    for words, said in (
+        (["--ask"], "`--as` must say who judges, one of ann, bob b"),
+        (["--ask", "--as", "cem"], "`reviewer` must be one of ann, bob b, got 'cem'"),
+        (["--to", "http://127.0.0.1:1"], "`--to` must be left out with --reviewers"),
+    ):
+        with pytest.raises(SystemExit):
+            cli.main(["audit", str(shared), *words])
+        assert said in capsys.readouterr().err
+
+
+# Sent by the command ----------------------------------------------------------------------------------------------
+
+
+def test_sending_without_a_token_or_a_service_is_one_sentence(audited, capsys, monkeypatch):
+    monkeypatch.delenv("LIKEWISE_TOKEN", raising=False)
+    cases = [
+        (["--to", "http://127.0.0.1:1"], "`LIKEWISE_TOKEN` must be set"),
+        (["--fetch"], "`--fetch` must follow an"),
+    ]
+    cases.append((["--to", "localhost:8321"], "`--to` must be an address like https://"))
+    for words, said in cases:
+        if "localhost" in words[-1]:
+            monkeypatch.setenv("LIKEWISE_TOKEN", "lw_x")
+        with pytest.raises(SystemExit):
+            cli.main(["audit", str(audited), *words])
+        assert said in capsys.readouterr().err

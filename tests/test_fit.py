@@ -8,6 +8,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import likewise as lw
 from likewise.auditors.asked import Silent
@@ -165,6 +168,69 @@ def test_a_leak_is_said_aloud(caplog):
 def test_bad_input_gets_one_sentence(changes, sentence):
     with pytest.raises(InvalidParameter, match=sentence):
         lw.fit(FRAME, **ROLES | SMALL | changes)
+
+
+# Models as columns ------------------------------------------------------------------------------------------------
+
+
+def two_columns(people):
+    """A rule: what one has, less what one owes."""
+    return np.asarray(people["skill"] + 2 * people["effort"])
+
+
+@pytest.fixture(scope="module")
+def with_models():
+    data = lw.datasets.synthetic(900)
+    frame = data.people.assign(approved=data.y.astype(int))
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(frame[["hobby", "skill"]][:300], data.y[:300])
+    rest = frame[300:].reset_index(drop=True)
+    roles = {"label": "approved", "compare_by": ["skill", "effort"], "ids": "each-row"}
+    small = {"rounds": 40, "k": 4, "hypotheses": "thresholds"}
+    return frame, model, lambda models: lw.fit(rest, **roles, **small, models=models)
+
+
+def test_a_fitted_model_is_a_column_and_comes_along(with_models, tmp_path, run_command):
+    frame, model, fit = with_models
+    run = fit({"risk": model})
+    assert "risk" in run.policy.encoder.columns
+    assert set(run.policy.columns) == set(frame.columns) - {"approved"}, "people come without a score"
+    new = frame[:40].drop(columns="approved")
+    scored = new.assign(risk=model.predict_proba(new[["hobby", "skill"]])[:, 1])
+    expected = run.policy.policy.probability(run.policy.encoder.transform(scored))
+    np.testing.assert_array_equal(run.probability(new), expected)
+    np.testing.assert_array_equal(run.probability(pl.from_pandas(new)), expected)
+    np.testing.assert_array_equal(run.probability(new[run.policy.columns].to_numpy()), expected)
+    by_column = run.learned.reasons(new[:3])
+    np.testing.assert_allclose(by_column.amounts.sum(axis=1) + by_column.base, run.learned.probability(new[:3]))
+    folder = run.save(tmp_path / "run")
+    np.testing.assert_array_equal(lw.load_run(folder).probability(new), expected)
+    np.testing.assert_array_equal(lw.load_run(folder).learned.probability(new), run.learned.probability(new))
+    new.to_csv(tmp_path / "new.csv", index=False)
+    scores = tmp_path / "scores.csv"
+    code, problem = run_command("score", str(folder), str(tmp_path / "new.csv"), "--out", str(scores))
+    assert code == 0, problem
+    np.testing.assert_allclose(pd.read_csv(scores)["probability"], expected)
+
+
+def test_what_is_wrong_with_models_is_one_sentence(with_models, tmp_path):
+    frame, model, fit = with_models
+    other = LogisticRegression().fit(frame[["skill"]].rename(columns={"skill": "salary"}), frame["approved"])
+    for models, said in (
+        ([model], "`models` must be models by the names of their columns"),
+        ({"skill": model}, "`models` must be called other than the columns of the frame, got"),
+        ({"risk": other}, "'risk' wants, got \\['salary'\\]"),
+        ({"risk": lambda people: np.zeros(3)}, "`models` must give one number for each of 600 people"),
+    ):
+        with pytest.raises(InvalidParameter, match=said):
+            fit(models)
+    run = fit({"left": two_columns})
+    assert run.probability(frame[:3]).shape == (3,)
+    with pytest.raises(NotSupported, match="the function `two_columns`"):
+        run.save(tmp_path / "run")
+    with pytest.raises(InvalidParameter, match="`X` must have the columns that 'left' is scored from"):
+        run.probability(frame[:3].drop(columns="effort"))
+    with pytest.raises(InvalidParameter, match="`models` must be left out with a Dataset"):
+        lw.fit(lw.datasets.synthetic(60), models={"left": two_columns})
 
 
 @pytest.mark.parametrize("rounds", [-1, 0, 2.5, "many"])

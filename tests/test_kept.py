@@ -546,6 +546,7 @@ def test_where_there_is_no_fair_start_all_hypotheses_weigh_the_same(case):
     ("arguments", "sentence"),
     [
         ({"alpha": 0.0}, r"`alpha` must be in \(0, 1\], got 0.0\."),
+        ({"alpha": 2e-309}, r"`alpha` must be in \[1e-09, 1\], got 2e-309\."),
         ({"alpha": 0.1, "penalty": lw.Cuts(0.1)}, r"`epsilon` must be below alpha = 0.1, got 0.1\."),
         ({"penalty": lw.Cuts(0.1)}, r"`alpha` must be given to a learner that keeps reports, got None\."),
         ({"alpha": 0.1, "penalty": "cuts"}, r'`penalty` must be a number, a rule or "growing", got .cuts.\.'),

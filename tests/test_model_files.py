@@ -6,6 +6,8 @@ import zipfile
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.ensemble import VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -77,8 +79,20 @@ def onnx_in_double_precision():
     return onnx(type_=np.float64)
 
 
-SMALL = [lightgbm_classifier, lightgbm_booster, lightgbm_regressor]
+def scaled(build):
+    """The model behind a scaler, in a pipeline of scikit-learn."""
+
+    def pipeline(**options):
+        return make_pipeline(StandardScaler(), clone(build(**options))).fit(X, Y)
+
+    pipeline.__name__ = f"scaled_{build.__name__}"
+    return pipeline
+
+
+scaled_lightgbm, scaled_xgboost = scaled(lightgbm_classifier), scaled(xgboost_classifier)
+SMALL = [lightgbm_classifier, lightgbm_booster, lightgbm_regressor, scaled_lightgbm, scaled(lightgbm_regressor)]
 LARGE = [
+    scaled_xgboost, scaled(xgboost_regressor), scaled(catboost_classifier), scaled(catboost_regressor),
     xgboost_classifier, xgboost_booster, xgboost_regressor, catboost_classifier, catboost_regressor, onnx,
     onnx_with_named_classes, onnx_in_double_precision,
 ]  # fmt: skip
@@ -118,6 +132,8 @@ def test_a_fingerprint_survives_the_file_twice(build, tmp_path):
     ("build", "options"),
     [
         (lightgbm_classifier, {"num_leaves": 3}),
+        (scaled_lightgbm, {"num_leaves": 3}),
+        pytest.param(scaled_xgboost, {"learning_rate": 0.05}, marks=pytest.mark.slow),
         pytest.param(xgboost_classifier, {"learning_rate": 0.05}, marks=pytest.mark.slow),
         pytest.param(catboost_classifier, {"learning_rate": 0.05}, marks=pytest.mark.slow),
     ],
@@ -167,6 +183,19 @@ def credit_rule(people):
     return people[:, 0] + people[:, 1]
 
 
+def test_each_step_of_a_pipeline_has_the_format_of_its_own_library(tmp_path):
+    path = lw.save_models([scaled_lightgbm()], tmp_path / "models.zip")
+    with zipfile.ZipFile(path) as archive:
+        ((scaler, kept), (model, booster)) = json.loads(archive.read("models.json"))["models"][0]["pipeline"]
+        assert (scaler, kept) == ("standardscaler", {"file": "models.skops", "place": 0})
+        assert (model, booster) == ("lgbmclassifier", {"file": "0.1.txt", "kind": "LGBMClassifier"})
+        assert library("lightgbm").Booster(model_str=archive.read("0.1.txt").decode()).num_trees() == 5
+    (again,) = lw.open_models(path)
+    np.testing.assert_array_equal(again[:-1].transform(X), StandardScaler().fit_transform(X))
+    with pytest.raises(NotSupported, match="can't be fitted again"):
+        again.fit(X, Y)
+
+
 def test_a_function_is_named_after_itself_and_refused_by_the_file_in_one_sentence(tmp_path):
     F = lw.Thresholds.scores([credit_rule], X, cuts=4)
     assert F.names == ["credit_rule"]
@@ -186,10 +215,10 @@ class Custom(LogisticRegression):
 def test_a_type_that_nobody_vouches_for_is_neither_written_nor_read(tmp_path):
     with pytest.raises(NotSupported, match=r"can't hold .*Custom.* give them again on loading"):
         lw.save_models([Custom().fit(X, Y)], tmp_path / "models.zip")
-    pipeline = make_pipeline(StandardScaler(), library("lightgbm").LGBMClassifier(n_estimators=2, verbose=-1)).fit(X, Y)
+    around = VotingClassifier([("one", library("lightgbm").LGBMClassifier(n_estimators=2, verbose=-1))]).fit(X, Y)
     with pytest.raises(NotSupported, match="whole model of"):
-        lw.save_models([pipeline], tmp_path / "models.zip")
-    assert fingerprint(pipeline) == fingerprint(pipeline)
+        lw.save_models([around], tmp_path / "models.zip")
+    assert fingerprint(around) == fingerprint(around)
     path = lw.save_models([lightgbm_classifier()], tmp_path / "models.zip")
     with zipfile.ZipFile(path) as archive:
         content = archive.read("0.txt")

@@ -237,6 +237,22 @@ class Client:
         body = said | {"hints": hints, "seconds": seconds}
         return self._change("PUT", _at(stream, "rounds", t, "audit"), body, stream)
 
+    def reviewers(self, stream: str) -> dict[str, Any]:
+        """How good reviewers are: how they agree and what they find, with intervals. Nobody is ranked."""
+        return self._ask("GET", _at(stream, "reviewers"))
+
+    def mark_known(self, stream: str, t: int, use: str | None) -> dict[str, Any]:
+        """Mark a closed round, on whose answer two people agreed, as "gold" or "practice"; None: not any more."""
+        return self._change("PUT", _at(stream, "rounds", t, "known"), {"use": use}, stream)
+
+    def practice(self, stream: str) -> dict[str, Any] | None:
+        """The next round to practise with; None if there is none left."""
+        return self._ask("GET", _at(stream, "practice")) or None
+
+    def practise(self, stream: str, t: int, verdict: str, pair: Sequence[str] = ()) -> dict[str, Any]:
+        """An answer to a practice round; what comes back is the known one."""
+        return self._ask("PUT", _at(stream, "rounds", t, "practice"), {"verdict": verdict, "pair": list(pair)})
+
     def judge_pair(
         self,
         stream: str,

@@ -52,7 +52,7 @@ def office(tmp_path, chromium):
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory, chromium):
     """A service for all tests of a module; each begins a stream of its own in it."""
-    with running(database=str(tmp_path_factory.mktemp("shared") / "log.db"), lease=6) as service:
+    with running(database=str(tmp_path_factory.mktemp("shared") / "log.db")) as service:
         yield Office(service, chromium)
 
 

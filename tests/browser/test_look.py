@@ -56,6 +56,8 @@ def pages(past):
         "certificate": f"{base}/certificate",
         "plan": f"{base}/plan?rounds_a_day=200",
         "mine": f"{base}/review/mine",
+        "reviewers": f"{base}/reviewers",
+        "practice": f"{base}/review/practice",
         "correction": f"{base}/rounds/{past.reported}/correct",
         "rounds": f"{base}/rounds",
         "round": f"{base}/rounds/{past.reported}",

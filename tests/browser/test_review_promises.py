@@ -1,6 +1,7 @@
 """What the reviewer's page promises: the pair in sight, nothing lost, no blind answer, own keys, why when asked.
 
-All tests share a service, in which a lease lasts six seconds.
+All tests share a service, in which a lease lasts ten minutes. Nobody waits for them: pages and the service are told
+that they have passed.
 """
 
 from __future__ import annotations
@@ -60,6 +61,11 @@ COVERED = """() => [...document.querySelectorAll("#review button, #review input,
 """What can't be seen once it has the focus, because something covers its middle."""
 
 
+def drawn(page):
+    """Wait until the browser has drawn what was done."""
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 def violations(page):
     found = Axe().run(page).response["violations"]
     return [(one["id"], [node["html"][:160] for node in one["nodes"]]) for one in found]
@@ -84,7 +90,7 @@ def test_the_chosen_pair_and_how_it_differs_stay_in_sight_and_nothing_is_covered
     press(page, "1", "9")
     for place in (0, 0.5, 1):
         page.evaluate("share => scrollTo(0, share * document.body.scrollHeight)", place)
-        page.wait_for_timeout(30)
+        drawn(page)
         assert page.evaluate(WITHIN, "#pair-said"), place
         assert page.evaluate(WITHIN, "#differences div.differs"), place
     page.evaluate("scrollTo(0, 0)")
@@ -175,7 +181,7 @@ def test_verdicts_of_two_tabs_that_wait_are_all_sent_once_by_whoever_is_left(des
         given.append(current(tab))
         tab.keyboard.press("n")
         tab.locator("#trouble", has_text="kept here").wait_for()
-        page.wait_for_timeout(200)
+        next_round(other, given[0])  # a tab hears what another has answered
     assert len(set(given)) == 2, "the second tab went on when the first had answered"
     other.close()
     page.unroute("**/review/verdict")
@@ -206,8 +212,9 @@ def test_a_lease_that_is_about_to_end_says_so_and_activity_renews_it(desk):
     page, _ = opened(desk, 1)
     renewals = []
     page.on("request", lambda asked: renewals.append(asked.url) if asked.url.endswith("/renew") else None)
-    page.wait_for_function("() => document.querySelector('#lease').hidden === false")  # nobody touches anything
-    assert re.search(r"goes back to the others in \d seconds?\. Press any key", page.inner_text("#lease"))
+    pass_time(page, 545)  # nobody touches anything
+    page.wait_for_selector("#lease:not([hidden])")
+    assert re.search(r"goes back to the others in \d+ seconds?\. Press any key", page.inner_text("#lease"))
     assert violations(page) == []
     before = len(renewals)
     page.mouse.move(300, 300)
@@ -227,7 +234,6 @@ def test_a_round_that_nobody_has_seen_can_t_be_answered(desk, monkeypatch):
     press(page, "n", "n")  # the second one is about a round that came up a moment ago
     in_front(page, second)
     all_sent(page)
-    page.wait_for_timeout(200)
     assert desk.audits(desk.name, since=first - 1) == [(first, "cleared", "ann")]
     assert current(page) == second
 
@@ -268,7 +274,7 @@ def test_somebody_who_is_erased_in_mid_review_goes_without_their_id_being_said(d
     other = page.locator("tbody tr").nth(3).get_attribute("data-id")
     press(page, "1", "4")
     desk.engine.erase(desk.name, other, "root")
-    pass_time(page, 5)
+    pass_time(page, 300)
     press(page, "ArrowDown")  # whoever works renews the lease, and hears of it
     said(page, "somebody in it was erased")
     assert page.locator("tbody tr").count() == 3
@@ -292,6 +298,7 @@ def test_letters_can_be_switched_off_and_changed_and_the_page_shows_it(desk):
     assert page.inner_text("#keys-problem") == ""
     assert violations(page) == []
     press(page, "Escape")
+    assert page.evaluate("document.activeElement.closest('dialog')") is None  # the next key is about the round
     assert page.locator("#none kbd").inner_text() == "x"
     press(page, "n")
     assert current(page) == first
@@ -406,7 +413,7 @@ def test_two_who_name_different_pairs_are_each_asked_about_the_other_s_yes_or_no
 
 
 def idle(desk, pages, monkeypatch, hours):
-    """Let hours pass for the service and for pages that nobody touches; six seconds would do, if nothing renewed."""
+    """Let an hour pass for pages that nobody touches, so that it is so many hours later for the service."""
     monkeypatch.setattr(desk.engine, "clock", lambda: time.time() + 3600 * hours)
     for page in pages:
         pass_time(page, 3600)
@@ -450,6 +457,7 @@ def test_a_round_that_comes_to_a_page_that_nobody_touches_says_when_it_goes_and_
     idle(desk, [page], monkeypatch, 1)
     t = desk.open(1, desk.name)[0]
     in_front(page, t)
+    pass_time(page, 545)
     said(page, f"Round {t} goes back to the others in", "#lease:not([hidden])")
     idle(desk, [page], monkeypatch, 2)
     said(page, f"Round {t} may have gone to somebody else", "#lease:not([hidden])")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from fastapi import HTTPException, Request
@@ -44,9 +43,7 @@ def gate(store):
 
 
 def enter(gate, path, **asked):
-    """In a thread of its own, as a browser's tests leave a running loop in this one."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, gate.by_token(request(path, **asked), path)).result()
+    return asyncio.run(gate.by_token(request(path, **asked), path))
 
 
 def refused(call):

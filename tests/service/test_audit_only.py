@@ -8,6 +8,7 @@ import pytest
 from loans import loans
 
 import likewise as lw
+from likewise import cli
 from likewise.errors import InvalidParameter
 from likewise.file_review.live import received, send
 from likewise.learners.fixed import FixedPolicy, score_as_it_is
@@ -104,3 +105,38 @@ def test_pairs_of_an_audit_are_judged_on_the_page_and_prove_what_a_worksheet_wou
         with pytest.raises(InvalidParameter, match="`stream` must hold the pairs of this audit"):
             received(client, "review", other)
     assert verify(tmp_path / "export.jsonl").first is None  # and the policies of a replay are the same
+
+
+def test_the_command_sends_an_audit_and_fetches_the_verdicts(serve, tmp_path, monkeypatch, capsys):
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"income": rng.random(50), "score": rng.random(50)})
+    monkeypatch.chdir(tmp_path)
+    frame.to_csv("scores.csv", index=False)
+    service = serve(tmp_path / "log.db")
+    monkeypatch.setenv("LIKEWISE_TOKEN", service.tokens["admin"])
+
+    def run(*words):
+        with pytest.raises(SystemExit) as done:
+            cli.main(["audit", *words])
+        out, err = capsys.readouterr()
+        return done.value.code in (None, 0), " ".join((out + err).split())
+
+    asked = ("--score", "score", "--compare-by", "income", "--pairs", "6", "--id", "each-row")
+    fine, said = run("scores.csv", *asked, "--to", service.url, "--stream", "scores")
+    assert fine, said
+    assert f"6 pairs are on {service.url}, in the stream scores" in said
+    assert run("scores-audit", "--to", service.url, "--stream", "scores")[0], "sent twice, they are there once"
+    assert "where this audit is already" in run("scores-audit", "--to", "http://127.0.0.1:1", "--stream", "scores")[1]
+    with lw.Client(service.url, service.tokens["admin"]) as client:
+        assert client.stream("scores")["rounds"] == 6
+        for _ in range(5):
+            client.audit("scores", client.claim("scores")["t"], "none")
+    fine, said = run("scores-audit", "--fetch")
+    assert fine, said
+    assert "0 of 6 draws found too different" in said
+    assert "Nobody judged 1 draw" in said
+    fine, said = run("scores.csv", *asked, "--out", "other", "--to", service.url, "--stream", "scores")
+    assert not fine
+    assert "scores" in said
+    monkeypatch.setenv("LIKEWISE_TOKEN", "lw_wrong")
+    assert not run("scores-audit", "--fetch")[0]

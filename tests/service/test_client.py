@@ -92,6 +92,12 @@ def test_a_whole_stream_through_the_client(service, tmp_path):
             client.change_brief("small", reasons=["debts", "debts"])
         with pytest.raises(ServiceRefused, match="Nobody asks you"):
             client.judge_pair("small", t, ids[:2], True)
+        with pytest.raises(ServiceRefused, match="still open"):
+            client.mark_known("small", t, "gold")
+        assert client.practice("small") is None
+        with pytest.raises(ServiceRefused, match="not a practice round"):
+            client.practise("small", t, "none")
+        assert client.reviewers("small")["reviewers"] == []
         assert "reviews a week" in client.plan("small", rounds_a_day=10)["sentence"]
         client.audit("small", t, "skip")
         assert client.label("small", t, dict.fromkeys(ids[1:], 0))["disposition"] == "joined"

@@ -7,7 +7,7 @@ import gc
 import json
 import threading
 import weakref
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 
 import numpy as np
 import pytest
@@ -57,12 +57,6 @@ def together(work, count):
     for thread in threads:
         thread.join()
     return results
-
-
-def on_a_loop(coroutine):
-    """Run it in a thread of its own, as a browser's tests leave a running loop in this one."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, coroutine).result()
 
 
 def whole_round(engine, batch=X, labels=(0, 1, 0)):
@@ -284,13 +278,13 @@ class TestOnAnEventLoop:
     def test_it_is_the_same_as_in_a_thread(self, loans_engine, monkeypatch):
         loans_engine.decide("loans", people(X), "decider")
         monkeypatch.setattr(LiveStream, "do", None)  # the long way is not taken
-        soon = on_a_loop(loans_engine.decide_soon("loans", people(X), "decider", key()))
+        soon = asyncio.run(loans_engine.decide_soon("loans", people(X), "decider", key()))
         monkeypatch.undo()
         assert soon == loans_engine.decide("loans", people(X), "decider", key())
         assert loans_engine.stream("loans")["rounds"] == 2
 
     def test_many_at_once_are_many_rounds_and_one_key_is_one(self, loans_engine):
-        replies = on_a_loop(self.many(loans_engine, [None, key(), None, key(), None, key()]))
+        replies = asyncio.run(self.many(loans_engine, [None, key(), None, key(), None, key()]))
         assert replies[1] == replies[3] == replies[5]
         assert sorted({reply["t"] for reply in replies}) == [2, 3, 4, 5]
         assert len(loans_engine.events("loans")) == 1 + 5
@@ -298,12 +292,12 @@ class TestOnAnEventLoop:
     def test_a_key_answered_before_is_answered_again(self, database, start):
         engine = start(database)
         engine.create(loans(), "root")
-        (first,) = on_a_loop(self.many(engine, [key()]))
-        assert on_a_loop(engine.decide_soon("loans", people(X), "decider", key())) == first
+        (first,) = asyncio.run(self.many(engine, [key()]))
+        assert asyncio.run(engine.decide_soon("loans", people(X), "decider", key())) == first
         with pytest.raises(KeyReused):
-            on_a_loop(engine.decide_soon("loans", people(X), "decider", key(request="other")))
+            asyncio.run(engine.decide_soon("loans", people(X), "decider", key(request="other")))
         fresh = start(database)
-        assert on_a_loop(self.many(fresh, [key()])) == [first]
+        assert asyncio.run(self.many(fresh, [key()])) == [first]
 
     def test_a_stream_that_somebody_holds_does_not_hold_up_the_loop(self, loans_engine):
         held, release = threading.Event(), threading.Event()
@@ -324,14 +318,14 @@ class TestOnAnEventLoop:
         holder = threading.Thread(target=hold)
         holder.start()
         held.wait()
-        assert on_a_loop(ask())["t"] == 2
+        assert asyncio.run(ask())["t"] == 2
         holder.join()
 
     def test_what_another_process_wrote_first_is_decided_again(self, database, start):
         one, two = start(database), start(database)
         one.create(loans(), "root")
         for engine in (one, two, one):
-            on_a_loop(self.many(engine, [None, None]))
+            asyncio.run(self.many(engine, [None, None]))
         assert [event["data"]["t"] for event in one.events("loans")[1:]] == list(range(1, 10))
 
     def test_who_stops_waiting_leaves_nothing_behind(self, loans_engine):
@@ -341,7 +335,7 @@ class TestOnAnEventLoop:
             task.cancel()
 
         loans_engine.decide("loans", people(X), "decider")
-        on_a_loop(leave())
+        asyncio.run(leave())
         live = loans_engine.streams.get("loans")
         live.positions.settle()
         assert loans_engine.decide("loans", people(X), "decider", key())["t"] == 2
@@ -350,14 +344,14 @@ class TestOnAnEventLoop:
     def test_refusals_and_large_batches_go_the_long_way(self, engine):
         engine.create(loans(k=60), "root")
         with pytest.raises(Unknown):
-            on_a_loop(engine.decide_soon("nowhere", people(X), "decider"))
-        found = on_a_loop(self.many(engine, [None]))
+            asyncio.run(engine.decide_soon("nowhere", people(X), "decider"))
+        found = asyncio.run(self.many(engine, [None]))
         assert found[0]["t"] == 2
         crowd = people(np.full((60, 2), 0.5))
-        assert len(on_a_loop(engine.decide_soon("loans", crowd, "decider"))["decisions"]) == 60
+        assert len(asyncio.run(engine.decide_soon("loans", crowd, "decider"))["decisions"]) == 60
         engine.stop("loans", "lunch", "root")
         with pytest.raises(StreamStopped, match="lunch"):
-            on_a_loop(engine.decide_soon("loans", people(X), "decider"))
+            asyncio.run(engine.decide_soon("loans", people(X), "decider"))
 
     def test_a_key_of_an_earlier_process_fills_no_log_and_is_remembered(self, database, start, caplog):
         start(database).create(loans(), "root")
@@ -365,7 +359,7 @@ class TestOnAnEventLoop:
         first = before.decide("loans", people(X), "decider", key())
         after = start(database)
         after.decide("loans", people(X), "decider")
-        assert on_a_loop(after.decide_soon("loans", people(X), "decider", key())) == first
+        assert asyncio.run(after.decide_soon("loans", people(X), "decider", key())) == first
         gc.collect()
         assert "never retrieved" not in caplog.text
         assert after.streams.get("loans").answers.doubtful(key())
@@ -376,7 +370,7 @@ class TestOnAnEventLoop:
         gc.disable()
         try:
             old = weakref.ref(loans_engine.streams.get("loans").durable.state)
-            on_a_loop(self.many(loans_engine, [None, key()]))
+            asyncio.run(self.many(loans_engine, [None, key()]))
             assert old() is None
         finally:
             gc.enable()
@@ -468,7 +462,7 @@ class TestProcesses:
             task.cancel()
 
         two.decide("loans", people(X), "decider")
-        on_a_loop(leave())
+        asyncio.run(leave())
         submit = one.store.submit
 
         def checked(append, *, wake):

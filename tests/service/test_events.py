@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from loans import Fold, bank_life, far_apart, fingerprint, loans
+from test_known import answer, due, judged, mark, reported
 from test_panel import team
 
 from likewise.errors import InvalidParameter
@@ -61,7 +62,21 @@ def everything(lived, bank):
     fold.audit(t, pairs[0], "ann")
     fold.audit(t, None, "ben")
     fold.do(commands.JudgePair(t, [str(i) for i in pairs[0]], True, "cyd"))
-    return lived.events + bank.events + fold.events
+    return lived.events + bank.events + fold.events + known_rounds()
+
+
+def known_rounds():
+    """The events of a stream on which a gold round is shown, answered, taken back, and answered again."""
+    fold = judged(grace=50.0)
+    t, _ = reported(fold)
+    mark(fold, t)
+    number = due(fold)
+    fold.do(commands.ShowKnown(t, number, "cyd"))
+    answer(fold, t, number, "none")
+    fold.do(commands.RetractKnown(t, number, "cyd"))
+    answer(fold, t, number, "none")
+    mark(fold, t, None)
+    return fold.events
 
 
 @pytest.fixture(scope="module")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 
 import hypothesis.strategies as st
 import numpy as np
 import pytest
+from believed import Believed
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 from loans import BANK, COLUMNS, Clock, far_apart, fingerprint, loans
@@ -21,8 +21,9 @@ from likewise.service.log.signing import Signer
 from likewise.service.proof.replay import verify
 from likewise.service.proof.spelling import canonical
 from likewise.service.refusals import Conflict, StreamStopped, Unknown
+from likewise.service.stream.brief import Brief
 from likewise.service.stream.settings import Review, Waits
-from likewise.verdicts import Opinion, Outcome, Question, Verdict, close, settle
+from likewise.verdicts import Opinion
 
 POOL = [f"p{i}" for i in range(6)]
 AUDITORS = ("ann", "bob", "cyd")
@@ -48,126 +49,23 @@ PLANS = (
     {"share": 0.7, "second": 1.0, "rule": "any"},
 )
 """Which rounds are reviewed."""
+BRIEFS = ({"decided": "A loan of 1,000."}, {"decided": "A loan.", "reasons": ["the same debts"]}, {})
+LEASE = 10.0
 
 
-@dataclass
-class Believed:
-    """What a round should be, by the words of the design alone."""
-
-    ids: list[str | None]
-    opened: float
-    returning: set[int] = field(default_factory=set)
-    refused: set[int] = field(default_factory=set)
-    estimated: bool = False
-    labels: dict[int, int] = field(default_factory=dict)
-    late: dict[int, int] = field(default_factory=dict)
-    verdict: str | None = None
-    auditor: str | None = None
-    said: float = 0.0
-    pair: tuple[int, int] | None = None
-    retracted: float = -math.inf
-    labels_over: bool = False
-    status: str = "open"
-    q: float = 1.0
-    unlooked: bool = False
-    found_later: bool = False
-    voices: list = field(default_factory=list)
-    opinions: list = field(default_factory=list)
-    late_voices: list = field(default_factory=list)
-    wanted: int = 1
-    rule: str | None = None
-
-    def asked(self, by):
-        """Whether somebody is to be asked for a verdict, or an opinion."""
-        if self.status != "open" or self.verdict is not None:
-            return None
-        if not self.voices:
-            return Question("verdict")
-        return next((q for q in self.outcome().questions if q.of == by or (q.of is None and by not in q.but)), None)
-
-    def outcome(self):
-        blind = [Verdict(by, pair, outcome == "skipped") for by, outcome, pair in self.voices]
-        skipped = [voice.skipped for voice in blind]
-        if self.rule is None or (len(blind) > 1 and all(skipped)):
-            return Outcome(True)
-        wanted = 1 if any(skipped) and not all(skipped) else self.wanted
-        return settle(blind, self.opinions, wanted=wanted, rule=self.rule)
-
-    def heard(self, now, over=False):
-        """What the voices come to."""
-        self.verdict, self.said, self.auditor = None, now, "clock" if over else "somebody"
-        given = [outcome for _, outcome, _ in self.voices if outcome != "skipped"]
-        if over:
-            blind = [Verdict(by, pair, outcome == "skipped") for by, outcome, pair in self.voices]
-            self.verdict = "expired" if not given else "reported" if close(blind, self.opinions) else "cleared"
-        elif self.voices and self.outcome().settled:
-            if self.rule is None or not given:
-                self.verdict = self.voices[-1][1]
-            else:
-                self.verdict = "reported" if self.outcome().accepted else "cleared"
-
-    @property
-    def untaken(self):
-        """Whose labels are not taken."""
-        return self.returning | (self.refused if self.estimated else set())
-
-    @property
-    def final(self):
-        """Whether nobody gave its verdict."""
-        return self.verdict in ("expired", "undrawn") or self.auditor == "clock"
-
-    @property
-    def counts(self):
-        """What it is among all rounds."""
-        if self.verdict == "cleared" and self.auditor == "clock" and not self.voices:
-            return "cleared"
-        late = self.found_later or any(pair for _, _, pair in self.late_voices)
-        if self.verdict == "cleared" and not self.unlooked and late:
-            return "reported"
-        words = {"cleared": "clean", "reported": "reported", "undrawn": "undrawn", None: None}
-        return "unanswered" if self.verdict == "cleared" and self.unlooked else words.get(self.verdict, "unanswered")
-
-    @property
-    def labelled(self):
-        if all(i in self.labels or name is None or i in self.untaken for i, name in enumerate(self.ids)):
-            return "complete"
-        if not self.labels_over:
-            return None
-        return "partial" if self.labels else "expired"
-
-    def due(self, waits):
-        """When the clock has something to say about it."""
-        moments = [math.inf]
-        if self.verdict is None and waits.audit is not None:
-            moments.append(max(self.opened + waits.audit, self.retracted + waits.grace))
-        if self.labelled is None and waits.label is not None:
-            moments.append(self.opened + waits.label)
-        if self.labelled is not None and self.verdict is not None:
-            moments.append(self.said + (0 if self.final else waits.grace))
-        return min(moments)
-
-    def settle(self, waits, now):
-        """Close it if audit and labels are settled; whether it was learned."""
-        over = self.verdict is not None and now >= self.said + (0 if self.final else waits.grace)
-        if self.status != "open" or self.labelled is None or not over:
-            return False
-        discarded = (self.verdict == "expired" and waits.audit_end == "discard") or (
-            self.labelled != "complete" and waits.label_end == "discard"
-        )
-        self.status = "discarded" if discarded else "learned"
-        return not discarded
-
-    def pass_time(self, waits, now):
-        late = waits.audit is not None and now >= max(self.opened + waits.audit, self.retracted + waits.grace)
-        if self.verdict is None and late:
-            self.heard(now, over=True)
-        if self.labelled is None and waits.label is not None and now >= self.opened + waits.label:
-            self.labels_over = True
-        return self.settle(waits, now)
+class Killed(BaseException):
+    """The process is gone: nobody hears what became of a command, and nothing is tidied up."""
 
 
 class Machine(RuleBasedStateMachine):
-    """Commands through two engines, as two processes would send them."""
+    """Commands through two engines, as two processes would send them.
+
+    Either may be killed at any time, also before or after a command's events are on disk and nobody has heard of it.
+    Whoever sent the command sends it again under the same key, as a reviewer's page does.
+    """
+
+    either = st.integers(0, 1)
+    places = st.integers(0, 20)
 
     def __init__(self, database, folder):
         super().__init__()
@@ -178,8 +76,11 @@ class Machine(RuleBasedStateMachine):
         self.learned: list[int] = []
         self.record: dict[str, tuple[float, int]] = {}
         self.stopped = False
-        self.events = 1
         self.keys = 0
+        self.leases: dict[int, tuple[str, float]] = {}
+        self.had: set[tuple[int, str]] = set()
+        self.given: list[tuple] = []
+        self.brief, self.brief_version = Brief(), 0
 
     def start(self):
         store = Store(self.database)
@@ -188,22 +89,46 @@ class Machine(RuleBasedStateMachine):
         engine.start()
         return engine
 
-    def ask(self, engine, refusal, ask):
+    def ask(self, engine, refusal, ask, key=None):
         """Ask, and see that a refusal comes exactly when the model expects it, and writes nothing."""
+        key = key or self.key()
         if refusal is None:
-            return ask(self.engines[engine])
+            try:
+                return ask(self.engines[engine], key)
+            except Killed:
+                self.kill(engine)
+                return ask(self.engines[engine], key)
         before = self.engines[0].store.head("loans")
         with pytest.raises(refusal):
-            ask(self.engines[engine])
+            ask(self.engines[engine], key)
         assert self.engines[0].store.head("loans") == before
         return None
+
+    def key(self):
+        self.keys += 1
+        return Idempotency("token", str(self.keys), "request")
+
+    @rule(engine=either)
+    def kill(self, engine):
+        """Nothing is signed, saved or handed back; what is on disk is there."""
+        self.engines[engine].store.close()
+        self.engines[engine] = self.start()
+
+    @rule(engine=either, after=st.booleans())
+    def doom(self, engine, after):
+        """The next command that writes through an engine is its last."""
+        store = self.engines[engine].store
+
+        def submit(append):
+            if after:
+                type(store).submit(store, append).result()
+            raise Killed
+
+        store.submit = submit
 
     def close(self, t, learned):
         if learned:
             self.learned.append(t)
-
-    either = st.integers(0, 1)
-    places = st.integers(0, 20)
 
     def pick(self, place):
         return sorted(self.rounds)[place % len(self.rounds)]
@@ -241,16 +166,14 @@ class Machine(RuleBasedStateMachine):
             for name, value in zip(names, values, strict=True)
         ]
         refusal = StreamStopped if self.stopped else None
-        self.keys += 1
-        key = Idempotency("token", str(self.keys), "request")
-        found = self.ask(engine, refusal, lambda e: e.decide("loans", people, "decider", key))
+        key, send = self.key(), lambda e, key: e.decide("loans", people, "decider", key)
+        found = self.ask(engine, refusal, send, key)
         if found is not None:
             assert found["t"] == len(self.rounds) + 1
             assert found["version"] == len(self.learned)
             assert [person["id"] for person in found["decisions"]] == names
             self.believe_round(found, names)
-            again = self.engines[1 - engine].decide("loans", people, "decider", key)
-            assert again == found
+            assert self.ask(1 - engine, None, send, key) == found
 
     def believe_round(self, found, names):
         """Who came before got the same; nobody is asked where nothing could be reported."""
@@ -297,7 +220,7 @@ class Machine(RuleBasedStateMachine):
                 i: Conflict for i in known if known[i] != given.get(i, known[i])
             }
             refusal = next((wrong[i] for i in given if i in wrong), None)
-        found = self.ask(engine, refusal, lambda e: e.label("loans", t, labels, "decider"))
+        found = self.ask(engine, refusal, lambda e, key: e.label("loans", t, labels, "decider", key))
         if found is not None:
             assert found["disposition"] == self.believe_labels(t, one, given)
 
@@ -314,6 +237,50 @@ class Machine(RuleBasedStateMachine):
         self.close(t, one.settle(self.waits, self.clock.now))
         return "joined" if done else "pending"
 
+    def holder(self, t):
+        """Who has a round in front of them, if their lease still runs."""
+        by, until = self.leases.get(t, (None, 0.0))
+        return by if until > self.clock.now else None
+
+    def offered(self, t, by):
+        """What somebody may be asked of a round now: nothing that another one has in front of them."""
+        one, question = self.rounds[t], self.rounds[t].asked(by)
+        over = self.clock.now >= one.audit_due(self.waits)
+        free = self.holder(t) in (None, by)
+        return question if question is not None and not over and (free or question.of == by) else None
+
+    @rule(engine=either, by=st.sampled_from(AUDITORS))
+    def claim(self, engine, by):
+        found = self.engines[engine].claim("loans", by, LEASE)
+        offered = {t: question for t in self.rounds if (question := self.offered(t, by)) is not None}
+        assert (found is None) == (not offered)
+        if found is not None:
+            question, ids = offered[found["t"]], self.rounds[found["t"]].ids
+            assert found["yours"] == (question.of == by)
+            assert found.get("pair", []) == [str(ids[i]) for i in question.pair or ()]
+            if question.of is None:
+                self.leases[found["t"]] = (by, self.clock.now + LEASE)
+                self.had.add((found["t"], by))
+
+    @precondition(lambda self: self.rounds)
+    @rule(engine=either, place=places, by=st.sampled_from(AUDITORS))
+    def renew(self, engine, place, by):
+        t = self.pick(place)
+        one, question = self.rounds[t], self.rounds[t].asked(by)
+        theirs = self.leases.get(t, (None, 0.0))[0] == by
+        again = question is not None and (t, by) in self.had and self.holder(t) is None
+        yours = question is not None and question.of == by
+        possible = one.status == "open" and (theirs or again or yours)
+        renewed = self.ask(engine, None if possible else Conflict, lambda e, key: e.renew("loans", t, by, LEASE))
+        if renewed is not None and not yours:
+            self.leases[t] = (by, self.clock.now + LEASE)
+
+    def handed_on(self, t, by):
+        """Who has answered lets go of a round that still has a question."""
+        one = self.rounds[t]
+        if one.status == "open" and one.verdict is None and one.voices and self.leases.get(t, (None,))[0] == by:
+            del self.leases[t]
+
     @precondition(lambda self: self.rounds)
     @rule(engine=either, place=places, verdict=st.sampled_from(("pair", "none", "skip")), by=st.sampled_from(AUDITORS))
     def audit(self, engine, place, verdict, by):
@@ -329,11 +296,14 @@ class Machine(RuleBasedStateMachine):
             refusal = ReportRefused
         else:
             refusal = None
-        found = self.ask(engine, refusal, lambda e: e.audit("loans", t, verdict, by, pair=pair, note="a note"))
+        if self.holder(t) not in (None, by) and (t, by) not in self.had:
+            refusal = Conflict
+        found = self.ask(engine, refusal, lambda e, key: e.audit("loans", t, verdict, by, pair=pair, note="…", key=key))
         if found is not None:
             outcome = {"pair": "reported", "none": "cleared", "skip": "skipped"}[verdict]
             assert (found["verdict"], found["pair"]) == (outcome, pair)
             assert found["disposition"] == self.believe_verdict(t, one, (by, outcome, (high, low) if pair else None))
+            self.handed_on(t, by)
 
     def believe_verdict(self, t, one, voice):
         """None is dropped, and none counts twice."""
@@ -348,17 +318,24 @@ class Machine(RuleBasedStateMachine):
             if opinion in one.opinions:
                 return "duplicate"
             if question is not None:
-                one.opinions.append(opinion)
-                one.heard(self.clock.now)
-                self.close(t, one.settle(self.waits, self.clock.now))
+                self.believe_opinion(t, opinion)
                 return "taken"
         if question is None or question.what != "verdict":
             one.late_voices.append(voice)
+            self.given.append(("verdict_late", t, by, outcome))
             return "late"
         one.voices.append(voice)
+        self.given.append(("audited", t, by, outcome))
         one.heard(self.clock.now)
         self.close(t, one.settle(self.waits, self.clock.now))
         return "taken"
+
+    def believe_opinion(self, t, opinion):
+        one = self.rounds[t]
+        one.opinions.append(opinion)
+        self.given.append(("pair_judged", t, opinion.by, opinion.objects))
+        one.heard(self.clock.now)
+        self.close(t, one.settle(self.waits, self.clock.now))
 
     @precondition(lambda self: any(one.rule and one.voices for one in self.rounds.values()))
     @rule(engine=either, place=places, by=st.sampled_from(AUDITORS), objects=st.sampled_from((True, False, None)))
@@ -372,10 +349,9 @@ class Machine(RuleBasedStateMachine):
             return
         pair = [one.ids[i] for i in named] if named else ["p0", "p1"]
         refusal = None if named else Conflict
-        if self.ask(engine, refusal, lambda e: e.judge_pair("loans", t, pair, objects, by)) is not None:
-            one.opinions.append(Opinion(by, named, objects))
-            one.heard(self.clock.now)
-            self.close(t, one.settle(self.waits, self.clock.now))
+        if self.ask(engine, refusal, lambda e, key: e.judge_pair("loans", t, pair, objects, by, key)) is not None:
+            self.believe_opinion(t, Opinion(by, named, objects))
+            self.handed_on(t, by)
 
     def unreportable(self, one, people, high, low):
         by_decisions = self.world.get("audits") == "decisions"
@@ -390,7 +366,7 @@ class Machine(RuleBasedStateMachine):
         patience = math.inf if self.waits.audit is None else self.waits.audit + self.waits.grace
         final = (one.verdict is not None and one.final) or self.clock.now > one.opened + patience
         possible = one.status == "open" and not final and by in [voice[0] for voice in one.voices]
-        if self.ask(engine, None if possible else Conflict, lambda e: e.retract("loans", t, by)) is not None:
+        if self.ask(engine, None if possible else Conflict, lambda e, key: e.retract("loans", t, by, key)) is not None:
             one.voices = [voice for voice in one.voices if voice[0] != by]
             said = one.said
             one.heard(said)
@@ -399,7 +375,7 @@ class Machine(RuleBasedStateMachine):
     @rule(engine=either, seconds=st.sampled_from((0.0, 5.0, 11.0, 25.0)))
     def tick(self, engine, seconds):
         self.clock.forward(seconds)
-        self.engines[engine].tick()
+        self.ask(engine, None, lambda e, key: e.tick())
         due = sorted((one.due(self.waits), t) for t, one in self.rounds.items() if one.status == "open")
         for moment, t in due:
             if moment <= self.clock.now:
@@ -407,14 +383,22 @@ class Machine(RuleBasedStateMachine):
 
     @rule(engine=either, audit=st.sampled_from(PATIENCE), grace=st.sampled_from((0.0, 10.0)))
     def change(self, engine, audit, grace):
-        self.engines[engine].change_waits("loans", {"audit": audit, "grace": grace}, "root")
-        self.waits = self.waits.changed({"audit": audit, "grace": grace})
+        changes = {"audit": audit, "grace": grace}
+        self.ask(engine, None, lambda e, key: e.change_waits("loans", changes, "root", key))
+        self.waits = self.waits.changed(changes)
 
     @rule(engine=either, plan=st.sampled_from(PLANS))
     def change_plan(self, engine, plan):
         whole = Review().model_dump() | plan
-        self.engines[engine].change_plan("loans", whole, "root")
+        self.ask(engine, None, lambda e, key: e.change_plan("loans", whole, "root", key))
         self.plan = Review(**plan)
+
+    @rule(engine=either, brief=st.sampled_from(BRIEFS))
+    def change_brief(self, engine, brief):
+        told = self.ask(engine, None, lambda e, key: e.change_brief("loans", brief, "root", key))
+        self.brief_version += Brief(**brief) != self.brief
+        self.brief = Brief(**brief)
+        assert told["version"] == self.brief_version
 
     @precondition(lambda self: self.rounds)
     @rule(engine=either, place=places, verdict=st.sampled_from(("pair", "none", "skip")))
@@ -432,21 +416,24 @@ class Machine(RuleBasedStateMachine):
             refusal = ReportRefused
         else:
             refusal = None
-        if self.ask(engine, refusal, lambda e: e.correct("loans", t, verdict, "lead", pair=pair)) is not None:
+        if (
+            self.ask(engine, refusal, lambda e, key: e.correct("loans", t, verdict, "lead", pair=pair, key=key))
+            is not None
+        ):
             one.found_later |= verdict == "pair" and one.status != "open"
 
     @rule(engine=either)
     def stop_or_resume(self, engine):
         if self.stopped:
-            self.ask(engine, None, lambda e: e.resume("loans", "root"))
+            self.ask(engine, None, lambda e, key: e.resume("loans", "root", key))
         else:
-            self.ask(engine, None, lambda e: e.stop("loans", "the model says so", "root"))
+            self.ask(engine, None, lambda e, key: e.stop("loans", "the model says so", "root", key))
         self.stopped = not self.stopped
 
     @rule(engine=either, name=st.sampled_from(POOL))
     def erase(self, engine, name):
         mine = [t for t, one in self.rounds.items() if name in one.ids]
-        found = self.ask(engine, None if mine else Unknown, lambda e: e.erase("loans", name, "root"))
+        found = self.ask(engine, None if mine else Unknown, lambda e, key: e.erase("loans", name, "root", key))
         if found is not None:
             assert found["rounds"] == mine
             for t in mine:
@@ -484,7 +471,10 @@ class Machine(RuleBasedStateMachine):
             assert labels == one.labels, t
             assert [person["id"] for person in view["people"]] == one.ids
         self.compare_claims(first.stream("loans")["reviews"])
+        told = first.brief("loans")
+        assert (told["version"], told["brief"]) == (self.brief_version, self.brief.model_dump(mode="json"))
         lines = list(first.export("loans"))
+        self.compare_verdicts(lines)
         assert [line["data"]["t"] for line in lines if line.get("kind") == "learned"] == self.learned
         open_rounds = [t for t, one in self.rounds.items() if one.status == "open"]
         third = self.start()
@@ -499,6 +489,13 @@ class Machine(RuleBasedStateMachine):
         if found.replay is not None:
             assert found.replay.rounds + len(found.replay.lost) == len(self.learned)
             assert found.replay.inexact == 0
+
+    def compare_verdicts(self, lines):
+        """Every verdict and every opinion given is in the log exactly once, in the order in which they were given."""
+        kinds = {"audited": "verdict", "verdict_late": "verdict", "pair_judged": "objects"}
+        said = [(line["kind"], line["data"]) for line in lines if line.get("kind") in kinds]
+        logged = [(kind, data["t"], data["by"], data[kinds[kind]]) for kind, data in said if data["by"] in AUDITORS]
+        assert logged == self.given
 
     def compare_claims(self, said):
         """What is said of all rounds is what the theorem says of them one by one, up to the first that waits."""

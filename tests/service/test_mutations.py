@@ -7,7 +7,6 @@ import copy
 import json
 import random
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from urllib.parse import quote, unquote
 
@@ -228,7 +227,6 @@ async def ask_all(app, count, seed):
 def test_no_mutated_request_makes_the_service_fail_and_no_refused_one_leaves_an_event(tmp_path, count, seed):
     limits = {"max_rate": 1e9, "max_anonymous_rate": 1e9, "tick": 3600, "max_size": 300, "max_body": 100_000}
     app = create_app(Configuration(database=str(tmp_path / "log.db"), **limits))
-    with ThreadPoolExecutor(1) as apart:  # a browser's tests leave a loop running in this thread
-        answers, wrong = apart.submit(lambda: asyncio.run(ask_all(app, count, seed))).result()
+    answers, wrong = asyncio.run(ask_all(app, count, seed))
     assert not wrong, f"{len(wrong)} of {count}, the first: {wrong[0]}"
     assert min(sum(n for code, n in answers.items() if code // 100 == kind) for kind in (2, 4)) > count / 10, answers

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from payloads import PAYLOADS, allowed
 from serving import running
-from visitors import Browser
+from visitors import Browser, service_on
 
 from likewise.service.accounts.access import ACCESS, PUBLIC_PAGES
 from likewise.service.accounts.rates import Rates
@@ -68,11 +68,8 @@ on_both = pytest.mark.parametrize("service", ["sqlite", "postgresql"], indirect=
 
 @pytest.fixture
 def service(request, tmp_path, new_database):
-    database = new_database(getattr(request, "param", "sqlite"))
-    beside = {"key": tmp_path / "service.key", "checkpoints": tmp_path / "service.checkpoints"}
-    with running(database=database, **beside) as found:
-        found.engine.create(Settings.from_dict(LOANS), "root")
-        yield found
+    with service_on(new_database(getattr(request, "param", "sqlite")), tmp_path, LOANS) as service:
+        yield service
 
 
 @pytest.fixture

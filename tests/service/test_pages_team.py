@@ -7,13 +7,11 @@ import re
 from contextlib import ExitStack, closing
 
 import pytest
-from serving import running
-from visitors import Browser
+from visitors import Browser, service_on
 
 from likewise.service.pages.log_words import WORDS
 from likewise.service.projections.follower import Follower
 from likewise.service.stream.events import KINDS
-from likewise.service.stream.settings import Settings
 
 LOANS = {
     "name": "loans",
@@ -29,11 +27,8 @@ on_both = pytest.mark.parametrize("service", ["sqlite", "postgresql"], indirect=
 
 @pytest.fixture
 def service(request, tmp_path, new_database):
-    database = new_database(getattr(request, "param", "sqlite"))
-    beside = {"key": tmp_path / "service.key", "checkpoints": tmp_path / "service.checkpoints"}
-    with running(database=database, **beside) as found:
-        found.engine.create(Settings.from_dict(LOANS), "root")
-        yield found
+    with service_on(new_database(getattr(request, "param", "sqlite")), tmp_path, LOANS) as service:
+        yield service
 
 
 @pytest.fixture
@@ -94,7 +89,8 @@ def test_the_plan_says_in_advance_what_a_budget_buys_and_administrators_change_i
     assert claims[-1] < 500
     assert '<button class="primary">Change' not in page
     assert viewer.post("/streams/loans/plan", share="0.1").status_code == 403
-    fields = {"share": "0.25", "budget": "", "choose": "gap", "second": "0", "rule": "adjudicated", "ask_all": "no"}
+    fields = {"share": "0.25", "budget": "", "choose": "gap", "second": "0", "rule": "adjudicated"}
+    fields |= {"gold": "0", "ask_all": "no"}
     done = admin.post("/streams/loans/plan", **fields)
     assert done.status_code == 303, done.text
     assert "Saved" in admin.get(done.headers["location"]).text

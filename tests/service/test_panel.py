@@ -12,6 +12,7 @@ from test_reviews import APART, first_objection, taught
 from likewise import theory
 from likewise.errors import InvalidParameter
 from likewise.service.engine import Engine
+from likewise.service.log import Idempotency
 from likewise.service.log.signing import Signer
 from likewise.service.refusals import Conflict
 from likewise.service.stream import commands
@@ -375,3 +376,51 @@ class TestThroughAnEngine:
         bank.retract("loans", t, "ann")
         with pytest.raises(Conflict, match="Somebody else"):
             bank.renew("loans", t, "ann")
+
+    @pytest.mark.parametrize("after", [False, True], ids=["before it is on disk", "before anybody hears of it"])
+    @pytest.mark.parametrize("what", ["verdict", "late verdict", "opinion", "retraction"])
+    def test_an_answer_sent_again_to_another_process_after_a_kill_is_in_the_log_once(self, bank, what, after):
+        bank.change_waits("loans", {"grace": 60}, "root")
+        if what == "opinion":
+            t, pairs = self.disagree(bank)
+        else:
+            t = bank.claim("loans", "ann")["t"]
+        if what in ("late verdict", "retraction"):
+            bank.audit("loans", t, "none", "ann")
+        if what == "late verdict":
+            bank.audit("loans", t, "none", "ben")
+        send = {
+            "verdict": lambda engine, key: engine.audit("loans", t, "none", "ann", key=key),
+            "late verdict": lambda engine, key: engine.audit("loans", t, "skip", "ann", key=key),
+            "opinion": lambda engine, key: engine.judge_pair("loans", t, pairs["ben"], True, "ann", key),
+            "retraction": lambda engine, key: engine.retract("loans", t, "ann", key),
+        }[what]
+        before, key = bank.store.head("loans")[0], Idempotency("page ann", "a key of some length", "request")
+        with pytest.raises(Killed):
+            send(doomed(bank, after), key)
+        assert bank.store.head("loans")[0] == before + after
+        other = Engine(bank.store, bank.signer, None, bank.clock)
+        answers = [send(other, key) for _ in range(2)]
+        assert answers[0] == answers[1]
+        assert answers[0]["receipt"]["seq"] == before + 1 == bank.store.head("loans")[0]
+        view = other.round("loans", t)
+        given = {"verdict": (1, 0, 0), "late verdict": (2, 1, 0), "opinion": (2, 0, 1), "retraction": (0, 0, 0)}
+        assert tuple(len(view[name]) for name in ("verdicts", "late_verdicts", "opinions")) == given[what]
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+def doomed(engine, after):
+    """Another process on the same log, whose next append is its last act: before it is on disk, or after."""
+
+    class Doomed(type(engine.store)):
+        def submit(self, append, *, wake=None):
+            if after:
+                super().submit(append).result()
+            raise Killed
+
+    store = object.__new__(Doomed)
+    store.__dict__.update(vars(engine.store))
+    return Engine(store, engine.signer, None, engine.clock)

@@ -11,6 +11,7 @@ from contextlib import closing
 
 import numpy as np
 import pytest
+from loans import drawn, loans
 from serving import running, strict_demo, until
 from sqlalchemy import event, insert, select
 from visitors import Browser
@@ -430,7 +431,7 @@ def test_a_log_that_was_never_read_is_caught_up_with_a_little_at_a_time_and_page
             assert len(told) > 2
             assert told == sorted(set(told), reverse=True)
             assert "progress.js" not in text
-            assert text.count('<svg class="figure"') == 8
+            assert text.count('<svg class="figure"') == 9
 
 
 def test_the_clock_reads_on_for_a_moment_only_and_finishes_in_the_end(engine, monkeypatch):
@@ -470,7 +471,10 @@ def test_the_demo_has_a_past_and_rounds_that_wait(past):
     features = {one["name"]: one for one in found["settings"]["features"]}
     assert features["group"]["sensitive"]
     assert features["skill"]["compare"]
-    assert past.engine.claim(past.stream, "somebody")["t"] >= 41
+    shown = past.engine.claim(past.stream, "somebody")["t"]
+    known = past.engine.streams.get(past.stream).current().known
+    assert shown >= 41 or known.under(shown, "somebody") is not None
+    assert {round_.use for round_ in known.rounds} == {"gold", "practice"}
 
 
 def test_bins_add_up_to_what_the_log_says(past):
@@ -518,17 +522,17 @@ def test_a_retracted_report_leaves_the_summaries(past):
     assert summaries.newest(store, past.stream, 1)[0].verdict is None
 
 
-def test_the_overview_tells_counts_and_draws_eight_pictures_with_captions(past):
+def test_the_overview_tells_counts_and_draws_nine_pictures_with_captions(past):
     sessions = past.app.state.service.sessions
     cookie = sessions.login(past.tokens["viewer"])
     with closing(Browser(past, cookie)) as viewer:
         text = viewer.get(f"/streams/{past.stream}").text
-    assert text.count('<svg class="figure"') == 8
-    assert text.count("<figcaption>") == 8
+    assert text.count('<svg class="figure"') == 9
+    assert text.count("<figcaption>") == 9
     assert "There is nothing to draw yet" not in text
     state = past.engine.streams.get(past.stream).current()
     assert f"{state.totals.reported + state.totals.cleared:,} of {past.opened} rounds were reviewed" in text
-    assert f"{state.totals.refused:,} of {6 * (past.opened - 5)} people were refused" in text
+    assert f"{state.totals.refused:,} of {demo.PEOPLE * (past.opened - 5)} people were refused" in text
     assert "Outcome unknown" in text
     assert "cost of errors per 100 people, estimated" in text
 
@@ -661,3 +665,18 @@ def test_the_demo_command_fills_once_and_hands_out_links_that_work_once(tmp_path
         with closing(Browser(service)) as browser:
             browser.post("/login", code=first.reviewer)
             assert browser.get("/").headers["location"] == "/streams/synthetic/review"
+
+
+def test_what_was_followed_before_the_service_was_started_again_is_left_alone(engine, monkeypatch):
+    """A thousand streams about which nothing is new must not be read through once more."""
+    for name in ("loans", "jobs"):
+        engine.create(loans(name=name), "root")
+    Follower(engine)()
+    engine.decide("jobs", drawn(np.random.default_rng(0)), "decider")
+    follower, followed = Follower(engine), []
+    follow = follower.follow
+    monkeypatch.setattr(follower, "follow", lambda stream, *rest: followed.append(stream) or follow(stream, *rest))
+    follower()
+    follower()
+    assert followed == ["jobs"]
+    assert summaries.behind(engine.store, "jobs") == 0

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from forging import SIGNER, rechained, write
+from forging import SIGNER, rechained, renumbered, write
 from loans import BANK, SECRET, Clock, Fold, far_apart, fingerprint, loans
 
 from likewise import theory
@@ -16,6 +16,7 @@ from likewise.service.engine import Engine
 from likewise.service.proof import standalone
 from likewise.service.proof.drawn import lot
 from likewise.service.proof.replay import verify
+from likewise.service.proof.reviews import Reviews
 from likewise.service.refusals import Conflict
 from likewise.service.stream import commands
 from likewise.service.stream.claims import claim, prospect
@@ -324,7 +325,7 @@ class TestForgedLots:
         assert sum(line.get("kind") == "review_drawn" for line in lines) > 5
         return lines
 
-    @pytest.mark.parametrize("what", ["drawn", "second", "probability", "nonce"])
+    @pytest.mark.parametrize("what", ["drawn", "second", "gold", "probability", "nonce"])
     def test_both_checkers_notice(self, exported, what, tmp_path):
         path = write(tmp_path / "right.jsonl", rechained(exported))
         assert verify(path, key=SIGNER.public_key).first is None
@@ -335,14 +336,68 @@ class TestForgedLots:
         assert first is not None
         assert first[0] == line["seq"]
         found = standalone.check(standalone.read_lines(str(path)), None, SIGNER.public_key)
-        assert (found.first is not None and found.first[0] == line["seq"]) == (what != "probability")
+        assert found.first is not None
+        assert found.first[0] == line["seq"]
+
+    @pytest.mark.parametrize("kind", ["review_drawn", "cleared_by_arithmetic"])
+    def test_both_notice_a_draw_that_was_left_out_and_one_too_many(self, exported, kind, tmp_path):
+        place = next(i for i, line in enumerate(exported) if line.get("kind") == kind)
+        for lines in (exported[:place] + exported[place + 1 :], exported[: place + 1] + exported[place:]):
+            path = write(tmp_path / "wrong.jsonl", renumbered(lines))
+            assert verify(path, key=SIGNER.public_key).first is not None
+            found = standalone.check(standalone.read_lines(str(path)), None, SIGNER.public_key)
+            assert found.first is not None
+            assert found.first[0] in (exported[place]["seq"], exported[place]["seq"] + 1)
+
+
+class TestReviewsAgain:
+    """The standalone checker computes probabilities in its own code: both must agree to the last bit."""
+
+    @pytest.mark.parametrize(
+        ("review", "settings"),
+        [
+            ({"share": 0.3}, {}),
+            ({"share": 0.4, "choose": "largest", "second": 0.3}, {}),
+            ({"share": 0.2, "choose": "equal"}, {"margin": 0.03}),
+            ({"budget": 20.0}, {}),
+            ({"second": 0.5}, {}),
+            ({"ask_all": True}, {}),
+            ({"ask_all": True}, BANK),
+            ({"share": 0.5}, BANK | {"audits": "decisions"}),
+        ],
+        ids=str,
+    )
+    def test_nothing_is_wrong_with_any_plan_over_days_and_its_change(self, review, settings):
+        fold = Fold(loans(review=Review(**review), **settings))
+        rng, drawn = np.random.default_rng(3), 0
+        for i in range(420):
+            rows = np.repeat(rng.random((1, 2)), 4, axis=0) if i % 25 == 0 else rng.random((4, 2))
+            t, _ = fold.open(rows, prefix=f"{i}.")
+            allowed = [j for j in range(4) if j not in fold.past(t).unlabelled]
+            if allowed and (i < 60 or settings):
+                labels = {f"{i}.{j}": int(rows[j, 0] > 0.5) for j in allowed}
+                fold.do(commands.ReceiveLabels(t, labels, "decider"))
+            if t in fold.state.rounds and fold.state.rounds[t].verdict is None:
+                fold.do(commands.Audit(t, "none", "ann"))
+            fold.clock.forward(float(rng.integers(0, 1200)))
+            if i == 390:
+                fold.do(commands.ChangePlan({"share": 0.25, "budget": None, "ask_all": False}, "root"))
+        assert (fold.clock.now - 1_700_000_000) / 86_400 > 2
+        again = Reviews(fold.events[0].data())
+        for event in fold.events:
+            drawn += event.kind == "review_drawn"
+            assert again.wrong(event.kind, event.at, event.data()) == ""
+        assert drawn > (20 if not settings or "margin" in settings else 3)
+        assert len(fold.state.drawing.gaps) == 300 or "labels" in settings
 
 
 def forge(data, what):
     if what == "nonce":
         data["lot"]["nonce"] = "00" * 32
+    elif what == "gold":
+        data["gold"] = True
     elif what == "probability":
-        data["probability"] = (data["probability"] + 1) / 2
+        data["probability"] = math.nextafter(data["probability"], 0)  # by the least that a number can say
     else:
         data[what] = not data[what]
 

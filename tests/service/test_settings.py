@@ -87,6 +87,8 @@ def test_settings_come_back_from_the_log_as_they_were():
         ({"T": 0}, "T"),
         ({"T": 10**400}, "T"),
         ({"alpha": 10**400}, "alpha"),
+        ({"alpha": 2e-309}, "alpha"),
+        ({"alpha": 0.1, "margin": 0.1 - 1e-12}, "margin"),
         ({"margin": -(10**400)}, "margin"),
         ({"penalty": 1e308}, "penalty"),
         ({"penalty": 10**400}, "penalty"),
@@ -133,7 +135,7 @@ def test_waits_change_alone_and_the_others_stay():
 
 @hypothesis.settings(deadline=None)
 @given(
-    alpha=st.floats(0, 1, exclude_min=True),
+    alpha=st.floats(1e-9, 1),
     cuts=st.lists(st.floats(-(2.0**1000), 2.0**1000), min_size=1, unique=True).map(sorted),
     audit=st.none() | st.floats(0, 1e9),
     penalty=st.none() | st.floats(0, 1e12) | st.fixed_dictionaries({"c": st.floats(0, 1), "floor": st.integers(0, 9)}),

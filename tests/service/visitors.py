@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import httpx
-from serving import IN_THE_CLEAR
+from serving import IN_THE_CLEAR, running
+
+from likewise.service.stream.settings import Settings
+
+
+@contextmanager
+def service_on(database, folder, stream):
+    """A service with one stream, on a database that is given; its key and checkpoints go into a folder."""
+    with running(database=database, key=folder / "service.key", checkpoints=folder / "service.checkpoints") as service:
+        service.engine.create(Settings.from_dict(stream), "root")
+        yield service
 
 
 class Browser:

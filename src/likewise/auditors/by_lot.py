@@ -91,8 +91,9 @@ class ByLot:
         lot = self.lot(key, float(np.ptp(shown)) if len(shown) else 0.0)
         if not lot.drawn:
             return None if lot.cleared else SKIPPED
-        inside: Any = self.auditor
-        return inside.audit(batch, shown, key) if pairs is None else inside.audit(batch, shown, key, pairs)  # type: ignore[no-any-return]
+        inside: Any = self.auditor  # one who sees decisions takes the pairs, too
+        answer: Answer = inside.audit(batch, shown, key) if pairs is None else inside.audit(batch, shown, key, pairs)
+        return answer
 
     def facts(self) -> AuditorFacts:
         """As the auditor inside, in the rounds that are drawn."""

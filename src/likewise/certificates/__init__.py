@@ -2,7 +2,8 @@
 
 from likewise.certificates.assumptions import Assumption, Claim, Status
 from likewise.certificates.brackets import Bracket, brackets
-from likewise.certificates.certificate import Certificate, Generalisation, Redraw, Regret, certify
+from likewise.certificates.certificate import Certificate, Generalisation, Redraw, Regret
+from likewise.certificates.certifying import certify
 from likewise.certificates.choice import Candidate, Choice, choose
 from likewise.certificates.heldout import (
     FairnessEvaluation,

@@ -186,10 +186,10 @@ def _against(c: Certificate, regret: float, how: str) -> str:
     who = f"One that keeps every pair of every batch {how}"
     each = at_most(regret / draws, 3) if regret >= 0 else at_least(-regret / draws, 3)
     if c.counts_errors:
-        found = f"saved at most {at_most(regret)}" if regret >= 0 else f"made at least {at_least(-regret)} more"
-        return f"{who} would have {found} errors ({each} per {c.per})."
-    found = f"at most {at_most(regret)} less" if regret >= 0 else f"at least {at_least(-regret)} more"
-    return f"{who} would have cost {found} ({each} per {c.per})."
+        difference = f"saved at most {at_most(regret)}" if regret >= 0 else f"made at least {at_least(-regret)} more"
+        return f"{who} would have {difference} errors ({each} per {c.per})."
+    difference = f"at most {at_most(regret)} less" if regret >= 0 else f"at least {at_least(-regret)} more"
+    return f"{who} would have cost {difference} ({each} per {c.per})."
 
 
 def _new_fairness(c: Certificate) -> str:

@@ -12,6 +12,18 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
+from likewise.cli.audit_verdicts import (
+    ANYBODY,
+    TOKEN,
+    Verdicts,
+    asked_here,
+    assignment,
+    beside,
+    fetched,
+    gathered,
+    keep,
+    sent,
+)
 from likewise.cli.options import Encoding, free_folder, listed, measured, reading, refuse_changes
 from likewise.cli.output import AsJson, groups_table, print_json, words
 from likewise.errors import InvalidParameter, require
@@ -19,8 +31,7 @@ from likewise.errors import InvalidParameter, require
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from likewise.file_review import Review
-    from likewise.file_review.review import Answers
+    from likewise.file_review import Assignment, Review
 
 EXAMPLES = """
 Examples:
@@ -32,10 +43,16 @@ Examples:
     likewise audit scores-audit --ask
 
     likewise audit scores-audit --answers answers.csv
+
+    likewise audit scores.csv --score model_score --compare-by income,debt --reviewers ann,bob --xlsx
+
+    likewise audit scores-audit --to https://likewise.example.org
 """
 KEPT = ("score", "compare_by", "show", "sensitive", "label", "positive", "units", "categories", "id", "between",
-        "scale", "alpha", "pairs", "about", "delta", "seed", "encoding")  # fmt: skip
+        "scale", "alpha", "pairs", "about", "delta", "seed", "encoding", "reviewers", "second")  # fmt: skip
 """Options that are written into the folder, and hold there."""
+LATER = {"source", "ask", "as_", "answers", "person", "as_json", "xlsx", "to", "stream", "fetch"}
+"""Options that a folder takes, too."""
 
 
 def audit(
@@ -70,10 +87,22 @@ def audit(
     delta: Annotated[float, typer.Option(help="One minus the confidence of each claim.")] = 0.05,
     seed: Annotated[int, typer.Option(min=0, help="Determines which pairs are drawn.")] = 0,
     person: Annotated[int | None, typer.Option(help="Show with whom the person of this row is compared.")] = None,
+    reviewers: Annotated[
+        str, typer.Option(help="Who judges, if there are several: ann,bob. Each has a worksheet.")
+    ] = "",
+    second: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="The share of pairs that two of them judge, not knowing each other.")
+    ] = 0.25,
     ask: Annotated[bool, typer.Option("--ask", help="Judge the drawn pairs here in the terminal.")] = False,
+    as_: Annotated[str, typer.Option("--as", help="Who judges here: one of the reviewers.")] = "",
     answers: Annotated[
-        Path | None, typer.Option(help="A worksheet that was filled in, or answers.csv of review.html.")
+        list[Path] | None,
+        typer.Option(help="A worksheet that was filled in, or answers.csv of review.html; one for each reviewer."),
     ] = None,
+    xlsx: Annotated[bool, typer.Option("--xlsx", help="Write worksheets as Excel files, too.")] = False,
+    to: Annotated[str, typer.Option(help=f"Send the drawn pairs to a service; its token is in {TOKEN}.")] = "",
+    stream: Annotated[str, typer.Option(help="The stream that the service makes of them; the folder's name.")] = "",
+    fetch: Annotated[bool, typer.Option("--fetch", help="Read the verdicts from that service.")] = False,
     out: Annotated[Path | None, typer.Option(help="A new folder; scores-audit for scores.csv.")] = None,
     encoding: Encoding = "",
     as_json: AsJson = False,
@@ -82,20 +111,29 @@ def audit(
 
     Nothing is learned. The folder gets `audit.html` (ranked pairs side by side), `worksheet.csv` and `review.html` (the
     drawn pairs, to be judged), and `audit.json`. Give the folder instead of the file to continue: `--ask` judges the
-    pairs here, `--answers` reads what was judged elsewhere. Either gives an interval, with what it assumes.
+    pairs here, `--answers` reads what was judged elsewhere. Either gives an interval, with what it assumes. Several
+    `--reviewers` share the pairs; some are judged twice, and how far the two agree is said, too. `--to` puts the pairs
+    on the page of a service instead.
     """
     console = words(as_json)
+    if xlsx:  # before anything is written
+        from likewise.file_review.worksheet import require_excel
+
+        require_excel()
     if source.is_dir():
-        refuse_changes(context, {"source", "ask", "answers", "person", "as_json"}, "the folder of an audit")
+        refuse_changes(context, LATER, "the folder of an audit")
         folder, kept = source, _kept(source)
     else:
         folder, kept = _begun(context.params, source, out)
     with reading(console):
         review = _review(kept)
-    given = _answers(folder, review, answers)
-    if ask:
-        given = _asked(console, folder, review, given)
-    result = _write(folder, review, kept, given)
+    asked = assignment(review, kept)
+    verdicts = fetched(folder, review) if fetch else gathered(folder, review, asked, answers or ())
+    if ask or as_:
+        verdicts = asked_here(console, folder, review, asked, verdicts, as_)
+    result = _write(folder, review, kept, asked, verdicts, xlsx)
+    if to:
+        result["sent"] = sent(folder, review, asked, to.rstrip("/"), stream or folder.name)
     if person is not None:
         result["compared_to_whom"] = [vars(one) for one in review.compared_to_whom(person)]
     if as_json:
@@ -145,90 +183,53 @@ def _review(kept: dict[str, Any]) -> Review:
     return review(frame, kept["score"], units=units, between=between, ids=kept["id"], **lists, **plain)
 
 
-# Answers ----------------------------------------------------------------------------------------------------------
-
-
-def _answers(folder: Path, review: Review, path: Path | None) -> Answers:
-    """What was answered: in a worksheet, or before in this folder."""
-    from likewise.file_review import read_answers
-
-    before = folder / "answered.csv"
-    if path is not None:
-        return read_answers(path, review.people, review.drawn, review.seed)
-    return read_answers(before, review.people, review.drawn, review.seed) if before.exists() else {}
-
-
-def _asked(console: Console, folder: Path, review: Review, given: Answers) -> Answers:
-    """Ask about every pair that nobody has judged; each answer is on disk before the next question."""
-    from likewise.file_review import write_worksheet
-    from likewise.file_review.worksheet import sides
-
-    folder.mkdir(parents=True, exist_ok=True)
-    answers = dict(given)
-    shown = sides(review.drawn, review.seed)
-    for number, (pair, both) in enumerate(zip(review.drawn.pairs, shown, strict=True), start=1):
-        if answers.get(pair) is not None:
-            continue
-        console.print(_pair(review, number, both))
-        answer = _question(console)
-        if answer == "q":
-            break
-        answers[pair] = {"y": True, "n": False}.get(answer)
-        write_worksheet(folder / "answered.csv", review.people, review.drawn, review.seed, answers)
-    return answers
-
-
-def _question(console: Console) -> str:
-    while True:
-        try:
-            typed = console.input("Treated too differently? y, Enter: no, s: can't say, q: stop? ").strip().lower()
-        except EOFError:
-            return "q"
-        if typed in ("", "y", "yes", "n", "no", "s", "q"):
-            return typed[:1] or "n"
-        console.print("Please type y, s or q, or just Enter.")
-
-
-def _pair(review: Review, number: int, both: tuple[int, int]) -> Table:
-    title = f"Pair {number:,} of {len(review.drawn.pairs):,}"
-    rows = [f"row {review.people.rows[place]:,}" for place in both]
-    return _beside(title, rows, ["score", *review.people.shown],
-                   [(review.people.given[place], *review.people.person(place)) for place in both])  # fmt: skip
-
-
-def _beside(title: str, heads: list[str], names: list[str], people: list[tuple[str, ...]]) -> Table:
-    table = Table(title=title, box=box.SIMPLE_HEAD)
-    for head in ["", *heads]:
-        table.add_column(head, justify="right" if head else "left")
-    for name, *values in zip(names, *people, strict=True):
-        strong = "bold" if len(set(values)) > 1 else None
-        table.add_row(escape(name), *(escape(value) for value in values), style=strong)
-    return table
-
-
 # What is left behind ----------------------------------------------------------------------------------------------
 
 
-def _write(folder: Path, review: Review, kept: dict[str, Any], given: Answers) -> dict[str, Any]:
+def _write(
+    folder: Path, review: Review, kept: dict[str, Any], asked: Assignment | None, verdicts: Verdicts, xlsx: bool
+) -> dict[str, Any]:
     from likewise.experiments.runs import RunFolder
-    from likewise.file_review import write_worksheet
-    from likewise.file_review.page import audit_page, review_page
+    from likewise.file_review.page import audit_page
 
     folder.mkdir(parents=True, exist_ok=True)
     files, name = RunFolder(folder), Path(kept["source"]).name
-    claim = review.claim(given) if given else None
+    given = verdicts.get(ANYBODY, {}) if asked is None else asked.answers(verdicts)
+    claim = review.claim(given) if any(verdicts.values()) else None
+    agreement = asked.agreement(verdicts, review.delta) if asked is not None and claim is not None else None
     again = f"likewise audit {shlex.quote(str(folder))}"
-    pages = {"audit.html": audit_page(review, f"Audit of {kept['score']} in {name}", claim, again),
-             "review.html": review_page(review, f"Pairs of {name} to judge")}  # fmt: skip
-    for page, text in pages.items():
-        files.write(page, lambda path, text=text: path.write_text(text, encoding="utf-8"))  # type: ignore[misc]
-    write_worksheet(folder / "worksheet.csv", review.people, review.drawn, review.seed)
-    if given:
-        write_worksheet(folder / "answered.csv", review.people, review.drawn, review.seed, given)
+    page = audit_page(review, f"Audit of {kept['score']} in {name}", claim, again, agreement)
+    files.write_text("audit.html", page)
+    _to_judge(folder, review, asked, f"Pairs of {name} to judge", xlsx)
+    if claim is not None:
+        keep(folder, review, asked, verdicts)
     files.write_json("settings.json", kept)
     result = review.to_dict() | {"claim": None if claim is None else claim.to_dict()}
+    result["reviewers"] = [] if asked is None else list(asked.names)
+    result["agreement"] = None if agreement is None else agreement.to_dict()
     files.write_json("audit.json", result)
     return result
+
+
+def _to_judge(folder: Path, review: Review, asked: Assignment | None, title: str, xlsx: bool) -> None:
+    """A page and worksheets with the pairs to judge: for everybody, or for each reviewer theirs."""
+    from likewise.experiments.runs import RunFolder
+    from likewise.file_review import write_reviewers_worksheet, write_worksheet
+    from likewise.file_review.page import review_page
+
+    how = (review.people, review.drawn, review.seed)
+    for name in (ANYBODY,) if asked is None else asked.names:
+        ending = f"-{name}" if name else ""
+        pairs = None if asked is None else asked.of(name)
+        RunFolder(folder).write_text(f"review{ending}.html", review_page(review, title, pairs, name))
+        for form in (".csv", ".xlsx") if xlsx else (".csv",):
+            path = folder / f"worksheet{ending}{form}"
+            if path.exists():  # somebody may have begun to fill it in
+                continue
+            if asked is None:
+                write_worksheet(path, *how)
+            else:
+                write_reviewers_worksheet(path, *how, asked, name)
 
 
 def _say(console: Console, folder: Path, review: Review, result: dict[str, Any]) -> None:
@@ -240,6 +241,8 @@ def _say(console: Console, folder: Path, review: Review, result: dict[str, Any])
     else:
         listed_ = "\n".join(f"  - {line}" for line in result["claim"]["assumptions"])
         texts.append(f"{result['claim']['sentence']}\nThis assumes:\n{listed_}")
+    if result["agreement"] is not None:
+        texts.append(result["agreement"]["sentence"])
     for text in texts:
         console.print(f"{text}\n", markup=False, highlight=False)
     for pair in review.ranked.pairs[:3]:
@@ -247,14 +250,17 @@ def _say(console: Console, folder: Path, review: Review, result: dict[str, Any])
         title = f"{pair.excess:.2f} beyond their distance of {pair.distance:.2f}"
         rows = [f"row {review.people.rows[place]:,}" for place in both]
         people = [(review.people.given[place], *review.people.person(place)) for place in both]
-        console.print(_beside(title, rows, ["score", *review.people.shown], people))
+        console.print(beside(title, rows, ["score", *review.people.shown], people))
     if result["groups"] is not None:
         console.print(groups_table(result["groups"], console.width))
     console.print(f"\nRead:  {folder / 'audit.html'}", markup=False, soft_wrap=True)
     if result["claim"] is None and review.drawn.pairs:
         judge = f"likewise audit {shlex.quote(str(folder))} --ask"
-        console.print(f"Judge: {folder / 'review.html'}, {folder / 'worksheet.csv'}, or {judge}", markup=False,
-                      soft_wrap=True)  # fmt: skip
+        ending, as_ = ("-NAME", " --as NAME") if result["reviewers"] else ("", "")
+        where = f"{folder / f'review{ending}.html'}, {folder / f'worksheet{ending}.csv'}"
+        console.print(f"Judge: {where}, or {judge}{as_}", markup=False, soft_wrap=True)
+    if "sent" in result:
+        console.print(result["sent"], markup=False, soft_wrap=True)
 
 
 def _comparators(review: Review, person: int) -> Table:

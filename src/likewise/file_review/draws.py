@@ -118,8 +118,8 @@ def draw(scores: Floats, open_pairs: OpenPairs, alpha: float, draws: int, about:
         require(draws <= most, "pairs", f"be at most {most}, disjoint pairs of {len(scores)} people", draws)
         order = rng.permutation(len(scores))[: 2 * draws].reshape(draws, 2).tolist()
         ranked = [(i, j) if scores[i] >= scores[j] else (j, i) for i, j in order]
-        found = [(i, j) for i, j in ranked if scores[i] - scores[j] > alpha]
-        return Drawn(about, tuple(found), (1,) * len(found), draws, 1.0)
+        too_far = [(i, j) for i, j in ranked if scores[i] - scores[j] > alpha]
+        return Drawn(about, tuple(too_far), (1,) * len(too_far), draws, 1.0)
     if open_pairs.count == 0:
         return Drawn(about, (), (), 0, 0.0)
     numbers, places, times = np.unique(

@@ -20,6 +20,12 @@ VERDICTS = {"reported": True, "cleared": False}
 
 def send(client: Any, stream: str, review: Review) -> int:
     """Create an audit-only stream and open a round for every drawn pair; how many rounds there are."""
+    create(client, stream, review)
+    return open_rounds(client, stream, review)
+
+
+def create(client: Any, stream: str, review: Review) -> None:
+    """Create the stream."""
     shown = [_feature(review, name) for name in review.people.shown]
     require("score" not in review.people.shown, "show", "not hold a column called score", "score")
     client.create_stream(
@@ -31,7 +37,11 @@ def send(client: Any, stream: str, review: Review) -> int:
         learner="none",
         k=2,
     )
-    for pair in review.drawn.pairs:
+
+
+def open_rounds(client: Any, stream: str, review: Review) -> int:
+    """Open a round for every drawn pair that has none yet; how many rounds there are."""
+    for pair in review.drawn.pairs[client.stream(stream)["rounds"] :]:
         client.decide(stream, [_person(review, place) for place in pair])
     return len(review.drawn.pairs)
 

@@ -13,6 +13,7 @@ from html import escape
 from likewise.certificates.shown import ShownPerson, UnfairPair
 from likewise.file_review.answers import Claim
 from likewise.file_review.review import Review
+from likewise.file_review.reviewers import Agreement, Pair
 from likewise.file_review.worksheet import ANSWER, sides
 from likewise.report.html import document, table
 from likewise.report.reported_people import card, deck
@@ -25,30 +26,35 @@ NOT_SAID = (
     "It is no verdict that the scorer is fair, unfair or lawful.",
 )
 SCRIPT = """
-const rows = JSON.parse(document.getElementById("pairs").textContent), answers = {};
+const {rows, reviewer} = JSON.parse(document.getElementById("pairs").textContent), answers = {};
 document.querySelectorAll("fieldset").forEach((field, i) => field.addEventListener("change", event => {
   answers[i] = event.target.value;
   document.getElementById("done").textContent = Object.keys(answers).length;
 }));
 document.getElementById("save").addEventListener("click", () => {
-  const lines = rows.map(([a, b], i) => [i + 1, a, b, answers[i] ?? ""].join(","));
-  const text = ["pair,row A,row B,ANSWER", ...lines].join("\\n") + "\\n";
+  const who = reviewer ? [reviewer] : [];
+  const lines = rows.map(([number, a, b], i) => [number, a, b, ...who, answers[i] ?? ""].join(","));
+  const head = ["pair", "row A", "row B", ...(reviewer ? ["reviewer"] : []), "ANSWER"].join(",");
+  const text = [head, ...lines].join("\\n") + "\\n";
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([text], {type: "text/csv"}));
-  link.download = "answers.csv";
+  link.download = reviewer ? `answers-${reviewer}.csv` : "answers.csv";
   link.click();
 });
 """.replace("ANSWER", ANSWER)
 
 
-def audit_page(review: Review, title: str, claim: Claim | None = None, again: str = "") -> str:
+def audit_page(
+    review: Review, title: str, claim: Claim | None = None, again: str = "", agreement: Agreement | None = None
+) -> str:
     """The whole page; with a claim, what people's answers proved comes first."""
-    found = [] if claim is None else [claim.sentence]
+    proved = [] if claim is None else [claim.sentence]
     sections = [
-        f'<header><h1>{escape(title)}</h1><p class="lead">{escape(" ".join([*found, review.headline]))}</p></header>',
+        f'<header><h1>{escape(title)}</h1><p class="lead">{escape(" ".join([*proved, review.headline]))}</p></header>',
         _section("Who is compared, and by what", review.people.described, review.people.comparison.described,
                  *review.people.notes),
         _claimed(review, claim),
+        "" if agreement is None else _section("How far do reviewers agree?", agreement.sentence),
         _ranked(review),
         _behind(review),
         _section("What the written distance says of new people", review.about_new_people),
@@ -111,19 +117,21 @@ def _behind(review: Review) -> str:
     return _section("Who is behind the most others?", text) + table(names, rows)
 
 
-def review_page(review: Review, title: str) -> str:
-    """The drawn pairs with a question each; the answers are saved by a button."""
-    places = sides(review.drawn, review.seed)
-    rows = [[int(review.people.rows[i]) for i in both] for both in places]
-    cards = [_question(review, number, both) for number, both in enumerate(places, start=1)]
+def review_page(review: Review, title: str, pairs: Sequence[Pair] | None = None, reviewer: str = "") -> str:
+    """The drawn pairs, or a reviewer's own, with a question each; the answers are saved by a button."""
+    drawn = zip(review.drawn.pairs, sides(review.drawn, review.seed), strict=True)
+    asked = [(k, both) for k, (pair, both) in enumerate(drawn, start=1) if pairs is None or pair in set(pairs)]
+    rows = [[number, *(int(review.people.rows[i]) for i in both)] for number, both in asked]
+    cards = [_question(review, number, both) for number, both in asked]
     how = (
         "Each card has two people and the scores that they were given. Is the difference between their scores larger "
         "than what you see of them can justify? Judge each pair by itself. Leave out what you can't say: it counts "
         "as not judged."
     )
+    data = json.dumps({"rows": rows, "reviewer": reviewer}).replace("<", "\\u003c")
     save = (
         f'<p><b id="done">0</b> of {len(rows):,} judged. <button id="save" type="button">Save the answers</button></p>'
-        f'<script type="application/json" id="pairs">{json.dumps(rows)}</script><script>{SCRIPT}</script>'
+        f'<script type="application/json" id="pairs">{data}</script><script>{SCRIPT}</script>'
     )
     head = f"<header><h1>{escape(title)}</h1><p>{escape(how)}</p></header>"
     return document(title, head, deck(cards) if cards else "<p>There is nothing to judge.</p>", save)

@@ -1,7 +1,13 @@
-"""The worksheet: drawn pairs side by side, one a row, with an empty column for the answer; and the answers back."""
+"""The worksheet: drawn pairs side by side, one a row, with an empty column for the answer; and the answers back.
+
+With several reviewers each has a worksheet of their own, with their name in every row and nothing of the others. What
+came back is kept in one table with a column for each reviewer.
+"""
 
 from __future__ import annotations
 
+import importlib.util
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +16,7 @@ import numpy as np
 from likewise.datasets import read_people
 from likewise.errors import InvalidParameter, NotSupported, require
 from likewise.file_review.draws import Drawn
+from likewise.file_review.reviewers import Assignment, Pair, Verdicts
 from likewise.file_review.scored import ScoredPeople
 from likewise.storage import whole_file
 
@@ -17,6 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ANSWER = "too different?"
+REVIEWER = "reviewer"
+WORDS = {True: "yes", False: "no", None: ""}
 YES, NO = ("yes", "y", "1", "true", "x"), ("no", "n", "0", "false")
 
 
@@ -43,38 +52,93 @@ def worksheet(people: ScoredPeople, drawn: Drawn, seed: int) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=[*names, ANSWER])
 
 
-def write_worksheet(path: str | Path, people: ScoredPeople, drawn: Drawn, seed: int, answers: Any = None) -> Path:
+def write_worksheet(
+    path: str | Path, people: ScoredPeople, drawn: Drawn, seed: int, answers: Mapping[Pair, bool | None] | None = None
+) -> Path:
     """Write it as CSV, or as Excel if the name ends in .xlsx; with the answers that are there already."""
-    path = Path(path)
-    require(path.suffix in (".csv", ".xlsx"), "worksheet", "end in .csv or .xlsx", path.name)
     table = worksheet(people, drawn, seed)
     if answers:
-        words = {True: "yes", False: "no", None: ""}
-        table[ANSWER] = [words[answers.get(pair)] for pair in drawn.pairs]
+        table[ANSWER] = [WORDS[answers.get(pair)] for pair in drawn.pairs]
+    return _write(table, path)
+
+
+def write_reviewers_worksheet(
+    path: str | Path, people: ScoredPeople, drawn: Drawn, seed: int, asked: Assignment, name: str
+) -> Path:
+    """The worksheet of one reviewer: the pairs that they are asked about, with their name."""
+    table, theirs = worksheet(people, drawn, seed), set(asked.of(name))
+    table.insert(len(table.columns) - 1, REVIEWER, name)
+    return _write(table[[pair in theirs for pair in drawn.pairs]], path)
+
+
+def write_verdicts(path: str | Path, people: ScoredPeople, drawn: Drawn, seed: int, verdicts: Verdicts) -> Path:
+    """All verdicts in one table, with a column for each reviewer."""
+    table = worksheet(people, drawn, seed).drop(columns=ANSWER)
+    for name, given in verdicts.items():
+        table[f"{ANSWER} {name}"] = [WORDS[given.get(pair)] for pair in drawn.pairs]
+    return _write(table, path)
+
+
+def _write(table: pd.DataFrame, path: str | Path) -> Path:
+    path = Path(path)
+    require(path.suffix in (".csv", ".xlsx"), "worksheet", "end in .csv or .xlsx", path.name)
     with whole_file(path) as draft:
         if path.suffix == ".csv":
             table.to_csv(draft, index=False)
         else:
-            _excel(table, draft)
+            require_excel()
+            table.to_excel(draft, index=False, engine="openpyxl")
     return path
 
 
-def _excel(table: pd.DataFrame, path: Path) -> None:
-    try:
-        table.to_excel(path, index=False, engine="openpyxl")
-    except ImportError:
-        raise NotSupported("Excel files need openpyxl: pip install openpyxl, or end in .csv.") from None
+def require_excel() -> None:
+    """Raise unless Excel files can be written."""
+    if importlib.util.find_spec("openpyxl") is None:
+        raise NotSupported("Excel files need openpyxl, which is not installed: pip install openpyxl.")
 
 
-def read_answers(path: str | Path, people: ScoredPeople, drawn: Drawn, seed: int) -> dict[tuple[int, int], bool | None]:
+def read_answers(path: str | Path, people: ScoredPeople, drawn: Drawn, seed: int) -> dict[Pair, bool | None]:
     """The answers of a worksheet, by pair; an empty cell is no answer. A worksheet of other pairs is refused."""
-    table = read_people(path)
-    missing = [name for name in ("pair", "row A", "row B", ANSWER) if name not in table.columns]
+    table = _read(path, [ANSWER])
+    return _answers(table, ANSWER, people, drawn, seed)
+
+
+def read_verdicts(
+    path: str | Path, people: ScoredPeople, drawn: Drawn, seed: int, names: Collection[str]
+) -> dict[str, dict[Pair, bool | None]]:
+    """The verdicts of one reviewer's worksheet, or of the table of all; by reviewer and pair."""
+    table = _read(path, [])
+    if REVIEWER not in table.columns:
+        known = [name for name in names if f"{ANSWER} {name}" in table.columns]
+        require(
+            bool(known),
+            "answers",
+            f"have a column {REVIEWER!r}, or {ANSWER!r} and a reviewer's name",
+            list(table.columns),
+        )
+        return {name: _answers(table, f"{ANSWER} {name}", people, drawn, seed) for name in known}
+    table = _read(path, [ANSWER])
+    odd = [name for name in table[REVIEWER].unique() if name not in names]
+    require(not odd, "answers", f"be of the reviewers {', '.join(names)}", odd)
+    return {
+        str(name): _answers(rows, ANSWER, people, drawn, seed) for name, rows in table.groupby(REVIEWER, sort=False)
+    }
+
+
+def _read(path: str | Path, wanted: list[str]) -> pd.DataFrame:
+    table: pd.DataFrame = read_people(path)
+    missing = [name for name in ("pair", "row A", "row B", *wanted) if name not in table.columns]
     require(not missing, "answers", "be the worksheet that was written, with its columns", f"none called {missing}")
+    return table
+
+
+def _answers(
+    table: pd.DataFrame, column: str, people: ScoredPeople, drawn: Drawn, seed: int
+) -> dict[Pair, bool | None]:
     expected = {tuple(int(people.rows[i]) for i in both): pair
                 for both, pair in zip(sides(drawn, seed), drawn.pairs, strict=True)}  # fmt: skip
-    answers: dict[tuple[int, int], bool | None] = {}
-    for line, (a, b, said) in enumerate(table[["row A", "row B", ANSWER]].itertuples(index=False), start=1):
+    answers: dict[Pair, bool | None] = {}
+    for line, (a, b, said) in enumerate(table[["row A", "row B", column]].itertuples(index=False), start=1):
         pair = expected.get((_row(a, line), _row(b, line)))
         if pair is None:
             raise InvalidParameter(

@@ -138,9 +138,11 @@ def _remember(world: World, earlier: Transcript | None, played: int) -> None:
         world.auditor.recall(zip((earlier.first + uncleared).tolist(), earlier.largest_gaps[uncleared], strict=True))
     if world.record is None or played == 0:
         return
-    known = earlier is not None and earlier.first == 1 and earlier.person is not None and earlier.decisions is not None
-    require(known, "state", "be the whole transcript of a play with lots, for people to be known again", played)
-    world.record.keep(earlier.person, earlier.shown, earlier.decisions)  # type: ignore[union-attr,arg-type]
+    whole = earlier if earlier is not None and earlier.first == 1 else None
+    if whole is None or whole.person is None or whole.decisions is None:
+        must = "be the whole transcript of a play with lots, for people to be known again"
+        raise InvalidParameter(f"`state` must {must}, got {played!r}.")
+    world.record.keep(whole.person, whole.shown, whole.decisions)
 
 
 def _starting_state(learner: Learner, state: Any) -> Any:

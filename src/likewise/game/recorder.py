@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from likewise.errors import require
 from likewise.facts import AuditorFacts, EnvironmentFacts, LearnerFacts, PlayFacts
+from likewise.game.joined import stacked
 from likewise.game.rounds import World
-from likewise.game.transcript import Transcript, stacked
+from likewise.game.transcript import Transcript
 from likewise.policies import AveragePolicy
 from likewise.protocol import Batch, Environment, Estimate, Floats, Learner, Report, ReviewLot, Round, Rows
 
@@ -192,8 +193,8 @@ class Recorder:
     def join(self, part: Part) -> None:
         """The rounds of a part after those recorded so far."""
         self._close_block()
-        for parts, one in zip(self._people, part[:4], strict=True):
-            parts.append(one)
+        for parts, joined in zip(self._people, part[:4], strict=True):
+            parts.append(joined)
         self._person.append(part.person)
         self._weights.append((len(part.y), part.weight))
         self._compared.append((len(part.y), part.compared))

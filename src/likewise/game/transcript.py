@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from likewise import hypotheses as classes
 from likewise import theory
 from likewise.displays import facts_html, short
-from likewise.errors import NotSupported, require
+from likewise.errors import NotSupported
 from likewise.facts import PlayFacts
 from likewise.policies import AveragePolicy
 from likewise.protocol import Batch, Estimate, Floats, Report, ReviewLot, Round, Rows, numbered
@@ -148,7 +148,7 @@ class Transcript:
     @cached_property
     def errors(self) -> Floats:
         """Err(π^t, z^t): the expected cost of errors in each round, by all labels that are known."""
-        return self._round_sums(self._bases + label_weights(self.y, self.costs, self.weight) * self.shown)
+        return self.round_sums(self._bases + label_weights(self.y, self.costs, self.weight) * self.shown)
 
     # Reports ----------------------------------------------------------------------------------------------------
 
@@ -277,7 +277,7 @@ class Transcript:
     def constant_errors(self) -> Floats | None:
         """The total error of the best constant hypothesis, after each round; None if the class holds no constant."""
         each = 1.0 if self.weight is None else self.weight
-        zeros, ones = (np.cumsum(self._round_sums((self.y == label) * each)) for label in (0, 1))
+        zeros, ones = (np.cumsum(self.round_sums((self.y == label) * each)) for label in (0, 1))
         constants = self.hypotheses.constants
         return theory.constant_error(zeros, ones, self.costs, constants) if constants else None
 
@@ -362,38 +362,9 @@ class Transcript:
 
     def __add__(self, later: Transcript) -> Transcript:
         """This play and its continuation as one transcript."""
-        expected = self.first + self.rounds
-        require(later.first == expected, "later", f"start at round {expected}", later.first)
-        names = ("rows", "y", "shown", "pairs", "violates", "false", "reviewed", "penalties")
-        arrays: Any = {name: np.concatenate([getattr(self, name), getattr(later, name)]) for name in names}
-        arrays |= {name: _both(getattr(self, name), getattr(later, name)) for name in LOTS}
-        arrays |= {name: self._filled(later, name, "penalties", usual) for name, usual in REVIEWS.items()}
-        return Transcript(
-            **arrays,
-            view=stacked([self.view, later.view]),
-            starts=np.concatenate([self.starts, self.starts[-1] + later.starts[1:]]),
-            report_rounds=np.concatenate([self.report_rounds, self.rounds + later.report_rounds]),
-            average_policy=self.average_policy.joined(later.average_policy),
-            hypotheses=self.hypotheses,
-            state=later.state,
-            facts=self.facts.then(later.facts),
-            person=_both(self.person, later.person),
-            first_pass=self._joined_pass(later),
-            late=self._joined_late(later),
-            weight=self._filled(later, "weight", "y", 1.0),
-            compared=self._filled(later, "compared", "y", True),
-            stated=self._filled(later, "stated", "pairs", np.nan),
-        )
+        from likewise.game.joined import joined
 
-    def _filled(self, later: Transcript, name: str, like: str, usual: Any) -> NDArray[Any] | None:
-        """An array of both that None stands for where it is the usual one everywhere."""
-        parts = [getattr(t, name) for t in (self, later)]
-        if parts[0] is None and parts[1] is None:
-            return None
-        sizes = [len(getattr(t, like)) for t in (self, later)]
-        return np.concatenate(
-            [np.full(n, usual) if part is None else part for n, part in zip(sizes, parts, strict=True)]
-        )
+        return joined(self, later)
 
     @property
     def rounds_once(self) -> int | None:
@@ -415,22 +386,16 @@ class Transcript:
             return None
         return self.average_policy if self.rounds_once == self.rounds else self.first_pass
 
-    def _joined_pass(self, later: Transcript) -> AveragePolicy | None:
-        first, second = self.first_pass_policy, later.first_pass_policy
-        if first is None or (self.rounds_once == self.rounds and second is None and later.rounds_once):
-            return None
-        return first if second is None else first.joined(second)
-
     @property
     def last_half_policy(self) -> AveragePolicy | None:
         """The average policy of the last half: of the learner's horizon, or without one of the rounds so far.
 
         None if there is no such round yet, or if its average was not kept.
         """
-        policy = self._after((self.facts.learner.T or self.first - 1 + self.rounds) // 2)
+        policy = self.average_after((self.facts.learner.T or self.first - 1 + self.rounds) // 2)
         return policy if policy is not None and policy.rounds else None
 
-    def _after(self, half: int) -> AveragePolicy | None:
+    def average_after(self, half: int) -> AveragePolicy | None:
         """The average over the rounds after round ``half``, an empty one if there are none; None if unknown."""
         last = self.first - 1 + self.rounds
         if half < self.first:
@@ -439,62 +404,21 @@ class Transcript:
             return AveragePolicy()
         return self.late if self.late is not None and self.late.rounds == last - half else None
 
-    def _joined_late(self, later: Transcript) -> AveragePolicy | None:
-        half = (self.facts.learner.T or later.first - 1 + later.rounds) // 2
-        first, second = self._after(half), later._after(half)
-        if first is None or second is None or half < self.first:
-            return None
-        return first.joined(second) if second.rounds else None
-
     def to_frame(self) -> pd.DataFrame:
         """One row per round, as a pandas dataframe.
 
         Where decisions were drawn also how many people were accepted, how many reports were turned down, and the
         largest gap that violates, where a simulation knows it. Where reviews were drawn, how.
         """
-        import pandas as pd
+        from likewise.game.dataframes import by_round
 
-        drawn = {
-            "accepted": None if self.decisions is None else self._round_sums(self.decisions.astype(np.intp)),
-            "turned_down": self.turned_down,
-            "violating": self.violating,
-            "review_probability": self.review_probabilities,
-            "drawn": self.drawn,
-            "cleared": None if self.drawn is None else self.cleared,
-        }
-        return pd.DataFrame(
-            {
-                "round": self.first + np.arange(self.rounds),
-                "people": self.sizes,
-                "error": self.errors,
-                "reviewed": self.reviewed,
-                "reports": self.report_counts,
-                "gap": np.where(self.reported, self.gaps, np.nan),
-                "violation": self.violations,
-                "penalty": self.penalties,
-                "lagrangian": self.lagrangian,
-            }
-            | {name: column for name, column in drawn.items() if column is not None}
-        )
+        return by_round(self)
 
     def reports_frame(self) -> pd.DataFrame:
         """One row per reported pair, as a pandas dataframe; ``violates`` is missing where nobody can know."""
-        import pandas as pd
+        from likewise.game.dataframes import by_report
 
-        violates = pd.array(self.violates != 0, dtype="boolean")
-        violates[self.violates < 0] = pd.NA
-        return pd.DataFrame(
-            {
-                "round": self.first + self.report_rounds,
-                "favoured": self.pairs[:, 0],
-                "disfavoured": self.pairs[:, 1],
-                "gap": self.pair_gaps,
-                "violates": violates,
-                "false": self.false,
-                "penalty": self.pair_penalties,
-            }
-            | ({} if self.stated is None else {"stated": self.stated})
-        )
+        return by_report(self)
 
     def save(self, path: str | Path) -> None:
         """Write everything to one npz file, JSON inside, no pickle."""
@@ -515,7 +439,8 @@ class Transcript:
         bases = np.asarray(self.costs[1] * np.nan_to_num(self.y, nan=0.0))
         return bases if self.weight is None else bases * self.weight
 
-    def _round_sums(self, values: Floats) -> Floats:
+    def round_sums(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Numbers of people, added up round by round."""
         return np.add.reduceat(values, self.starts[:-1]) if self.rounds else np.empty(0)
 
     def _enumerable(self, wanted: str) -> classes.EnumerableClass:
@@ -529,16 +454,3 @@ class Transcript:
 def of(part: Any, places: Any) -> Any:
     """Some entries of an array; None where there is no array."""
     return None if part is None else part[places]
-
-
-def _both(first: NDArray[Any] | None, second: NDArray[Any] | None) -> NDArray[Any] | None:
-    return None if first is None or second is None else np.concatenate([first, second])
-
-
-def stacked(views: list[Any]) -> Any:
-    """Views of several rounds or plays, one after another."""
-    if hasattr(views[0], "iloc"):
-        import pandas as pd
-
-        return pd.concat(views, ignore_index=True)
-    return np.concatenate(views)

@@ -8,19 +8,9 @@ from likewise.hindsight.any import (
     cross_fitted,
     share_of_possible_gain,
 )
+from likewise.hindsight.fair_program import BindingPair, FairProgram, Hindsight, Losses, Pairs
 from likewise.hindsight.lipschitz import best_lipschitz, limit_by_lipschitz
-from likewise.hindsight.mixtures import (
-    BindingPair,
-    FairProgram,
-    Frontier,
-    Hindsight,
-    Losses,
-    Pairs,
-    best_in_hindsight,
-    best_mixture,
-    frontier,
-    searchable,
-)
+from likewise.hindsight.mixtures import Frontier, best_in_hindsight, best_mixture, frontier, searchable
 
 __all__ = [
     "AnyPolicy",

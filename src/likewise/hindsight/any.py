@@ -246,11 +246,11 @@ class PossibleGain:
     def __str__(self) -> str:
         unfair = "" if self.violation <= FEASIBLE else " The policy itself treats some pairs too differently."
         if self.share is None:
-            said = "there is too little to win: even the best fair policy gains less than 0.01 over a constant"
+            gain = "there is too little to win: even the best fair policy gains less than 0.01 over a constant"
         else:
-            said = f"the policy gains {self.share:.0%} of what any fair policy could gain over a constant"
+            gain = f"the policy gains {self.share:.0%} of what any fair policy could gain over a constant"
         return (
-            f"On {self.people:,} people {said}. Expected errors per person: constant {self.constant:.3f}, policy "
+            f"On {self.people:,} people {gain}. Expected errors per person: constant {self.constant:.3f}, policy "
             f"{self.policy:.3f}, best fair policy of any kind {self.limit:.3f} (α = {self.alpha:g}).{unfair} This "
             "rests on a model of the label that was fitted without the person it speaks about."
         )

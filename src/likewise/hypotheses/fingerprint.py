@@ -17,6 +17,7 @@ import numpy as np
 
 from likewise.errors import ModelMismatch, NotSupported
 from likewise.hypotheses.model_formats import format_of
+from likewise.hypotheses.pipelines import is_mixed
 
 
 def fingerprint(model: Any) -> str:
@@ -37,6 +38,10 @@ def fingerprint(model: Any) -> str:
 
 def _feed(digest: Any, value: Any, above: set[int]) -> None:
     """Feed a canonical form of ``value``, with the type before every part so that parts can't be confused."""
+    if is_mixed(value):  # step by step: the library's own state is in no attribute, and options change no prediction
+        digest.update(b"<pipeline>")
+        _feed_all(digest, [part for step in value.steps for part in step], above)
+        return
     if (form := format_of(value)) is not None:
         digest.update(f"<{form[0].package} {form[1]}>".encode())
         digest.update(form[0].identity(value))

@@ -3,6 +3,7 @@
     models.json      which model is where
     0.ubj, 1.txt, …  models of XGBoost, LightGBM, CatBoost and ONNX, which these libraries open by themselves
     models.skops     all models of scikit-learn together, as they may share parts
+    2.1.ubj          step 1 of model 2, a pipeline of scikit-learn with a step of another library
     3.npy            an array, such as the pool of an ``EstimatorClass``
 
 A function has no such format: its source is what must be kept.
@@ -13,6 +14,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
@@ -21,6 +23,7 @@ import numpy as np
 
 from likewise.errors import InvalidParameter, ModelMismatch, NotSupported, require
 from likewise.hypotheses.model_formats import FORMATS, format_of
+from likewise.hypotheses.pipelines import is_mixed, pipeline_of
 from likewise.storage import whole_file
 
 FORMAT = 1
@@ -41,7 +44,8 @@ def save_models(models: Sequence[Any], path: str | Path) -> Path:
     Parameters
     ----------
     models
-        Models of scikit-learn, XGBoost, LightGBM, CatBoost or ``likewise.OnnxModel``, and arrays: ``F.models``.
+        Models of scikit-learn, XGBoost, LightGBM, CatBoost or ``likewise.OnnxModel``, pipelines of scikit-learn with
+        such models as steps, and arrays: ``F.models``.
     path
         The file, a zip archive.
 
@@ -55,28 +59,41 @@ def save_models(models: Sequence[Any], path: str | Path) -> Path:
     >>> bool((again[0].coef_ == model.coef_).all())
     True
     """
-    entries: list[dict[str, Any]] = []
-    contents: dict[str, bytes] = {}
-    together: list[Any] = []
-    for position, model in enumerate(models):
-        form = format_of(model)
-        if form is not None:
-            entries.append({"file": f"{position}.{form[0].ending}", "kind": form[1]})
-            contents[entries[-1]["file"]] = form[0].content(model)
-        elif isinstance(model, np.ndarray):
-            entries.append({"file": f"{position}.npy"})
-            contents[entries[-1]["file"]] = _array(model)
-        else:
-            _require_savable(model, position)
-            entries.append({"file": SKOPS, "place": len(together)})
-            together.append(model)
-    if together:
-        contents[SKOPS] = _by_skops(together)
+    parts = _Parts({}, [])
+    entries = [parts.entry(model, str(position)) for position, model in enumerate(models)]
+    if parts.together:
+        parts.contents[SKOPS] = _by_skops(parts.together)
     with whole_file(Path(path)) as draft, ZipFile(draft, "w") as archive:
         archive.writestr(CONTENTS, json.dumps({"format": FORMAT, "models": entries}))
-        for name, content in contents.items():
+        for name, content in parts.contents.items():
             archive.writestr(name, content)
     return Path(path)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What goes into a file: contents by name, and the models of scikit-learn that go together."""
+
+    contents: dict[str, bytes]
+    together: list[Any]
+
+    def entry(self, model: Any, place: str) -> dict[str, Any]:
+        """Add a model, and say where it is."""
+        if is_mixed(model):
+            steps = [[name, self.entry(step, f"{place}.{k}")] for k, (name, step) in enumerate(model.steps)]
+            return {"pipeline": steps}
+        form = format_of(model)
+        if form is not None:
+            return self._kept(f"{place}.{form[0].ending}", form[0].content(model)) | {"kind": form[1]}
+        if isinstance(model, np.ndarray):
+            return self._kept(f"{place}.npy", _array(model))
+        _require_savable(model, place)
+        self.together.append(model)
+        return {"file": SKOPS, "place": len(self.together) - 1}
+
+    def _kept(self, name: str, content: bytes) -> dict[str, Any]:
+        self.contents[name] = content
+        return {"file": name}
 
 
 def open_models(models: Sequence[Any] | str | Path | None) -> list[Any]:
@@ -106,7 +123,7 @@ def named(model: Any) -> str:
     return name if callable(model) and isinstance(name, str) and name != "<lambda>" else type(model).__name__
 
 
-def _require_savable(model: Any, position: int) -> None:
+def _require_savable(model: Any, position: str) -> None:
     if callable(model) and not hasattr(model, "get_params") and not type(model).__module__.startswith("likewise."):
         name = getattr(model, "__qualname__", type(model).__qualname__)
         raise NotSupported(
@@ -159,6 +176,8 @@ def _from_file(path: Path) -> list[Any]:
 
 
 def _restored(entry: dict[str, Any], archive: ZipFile, together: list[Any]) -> Any:
+    if "pipeline" in entry:
+        return pipeline_of([(name, _restored(step, archive, together)) for name, step in entry["pipeline"]])
     name, ending = entry["file"], Path(entry["file"]).suffix[1:]
     if name == SKOPS:
         return together[entry["place"]]

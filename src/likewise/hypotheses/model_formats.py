@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.errors import ModelMismatch, require
+from likewise.errors import ModelMismatch, NotSupported, require
 from likewise.protocol import Floats
 
 
@@ -30,9 +30,9 @@ class ModelFormat(ABC):
     """The types whose whole state the format holds. A type that derives from them may add to it, so it isn't one."""
 
     def kind(self, model: Any) -> str | None:
-        """The name of a model's type, if this format holds such models."""
+        """The name of a model's type, if this format holds such models; one that was never fitted has no content."""
         name, package = type(model).__name__, type(model).__module__.split(".")[0]
-        return name if package == self.package and name in self.kinds else None
+        return name if package == self.package and name in self.kinds and _is_fitted(model) else None
 
     @abstractmethod
     def content(self, model: Any) -> bytes:
@@ -54,6 +54,11 @@ class ModelFormat(ABC):
             raise ModelMismatch(f"Reading a model of {self.package} needs {self.package}: install it first.") from None
 
 
+def _is_fitted(model: Any) -> bool:
+    check = getattr(model, "__sklearn_is_fitted__", None) or getattr(model, "is_fitted", None)
+    return check is None or bool(check())
+
+
 class XGBoostFormat(ModelFormat):
     """Universal binary JSON, as ``save_model`` writes it."""
 
@@ -72,14 +77,34 @@ class XGBoostFormat(ModelFormat):
         return model
 
 
-class BoosterClassifier:
+class BoosterRegressor:
+    """A booster of LightGBM as a step of a pipeline of scikit-learn, which asks its last step for ``fit``."""
+
+    def __init__(self, booster: Any) -> None:
+        self.booster_ = booster
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """It was fitted before it was saved."""
+        raise NotSupported("A model from a file can't be fitted again: fit a new one.")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.base import BaseEstimator
+
+        return BaseEstimator().__sklearn_tags__()
+
+    def predict(self, X: Any) -> Any:
+        """What the booster says."""
+        return np.asarray(self.booster_.predict(X), dtype=float)
+
+
+class BoosterClassifier(BoosterRegressor):
     """How LightGBM's classifier comes back from a file: LightGBM's format holds the booster and nothing around it.
 
     It gives the same probabilities and the same answers, for the labels 0 and 1.
     """
-
-    def __init__(self, booster: Any) -> None:
-        self.booster_ = booster
 
     def predict_proba(self, X: Any) -> Floats:
         """(people, 2): the probabilities of 0 and of 1."""
@@ -99,8 +124,8 @@ class LightGBMFormat(ModelFormat):
 
     def kind(self, model: Any) -> str | None:
         """Regressors are their boosters, and a classifier from a file is still one."""
-        if isinstance(model, BoosterClassifier):
-            return "LGBMClassifier"
+        if isinstance(model, BoosterRegressor):
+            return "LGBMClassifier" if isinstance(model, BoosterClassifier) else "Booster"
         kind = super().kind(model)
         return kind if kind in (None, "LGBMClassifier") else "Booster"
 

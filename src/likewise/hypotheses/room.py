@@ -1,6 +1,6 @@
 """Room for the numbers of a class: one per hypothesis, new in every round.
 
-A state is never changed, so each round makes its losses and weights anew. Of a million hypotheses the system takes
+A state is never changed, so each round makes new losses and weights. Of a million hypotheses the system takes
 longer to hand out that memory, page by page and wiped, than a round takes to fill it. Room that nobody holds any more
 is therefore handed out again.
 """

@@ -174,9 +174,9 @@ def listed_prices(losses, weights, prior, eta, ground, rows, terms, fresh, sweep
         for j in range(len(rows) - fresh if sweep == 0 else 0, len(rows)):
             P, Z, M = _listed_masses(rows[j], weights)
             if sweep == 0 or _off((P - M) / (P + Z + M), terms, j, tolerance):
-                changed, anew = _listed_step(rows[j], terms[j], losses, weights, prior, eta, P, Z, M)
+                changed, again = _listed_step(rows[j], terms[j], losses, weights, prior, eta, P, Z, M)
                 moved, ever = moved or changed, ever or changed
-                ground = ground if math.isinf(anew) else anew
+                ground = ground if math.isinf(again) else again
         if not moved:
             break
     if not ever:

@@ -108,6 +108,7 @@ class AdaHedge(BaseLearner):
         enumerable(self.hypotheses, type(self).__name__)
         if self.alpha is not None:
             require_number(self.alpha, "alpha", 0, 1, open_at="low")
+            require_number(self.alpha, "alpha", theory.LEAST_ALPHA, 1)
         if self.prior is not None and not isinstance(self.prior, str):
             object.__setattr__(self, "prior", tuple(float(weight) for weight in self.prior))
         if isinstance(self.penalty, str):

@@ -37,7 +37,8 @@ LIKELY = 0.05
 ALONE = 2.0
 """So many people who count nothing stand at the start of the running doubt."""
 
-# The state of the learner inside, with the sums of the running doubt. Module-level names, so that they can be pickled.
+# The state of the learner inside, with the sums of the running doubt. Module-level names, so that they can be pickled;
+# mypy can't read fields that are computed.
 OneSidedKept = namedtuple("OneSidedKept", (*KeptState._fields, "seen", "worth"))  # type: ignore[misc]
 OneSidedAdaHedge = namedtuple("OneSidedAdaHedge", (*AdaHedgeState._fields, "seen", "worth"))  # type: ignore[misc]
 OneSidedLosses = namedtuple("OneSidedLosses", (*Losses._fields, "seen", "worth"))  # type: ignore[misc]

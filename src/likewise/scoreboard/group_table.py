@@ -308,11 +308,11 @@ def _table(
     sizes = members(_typed(values))
     shown = {name: rows for name, rows in sizes.items() if len(rows) >= FEWEST_SHOWN}
     impacts = impact_ratios([p[rows] for rows in shown.values()], delta)
-    found = [_group(name, p[rows], y[rows], impact, delta)
+    groups = [_group(name, p[rows], y[rows], impact, delta)
              for (name, rows), impact in zip(shown.items(), impacts, strict=True)]  # fmt: skip
     small = [len(rows) for rows in sizes.values() if len(rows) < FEWEST_SHOWN]
     beside = {name: _smallest([q[rows] for rows in shown.values()]) for name, q in others.items()}
-    return GroupTable(column, tuple(found), len(small), sum(small), beside)
+    return GroupTable(column, tuple(groups), len(small), sum(small), beside)
 
 
 def _typed(values: Any) -> Any:

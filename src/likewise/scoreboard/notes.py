@@ -36,10 +36,15 @@ def below(
     chosen_from: int,
 ) -> tuple[str, ...]:
     """Sentences below the table."""
-    told = [of_whom(held, held_out), _labels(held), _intervals(held, delta, held_out)]
-    told += [_chosen(held, rows, held_out, chosen_from), _constant(held, costs), _words(rows, alpha), _costs(costs)]
-    told += [_limits(held, possible, unit(costs)), _unfair(possible, rows, unit(costs))]
-    return tuple(sentence for sentence in told if sentence)
+    sentences = [of_whom(held, held_out), _labels(held), _intervals(held, delta, held_out)]
+    sentences += [
+        _chosen(held, rows, held_out, chosen_from),
+        _constant(held, costs),
+        _words(rows, alpha),
+        _costs(costs),
+    ]
+    sentences += [_limits(held, possible, unit(costs)), _unfair(possible, rows, unit(costs))]
+    return tuple(sentence for sentence in sentences if sentence)
 
 
 def _labels(held: HeldOut) -> str:

@@ -20,9 +20,11 @@ from likewise.datasets import Encoder
 from likewise.displays import some
 from likewise.errors import InvalidParameter, require
 from likewise.game import Transcript
+from likewise.hypotheses import open_models
 from likewise.policies import DeployablePolicy, Mixture
 from likewise.protocol import Floats
 from likewise.reading import Reading
+from likewise.scoring.scored_columns import SCORERS, ScoredColumns
 from likewise.storage import write_whole
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ class FinishedPolicy(DeployablePolicy):
         From a table of people to the features that the class was built on; None where those are the table's columns.
     facts
         Where the policy comes from, in plain JSON values; kept and shown, never used.
+    scorers
+        Columns that models fill before the encoder reads people; None if there are none.
 
     Examples
     --------
@@ -53,12 +57,19 @@ class FinishedPolicy(DeployablePolicy):
     (['income'], [0.2, 1.0])
     """
 
-    def __init__(self, policy: Mixture, encoder: Encoder | None = None, facts: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        policy: Mixture,
+        encoder: Encoder | None = None,
+        facts: dict[str, Any] | None = None,
+        scorers: ScoredColumns | None = None,
+    ) -> None:
         require(isinstance(policy, Mixture), "policy", "be a Mixture over a class", type(policy).__name__)
         self.policy = policy
         self.hypotheses = policy.hypotheses
         self.encoder = encoder
         self.facts = dict(facts or {})
+        self.scorers = scorers
 
     @classmethod
     def from_transcript(cls, transcript: Transcript, encoder: Encoder | None = None) -> FinishedPolicy:
@@ -79,6 +90,9 @@ class FinishedPolicy(DeployablePolicy):
     @property
     def columns(self) -> list[str] | None:
         """The columns that a table of people must have; None where only their number matters."""
+        if self.encoder is not None and self.scorers is not None:
+            read = [name for name in self.encoder.columns if name not in self.scorers.models]
+            return list(dict.fromkeys([*read, *self.scorers.inputs]))
         if self.encoder is not None:
             return list(self.encoder.columns)
         names = getattr(self.hypotheses, "names", None)
@@ -102,10 +116,14 @@ class FinishedPolicy(DeployablePolicy):
         encoder, reading = self.encoder, self.policy.reading(self.encoder)
         if encoder is None:
             return reading
-        return replace(reading, features=self._features, shown=lambda X: encoder.shown(_table(X, encoder)))
+        return replace(reading, features=self._features, shown=lambda X: encoder.shown(self._table(X)))
 
     def _features(self, X: Any) -> Any:
-        return X if self.encoder is None else self.encoder.transform(_table(X, self.encoder))
+        return X if self.encoder is None else self.encoder.transform(self._table(X))
+
+    def _table(self, X: Any) -> Any:
+        table = _table(X, self.columns or [])
+        return table if self.scorers is None else self.scorers.added(table)
 
     def classifier(self, threshold: float = 0.5) -> PolicyClassifier:
         """The same policy for tools that expect a scikit-learn classifier."""
@@ -123,26 +141,43 @@ class FinishedPolicy(DeployablePolicy):
             "policy": self.policy.to_dict(),
             "facts": self.facts,
         }
+        if self.scorers is not None:
+            content["scorers"] = self.scorers.to_dict()
         return content | {"fingerprint": _fingerprint(content)}
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any], models: Sequence[Any] | str | Path | None = None) -> FinishedPolicy:
-        """Rebuild the policy. One on models' scores needs them (or a file of them) and checks them."""
+    def from_dict(
+        cls,
+        data: dict[str, Any],
+        models: Sequence[Any] | str | Path | None = None,
+        scorers: Sequence[Any] | str | Path | None = None,
+    ) -> FinishedPolicy:
+        """Rebuild the policy. One on models' scores needs them (or a file of them) and checks them.
+
+        So do columns that models fill: ``scorers`` are these.
+        """
         require(isinstance(data, dict) and "policy" in data, "policy", "be a saved policy", _kind(data))
         require(data.get("format") == FORMAT, "policy", f"be a saved policy of format {FORMAT}", data.get("format"))
         content = {name: value for name, value in data.items() if name != "fingerprint"}
         if _fingerprint(content) != data.get("fingerprint"):
             raise InvalidParameter("`policy` must be as it was saved, got content that does not match its fingerprint.")
         encoder = None if data["encoder"] is None else Encoder.from_dict(data["encoder"])
-        return cls(Mixture.from_dict(data["policy"], models), encoder, data["facts"])
+        kept = data.get("scorers")
+        columns = None if kept is None else ScoredColumns.from_dict(kept, open_models(scorers))
+        return cls(Mixture.from_dict(data["policy"], models), encoder, data["facts"], columns)
 
     def save(self, path: str | Path) -> Path:
         """Write ``policy.json``, whole or not at all."""
         return write_whole(Path(path), json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False) + "\n")
 
     @classmethod
-    def load(cls, path: str | Path, models: Sequence[Any] | str | Path | None = None) -> FinishedPolicy:
-        """Read a policy written by ``save``."""
+    def load(
+        cls,
+        path: str | Path,
+        models: Sequence[Any] | str | Path | None = None,
+        scorers: Sequence[Any] | str | Path | None = None,
+    ) -> FinishedPolicy:
+        """Read a policy written by ``save``; models of its columns are looked for beside it."""
         try:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
@@ -150,7 +185,8 @@ class FinishedPolicy(DeployablePolicy):
             raise InvalidParameter(
                 f"`policy` must be a saved policy or the folder of a run, got {str(path)!r}: {why}."
             ) from None
-        return cls.from_dict(data, models)
+        beside = Path(path).with_name(SCORERS)
+        return cls.from_dict(data, models, beside if scorers is None and beside.exists() else scorers)
 
 
 def models_beside(policy: Path) -> Path | None:
@@ -167,13 +203,12 @@ def _kind(data: Any) -> str:
     return f"JSON with {sorted(data)[:4]}" if isinstance(data, dict) else type(data).__name__
 
 
-def _table(X: Any, encoder: Encoder) -> Any:
+def _table(X: Any, columns: Sequence[str]) -> Any:
     """A dataframe as it is; an array as a table, its columns taken in order."""
     if hasattr(X, "columns"):
         return X
     import pandas as pd
 
-    columns = encoder.columns
     values = np.asarray(X)
     fits = values.ndim == 2 and values.shape[1] == len(columns)
     require(fits, "X", f"have the {len(columns)} columns {list(columns)}", f"shape {values.shape}")

@@ -111,6 +111,12 @@ class Configuration(BaseSettings):
     lease: float = Field(
         default=600, gt=0, le=365 * DAY, description="Seconds for which a claimed round is reserved for its auditor."
     )
+    keep_at_least: float = Field(
+        default=0,
+        ge=0,
+        le=36_500,
+        description="Days for which people are kept at least, whatever a stream says: for a duty to keep records.",
+    )
     tick: float = Field(default=0.5, gt=0, le=DAY, description="Seconds between two checks for rounds that are due.")
     metrics_by_stream: bool = Field(
         default=False, description="Whether /metrics, which is open to everybody, tells of each stream by its name."

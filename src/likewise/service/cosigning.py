@@ -48,13 +48,13 @@ def witnesses_of(setting: str) -> list[WitnessAddress]:
     >>> witnesses_of("")
     []
     """
-    found = []
-    for one in filter(None, map(str.strip, setting.split(","))):
-        url, _, key = one.partition(" ")
+    witnesses = []
+    for entry in filter(None, map(str.strip, setting.split(","))):
+        url, _, key = entry.partition(" ")
         name, kind, public = read_verifier_key(key.strip())
         require(kind == COSIGNATURE, "witnesses", "have keys of witnesses", key)
-        found.append(WitnessAddress(url.rstrip("/"), name, public))
-    return found
+        witnesses.append(WitnessAddress(url.rstrip("/"), name, public))
+    return witnesses
 
 
 class Cosigning:
@@ -143,7 +143,7 @@ class Cosigning:
         with self._keeping:
             before = engine.proofs.cosigned.get(stream)
             if before is not None and (other := read_note(before)).text == note.text:
-                new = [one for one in note.signatures if one not in other.signatures]
+                new = [signature for signature in note.signatures if signature not in other.signatures]
                 note = Note(note.text, (*other.signatures, *new))
             engine.proofs.cosigned[stream] = str(note)
         if engine.checkpoints is not None:

@@ -79,9 +79,9 @@ def _policy(engine: Engine, stream: str, theirs: PersonRound, run: Run | None) -
     policy = engine.streams.get(stream).current().policy
     if policy is None or policy.hash != theirs["policy"]:
         t = theirs["t"]
-        found = deployed_for(engine, stream, t=t) if run is None else run(deployed_for, stream, t=t)
-        estimate = None if found["estimate"] is None else Estimate(*found["estimate"])
-        policy = Deployed(found["version"], np.array(found["weights"]), found["hash"], estimate)
+        deployed = deployed_for(engine, stream, t=t) if run is None else run(deployed_for, stream, t=t)
+        estimate = None if deployed["estimate"] is None else Estimate(*deployed["estimate"])
+        policy = Deployed(deployed["version"], np.array(deployed["weights"]), deployed["hash"], estimate)
     if policy.hash != theirs["policy"]:
         raise BrokenLog(f"The policy of round {theirs['t']} of {stream!r} is not the one that was logged.")
     return policy
@@ -105,12 +105,12 @@ def deployed_for(engine: Engine, stream: str, *, t: int, **progress: Any) -> dic
 
 def _others(engine: Engine, stream: str, t: int, person: str) -> list[Features]:
     """People of this round and those before it, without the person."""
-    found: list[Features] = []
-    while t >= 1 and len(found) < COMPARED:
+    others: list[Features] = []
+    while t >= 1 and len(others) < COMPARED:
         people = [aside for aside in engine.reads.people_of(stream, t) if aside.person != person]
-        found += [aside.content["features"] for aside in people]
+        others += [aside.content["features"] for aside in people]
         t -= 1
-    return found[:COMPARED]
+    return others[:COMPARED]
 
 
 class _Asked:
@@ -134,28 +134,32 @@ class _Asked:
         """Shapley values against others: exact where the policy is a sum over features, otherwise estimated."""
         if not others or not self.features:
             return (), 0.0, False
-        mine, theirs = np.array(self.row(features)), np.array([self.row(other) for other in others])
-        own, given = float(self.probability(mine[None])[0]), self.probability(theirs)
+        own_row, other_rows = np.array(self.row(features)), np.array([self.row(other) for other in others])
+        own, given = float(self.probability(own_row[None])[0]), self.probability(other_rows)
         owner: NDArray[np.intp] = np.arange(len(self.features))
-        amounts = over_orders(self.probability, owner, mine, theirs, own, given)
-        told = [Reason(f.name, number(features[f.name]), float(a)) for f, a in zip(self.features, amounts, strict=True)]
-        mattering = [reason for reason in told if abs(reason.amount) > 1e-12]
+        amounts = over_orders(self.probability, owner, own_row, other_rows, own, given)
+        reasons = [
+            Reason(f.name, number(features[f.name]), float(a)) for f, a in zip(self.features, amounts, strict=True)
+        ]
+        mattering = [reason for reason in reasons if abs(reason.amount) > 1e-12]
         exact = self.additive or len(self.features) == 1
         return tuple(sorted(mattering, key=lambda reason: reason.amount)), float(given.mean()), not exact
 
     def changes(self, features: Features, others: Sequence[Features]) -> tuple[Change, ...]:
         """For each feature the nearest number, or the level, that raises the probability enough."""
-        mine = np.array(self.row(features))
-        now = float(self.probability(mine[None])[0])
-        found = (self._raised(j, feature, mine, now, others) for j, feature in enumerate(self.features))
-        changes = [change for change in found if change is not None]
+        own_row = np.array(self.row(features))
+        now = float(self.probability(own_row[None])[0])
+        possible = (self._raised(j, feature, own_row, now, others) for j, feature in enumerate(self.features))
+        changes = [change for change in possible if change is not None]
         return tuple(sorted(changes, key=lambda change: -change.difference)[:TOP])
 
-    def _raised(self, j: int, feature: Feature, mine: Floats, now: float, others: Sequence[Features]) -> Change | None:
-        options = self._options(j, feature, mine, others)
+    def _raised(
+        self, j: int, feature: Feature, own_row: Floats, now: float, others: Sequence[Features]
+    ) -> Change | None:
+        options = self._options(j, feature, own_row, others)
         if not options:
             return None
-        rows = np.tile(mine, (len(options), 1))
+        rows = np.tile(own_row, (len(options), 1))
         rows[:, j] = options
         given = self.probability(rows)
         enough = np.flatnonzero(given - now >= BY - 1e-12)
@@ -163,17 +167,17 @@ class _Asked:
             return None
         best = enough[0] if feature.kind == "number" else enough[int(given[enough].argmax())]
         value, then = _value(feature, options[best]), float(given[best])
-        was = number(_value(feature, float(mine[j])))
+        was = number(_value(feature, float(own_row[j])))
         return Change(feature.name, was, number(value), value, then, then - now, feature.kind != "number")
 
-    def _options(self, j: int, feature: Feature, mine: Floats, others: Sequence[Features]) -> list[float]:
+    def _options(self, j: int, feature: Feature, own_row: Floats, others: Sequence[Features]) -> list[float]:
         """Values to try: levels; of a number the cuts and what others have, the nearest first."""
         if feature.kind == "category":
-            return [float(place) for place in range(len(feature.levels)) if place != mine[j]]
+            return [float(place) for place in range(len(feature.levels)) if place != own_row[j]]
         values = {float(other[feature.name]) for other in others} | set(
             self.model.settings.cuts.get(feature.name) or ()
         )
-        return sorted(values - {float(mine[j])}, key=lambda value: abs(value - float(mine[j])))
+        return sorted(values - {float(own_row[j])}, key=lambda value: abs(value - float(own_row[j])))
 
 
 def _number(feature: Feature, value: Any) -> float:

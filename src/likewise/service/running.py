@@ -34,6 +34,10 @@ JUMP = 60.0
 """Seconds by which the time of day may run ahead or behind between two looks."""
 LASTS = 60.0
 """Seconds after which a time of day is believed that has jumped."""
+RETAIN_EVERY = 600.0
+"""Seconds between two looks for people who were kept long enough, once nobody is left."""
+RETAIN_AFTER = 3600.0
+"""Seconds for which the time of day must have gone on as time does before anybody is erased by it."""
 LONG_REQUESTS = 2
 """Requests that may read a whole long log at the same time; others wait for them."""
 
@@ -73,7 +77,13 @@ class Service:
         """What else is done every time the clock looks."""
         self.before_stop: list[Callable[[], None]] = [self.subprocesses.stop]
         """What else is ended before the database is let go of."""
-        self._clock = ClockThread(self.engine, configuration.tick, self.each_tick, self.metrics.clock_failures.inc)
+        self._clock = ClockThread(
+            self.engine,
+            configuration.tick,
+            self.each_tick,
+            self.metrics.clock_failures.inc,
+            keep_at_least=configuration.keep_at_least,
+        )
 
     def start(self) -> None:
         """Read the logs up to their heads, then look every so often at what time has made due; returns at once."""
@@ -113,23 +123,31 @@ class SteadyClock:
     [True, True, False, True]
     >>> steady(91_004.0, 4.0), steady(91_064.0, 64.0)
     (False, True)
+    >>> steady.lasts(100.0)
+    36.0
     """
 
     def __init__(self) -> None:
         self._ahead: float | None = None
         self._jumped: tuple[float, float] | None = None
+        self._since: float | None = None
+
+    def lasts(self, real: float) -> float:
+        """For how many seconds it has gone on so, since it was first seen or believed again."""
+        return 0.0 if self._since is None else real - self._since
 
     def __call__(self, day: float, real: float) -> bool:
         """Whether to believe ``day``, seconds since 1970, when ``real`` seconds have passed since some moment."""
         ahead = day - real
         if self._ahead is None or abs(ahead - self._ahead) <= JUMP:
+            self._since = real if self._since is None else self._since
             self._ahead, self._jumped = ahead, None
             return True
         if self._jumped is None or abs(ahead - self._jumped[0]) > JUMP:
             self._jumped = ahead, real
         if real - self._jumped[1] < LASTS:
             return False
-        self._ahead, self._jumped = ahead, None
+        self._ahead, self._jumped, self._since = ahead, None, real
         return True
 
 
@@ -173,6 +191,8 @@ class ClockThread:
         Is called when a look has failed.
     time_of_day
         Seconds since 1970.
+    keep_at_least
+        Days for which people are kept, whatever a stream says.
     """
 
     def __init__(
@@ -182,6 +202,7 @@ class ClockThread:
         each_tick: Sequence[Callable[[], None]],
         failed: Callable[[], None],
         time_of_day: Callable[[], float] = time.time,
+        keep_at_least: float = 0.0,
     ) -> None:
         self._engine, self._seconds = engine, seconds
         self._each_tick, self._failed = each_tick, failed
@@ -189,7 +210,9 @@ class ClockThread:
         self._steady = SteadyClock()
         self.turned, self.succeeded = Moment(), Moment()
         """When it last looked, whatever came of it; and when nothing failed."""
+        self._keep_at_least = keep_at_least
         self._swept = -math.inf  # a machine that has just started counts from 0
+        self._retained = -math.inf
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="likewise-clock", daemon=True)
 
@@ -227,3 +250,12 @@ class ClockThread:
         if time.monotonic() - self._swept > SWEEP_EVERY:
             self._engine.sweep()
             self._swept = time.monotonic()
+        self._retain()
+
+    def _retain(self) -> None:
+        """Erase whom nobody may keep any longer. That can't be undone, so the time of day must be above suspicion."""
+        now = self._monotonic()
+        if self._steady.lasts(now) < RETAIN_AFTER or now - self._retained < RETAIN_EVERY:
+            return
+        if self._engine.retain(self._keep_at_least) == 0:
+            self._retained = now

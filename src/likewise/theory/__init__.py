@@ -9,6 +9,7 @@ from likewise.theory.agreement import (
     same_pair_share,
 )
 from likewise.theory.cuts import (
+    LEAST_ALPHA,
     behind_constant,
     cuts_alone,
     cuts_scheduled,
@@ -171,6 +172,7 @@ from likewise.theory.review_shares import (
 )
 
 __all__ = [
+    "LEAST_ALPHA",
     "LOG_CEILING",
     "ROUNDING",
     "Bound",

@@ -14,6 +14,9 @@ from likewise.errors import require, require_number
 from likewise.theory.ranges import within
 from likewise.theory.regret import ANY_AUDITOR, TRUTHFUL, Bound
 
+LEAST_ALPHA = 1e-9
+"""The smallest level of a learner: probabilities, sums of many weights, are not much more exact."""
+
 
 def fair_start(alpha: float, N: int) -> tuple[float, float]:
     """Theorem F: the prior weight of each of the two constants, and that of each of the other N − 2 hypotheses.

@@ -188,7 +188,7 @@ class Gold(NamedTuple):
 
 
 def false_report_share(upheld: int, adjudicated: int, delta: float = 0.05) -> Interval:
-    """The share of reports that were not upheld, of those that a third decided about, with exact limits."""
+    """The share of reports that were not upheld, of those that a third reviewer was asked about, with exact limits."""
     return binomial_limits(adjudicated - upheld, adjudicated, delta)
 
 

@@ -79,14 +79,14 @@ class KeptCheckpoints:
                 return
             self._kept = {**self._kept, log: kept}
             if self._path is not None:
-                plain = {name: {"key": one.key, "note": str(one.note)} for name, one in self._kept.items()}
+                plain = {name: {"key": entry.key, "note": str(entry.note)} for name, entry in self._kept.items()}
                 write_whole(self._path, json.dumps(plain, indent=2, ensure_ascii=False) + "\n")
 
 
 def _read(path: Path) -> dict[str, Kept]:
     try:
         plain = json.loads(path.read_text(encoding="utf-8"))
-        return {name: Kept(one["key"], read_note(one["note"])) for name, one in plain.items()}
+        return {name: Kept(entry["key"], read_note(entry["note"])) for name, entry in plain.items()}
     except (ValueError, KeyError, TypeError, AttributeError, InvalidParameter):
         raise InvalidParameter(f"`kept` must be a file of checkpoints that a client kept, got {path}.") from None
 
@@ -115,13 +115,13 @@ def require_receipt(receipt: Mapping[str, Any], key: str) -> Note:
 
 def require_consistent(older: Kept, newer: Kept, answer: Mapping[str, Any]) -> None:
     """Refuse two checkpoints that are not of one log; ``answer`` is what the service says to show that they are."""
-    old, new, told = older.checkpoint, newer.checkpoint, checkpoint_of(read_note(answer["note"]))
+    old, new, proved = older.checkpoint, newer.checkpoint, checkpoint_of(read_note(answer["note"]))
     proof, (root,) = read_hashes(answer["proof"]), read_hashes([answer["root"]])
     if old.origin != new.origin:
         raise LogNotTrusted(f"This is another log than before: {new.origin!r}, not {old.origin!r}.")
-    if told != new:
-        if told.size == new.size and read_note(answer["note"]).signed_by(new.origin, bytes.fromhex(newer.key)):
-            raise LogContradicted(evidence(newer, Kept(newer.key, read_note(answer["note"])), told.root, []))
+    if proved != new:
+        if proved.size == new.size and read_note(answer["note"]).signed_by(new.origin, bytes.fromhex(newer.key)):
+            raise LogContradicted(evidence(newer, Kept(newer.key, read_note(answer["note"])), proved.root, []))
         raise LogNotTrusted("The service does not show how its log went on.")
     if consistent(old.size, new.size, old.root, new.root, proof):
         return

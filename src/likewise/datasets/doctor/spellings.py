@@ -20,7 +20,7 @@ from likewise.protocol import Floats
 from likewise.wording import joined, plural, written
 
 _NINES = re.compile(r"9{3,}|-9{2,}|-9")
-FEWEST = 20
+FEWEST = 5
 """Other numbers that a column must have to hold a code like 999: of a few, each stands apart."""
 APART = 3
 """How many times wider than everything else its gap is. The top code 99,999 of Adult's capital gains has 1.4."""

@@ -30,9 +30,9 @@ def of_twins(columns: Sequence[tuple[Column, Any]], label: str | None) -> list[F
     repeated = [name for name in names if (match := _REPEATED.fullmatch(name)) and match[1] in names]
     usable = [(column, values) for column, values in columns if column.kind != "unusable" and column.name != label]
     findings = [_twin(first, second) for first, second in _pairs(usable)]
-    said = {finding.columns[1] for finding in findings}
+    named = {finding.columns[1] for finding in findings}
     for name in repeated:
-        if name not in said and name != label:
+        if name not in named and name != label:
             first = name.rpartition(".")[0]
             sentence = f"Two columns are called {first}; the second is read as {name}, and they differ."
             findings.append(Finding("twins", (first, name), sentence))

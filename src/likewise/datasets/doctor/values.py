@@ -64,15 +64,15 @@ def amount(text: str) -> tuple[float, str] | None:
     >>> amount("$3,713.50"), amount("12 %"), amount("(250)"), amount("-7"), amount("abc"), amount("12k")
     ((3713.5, 'money'), (12.0, 'percentages'), (-250.0, 'money'), (-7.0, ''), None, (12000.0, 'thousands'))
     """
-    found = _AMOUNT.fullmatch(text.strip())
-    if found is None or bool(found["open"]) != bool(found["close"]) or (found["before"] and found["after"]):
+    parts = _AMOUNT.fullmatch(text.strip())
+    if parts is None or bool(parts["open"]) != bool(parts["close"]) or (parts["before"] and parts["after"]):
         return None
-    group, unit = found["group"], found["before"] or found["after"] or ""
-    number = float(found["digits"].replace(group, "") if group else found["digits"])
-    minus = found["open"] or {found["sign"], found["inner"]} & {"-", "−"}
+    group, unit = parts["group"], parts["before"] or parts["after"] or ""
+    number = float(parts["digits"].replace(group, "") if group else parts["digits"])
+    minus = parts["open"] or {parts["sign"], parts["inner"]} & {"-", "−"}
     form = "percentages" if unit == "%" else "thousands" if unit in ("k", "K") else "money" if unit else ""
     number *= 1000 if form == "thousands" else 1
-    return (-number if minus else number), form or ("money" if found["open"] else "thousands" if group else "")
+    return (-number if minus else number), form or ("money" if parts["open"] else "thousands" if group else "")
 
 
 def amounts(values: Any) -> Amounts | None:

@@ -97,17 +97,17 @@ def run(size: Size, workers: Workers) -> Experiment:
 
 def arenas_of(size: Size, workers: Workers) -> tuple[dict[str, Arena], str]:
     """The people of each data set, encoded, and a sentence about those that could not be found."""
-    found, missing = [], []
+    people, missing = [], []
     for name in size.data:
         try:
-            found.append(datasets.synthetic(600) if size.small else datasets.load(name))
+            people.append(datasets.synthetic(600) if size.small else datasets.load(name))
         except DataUnavailable:
             missing.append(name)
-    if not found:
-        found = [datasets.synthetic(4000)]
-    arenas = workers.map(RECIPE.prepare, [(data, K) for data in found])
-    said = f"Not found, and left out: {', '.join(missing)}." if missing else ""
-    return {data.name: arena for data, arena in zip(found, arenas, strict=True)}, said
+    if not people:
+        people = [datasets.synthetic(4000)]
+    arenas = workers.map(RECIPE.prepare, [(data, K) for data in people])
+    left_out = f"Not found, and left out: {', '.join(missing)}." if missing else ""
+    return {data.name: arena for data, arena in zip(people, arenas, strict=True)}, left_out
 
 
 def trials(size: Size) -> list[Trial]:

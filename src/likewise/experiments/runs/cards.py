@@ -58,7 +58,7 @@ def write_cards(folder: RunFolder, told: Told | None = None) -> list[str]:
         "datasheet.md": card.datasheet(),
     }
     for name, text in texts.items():
-        folder.write(name, lambda path, text=text: path.write_text(text, encoding="utf-8"))  # type: ignore[misc]
+        folder.write_text(name, text)
     return list(texts)
 
 

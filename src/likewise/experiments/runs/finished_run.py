@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +27,13 @@ from likewise.experiments.runs.run import Run, class_digest, noted
 from likewise.experiments.runs.settings import Settings
 from likewise.experiments.runs.setup import Setup
 from likewise.game import Transcript
-from likewise.hypotheses import EnumerableClass, Thresholds, open_models
+from likewise.hypotheses import EnumerableClass, Thresholds, open_models, save_models
 from likewise.policies import Mixture
 from likewise.protocol import Floats
 from likewise.reading import Reasons
 from likewise.scoreboard import Groups, Scoreboard
 from likewise.scoring import FinishedPolicy, models_beside
+from likewise.scoring.scored_columns import SCORERS
 from likewise.storage import whole_file
 from likewise.wording import plural
 
@@ -93,7 +94,8 @@ class FinishedRun:
     def learned(self) -> FinishedPolicy:
         """The average policy of all rounds, whatever was chosen: the one that theorems on a play are about."""
         weights = self.transcript.average_policy.mixture().weights
-        return FinishedPolicy(Mixture(self.hypotheses, weights), self.policy.encoder, self.policy.facts)
+        policy = self.policy
+        return FinishedPolicy(Mixture(self.hypotheses, weights), policy.encoder, policy.facts, policy.scorers)
 
     # The policy at work -----------------------------------------------------------------------------------------
 
@@ -156,6 +158,8 @@ class FinishedRun:
             return folder
         assert self.setup is not None
         kept = RunFolder.create(folder, "folder")
+        if self.setup.scorers is not None:  # first: a function can't be kept, and then nothing is half-done
+            kept.write(SCORERS, partial(save_models, list(self.setup.scorers.models.values())))
         kept.write_json("settings.json", noted(self.setup))
         kept.keep_whole(self.transcript)
         run = Run(kept, self.setup, self.setup.simulated())

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from likewise.auditors import AskAuditor
-from likewise.datasets import SHARES, Dataset
+from likewise.datasets import EACH_ROW, SHARES, Dataset
+from likewise.datasets.columns import opened
 from likewise.datasets.doctor import Finding, examined
 from likewise.errors import require, require_whole
 from likewise.experiments.runs.deployed import deployed
@@ -20,6 +21,7 @@ from likewise.experiments.runs.run import played_in_memory
 from likewise.experiments.runs.settings import CLASSES, ROUNDS, Settings, rounds_in_a_part
 from likewise.experiments.runs.setup import Setup, assemble
 from likewise.protocol import Auditor, Floats
+from likewise.scoring.scored_columns import ScoredColumns
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +38,7 @@ def fit(
     units: Mapping[str, float] | None = None,
     ids: str | None = None,
     today: str | None = None,
+    models: Mapping[str, Any] | None = None,
     distance: Callable[[Floats], Floats] | None = None,
     auditor: Auditor | None = None,
     alpha: float = 0.1,
@@ -63,6 +66,11 @@ def fit(
     label, compare_by, sensitive, positive, drop, categories, units, ids, today, distance
         As ``likewise.datasets.from_frame`` takes them: the column of the right answer, the columns that may justify a
         difference, those that must not, and so on.
+    models
+        Fitted models and rules as columns, by the names to give these: ``{"risk": pipeline}``. Each takes the columns
+        that it was fitted with (``feature_names_in_``), or all but label, id and today's decision. They must have been
+        fitted on other people. Nobody can see from here that they were not, and then nothing that is claimed about
+        new people holds. The run keeps them, and scores new people itself.
     auditor
         Who points at pairs; by default a simulated one who knows the distance. ``AskAuditor`` is shown the columns to
         compare by as they are written, any other auditor as numbers. Their own measure is not known, so nothing is
@@ -101,8 +109,12 @@ def fit(
         ask=isinstance(auditor, AskAuditor),
     )  # fmt: skip
     ready = isinstance(frame, Dataset)
+    require(not (ready and models), "models", "be left out with a Dataset: add their scores to its people", "some")
+    scorers = _scorers(models, frame, settings) if models else None
+    frame = frame if scorers is None else scorers.added(frame)
     data = frame if ready else of_frame(frame, settings, name="Your data", distance=distance)
     setup, findings = assemble(settings, data), () if ready else _looked_at(frame, settings)
+    setup = dataclasses.replace(setup, scorers=scorers)
     if auditor is None:
         return finished(setup, setup.simulated(), findings)
     return finished(dataclasses.replace(setup, somebody=True), auditor, findings)
@@ -125,6 +137,11 @@ def finished(setup: Setup, auditor: Auditor, findings: tuple[Finding, ...] = ())
         setup=setup,
         outcome=outcome,
     )
+
+
+def _scorers(models: Mapping[str, Any], frame: Any, s: Settings) -> ScoredColumns:
+    roles = {s.label, s.today, *([s.id] if s.id != EACH_ROW else [])}
+    return ScoredColumns.of(models, [name for name in opened(frame).columns if name not in roles])
 
 
 def _looked_at(frame: Any, s: Settings) -> tuple[Finding, ...]:

@@ -93,10 +93,13 @@ class RunFolder:
             content(draft)
         return self.path / name
 
+    def write_text(self, name: str, text: str) -> Path:
+        """A file of text of the run."""
+        return self.write(name, lambda path: path.write_text(text, encoding="utf-8"))
+
     def write_json(self, name: str, content: dict[str, Any]) -> Path:
         """A JSON file of the run."""
-        text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        return self.write(name, lambda path: path.write_text(text, encoding="utf-8"))
+        return self.write_text(name, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
     def read_json(self, name: str) -> dict[str, Any]:
         """A JSON file of the run."""

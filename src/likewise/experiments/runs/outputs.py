@@ -88,7 +88,7 @@ def finished_policy(outcome: Deployed, t: Transcript, setup: Setup) -> FinishedP
         # One answer for everybody needs no models and no cut-offs.
         F = Thresholds([()] * len(encoder.names), names=encoder.names)
         policy = Mixture(F, F.constant(CONSTANTS.index(name)))
-    return FinishedPolicy(policy, encoder, learned.facts | {"chosen": name})
+    return FinishedPolicy(policy, encoder, learned.facts | {"chosen": name}, setup.scorers)
 
 
 def _read(outcome: Deployed, setup: Setup) -> ReadPolicy:
@@ -186,7 +186,7 @@ def _explain_class(run: Run, transcript: Transcript) -> None:
     if not setup.asked:
         played, alpha = setup.measured(transcript), setup.settings.alpha
         text += f"\n{contributions(played, suggestion, setup.data.metric, alpha)}\n"
-    run.folder.write("class.txt", lambda path: path.write_text(text, encoding="utf-8"))
+    run.folder.write_text("class.txt", text)
 
 
 def _figures(

@@ -25,6 +25,7 @@ from likewise.hypotheses import EnumerableClass
 from likewise.learners import OneSided
 from likewise.protocol import Auditor, Floats
 from likewise.reading import columns_used
+from likewise.scoring.scored_columns import ScoredColumns
 from likewise.wording import joined, written
 
 if TYPE_CHECKING:
@@ -87,6 +88,8 @@ class Setup:
     held_out: HeldOutPeople
     somebody: bool = False
     """Whether somebody else than the simulated auditor reviews, by a measure that may be written down nowhere."""
+    scorers: ScoredColumns | None = None
+    """Models that filled some of the columns."""
 
     @property
     def asked(self) -> bool:

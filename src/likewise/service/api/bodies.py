@@ -164,6 +164,22 @@ class OpinionBody(Body):
     seconds: Seconds | None = Field(default=None, description="For which they looked at it; null if nobody knows.")
 
 
+class KnownBody(Body):
+    """What a round with a known answer is shown again for."""
+
+    use: Literal["gold", "practice"] | None = Field(
+        description="gold: hidden among others, to find out how much reviewers find. practice: open, with the answer "
+        "afterwards. null: it isn't used any more."
+    )
+
+
+class PracticeBody(Body):
+    """An answer to a practice round."""
+
+    verdict: Literal["pair", "none", "skip"] = Field(description="As in a verdict.")
+    pair: list[Id] = Field(default=[], description="The ids of the two, in any order, if the verdict is pair.")
+
+
 class StopBody(Body):
     """Why a stream is stopped."""
 

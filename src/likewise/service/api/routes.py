@@ -19,6 +19,7 @@ from likewise.service.canonical import spelt
 from likewise.service.engine import Engine
 from likewise.service.log.export import in_blocks
 from likewise.service.notices import notice
+from likewise.service.projections.reviewers import reviewers
 from likewise.service.running import Service
 from likewise.service.stream import answers
 from likewise.service.stream.brief import Brief
@@ -121,6 +122,36 @@ def put_brief(stream: Stream, body: Brief, call: Call) -> Response:
     """Replace what reviewers are told. An event records it for good, so it must name nobody."""
     told = body.model_dump(mode="json")
     return JSONResponse(call.service.engine.change_brief(stream, told, call.by, call.key))
+
+
+@router.get(STREAM + "/reviewers", response_model=answers.Reviewers, tags=["reading"])
+def get_reviewers(stream: Stream, call: Call, delta: Annotated[float, Query(gt=0, lt=1)] = 0.05) -> Response:
+    """Read how good reviewers are: how they agree, what they find, with intervals. Nobody is ranked."""
+    return JSONResponse(reviewers(call.service.engine, stream, delta))
+
+
+@router.put(ROUND + "/known", response_model=answers.KnownMarked, openapi_extra=KEYED, tags=["audits"])
+def put_known(stream: Stream, t: Number, body: bodies.KnownBody, call: Call) -> Response:
+    """Mark a closed round, on whose answer two people agreed, as gold or practice; null if it isn't used any more."""
+    return JSONResponse(call.service.engine.mark_known(stream, t, body.use, call.by, call.key))
+
+
+@router.get(
+    STREAM + "/practice",
+    response_model=answers.PracticeRound,
+    responses={204: {"description": "No practice round is left."}},
+    tags=["audits"],
+)
+def get_practice(stream: Stream, call: Call) -> Response:
+    """Read the next round to practise with. What is said of it is never learned and never counted."""
+    shown = call.service.engine.practice(stream, call.by)
+    return Response(status_code=204) if shown is None else JSONResponse(shown)
+
+
+@router.put(ROUND + "/practice", response_model=answers.Practised, openapi_extra=KEYED, tags=["audits"])
+def put_practice(stream: Stream, t: Number, body: bodies.PracticeBody, call: Call) -> Response:
+    """Answer a practice round, and read what the known answer is."""
+    return JSONResponse(call.service.engine.practise(stream, t, body.verdict, call.by, body.pair, call.key))
 
 
 @router.get(STREAM + "/plan", response_model=answers.PlanProspect, tags=["streams"])
@@ -279,19 +310,20 @@ def get_proof(
 @router.get(STREAM + "/certificate", response_model=answers.StreamCertificate, tags=["reading"])
 async def get_certificate(stream: Stream, call: Call, delta: Annotated[float, Query(gt=0, lt=1)] = 0.05) -> Response:
     """Read what is proved about the stream's rounds, with every assumption, in numbers and as a letter."""
-    work = partial(_certificate, call.service, stream, delta)
-    return Response(
-        await call.service.shared_work.result((stream, delta), work), media_type=JSONResponse.media_type
-    )  # fmt: skip
+    shared, key = call.service.shared_work, (stream, delta)
+    # One is made here in a moment. A crowd would keep this process from deciding, so the next ones are made elsewhere.
+    work = partial(_certificate, call.service, stream, delta, crowd=shared.running(key))
+    return Response(await shared.result(key, work), media_type=JSONResponse.media_type)
 
 
-async def _certificate(service: Service, stream: str, delta: float) -> bytes:
+async def _certificate(service: Service, stream: str, delta: float, *, crowd: bool) -> bytes:
     """A certificate as it is sent: made and spelt once for everybody who waits, and never on the event loop."""
+    subprocesses = service.subprocesses
+    apart = crowd or await to_thread.run_sync(subprocesses.is_long, stream)
     # A long log takes minutes: whoever waits for one must not take the threads of others.
-    limiter = service.long_requests if await to_thread.run_sync(service.subprocesses.is_long, stream) else None
-    return await to_thread.run_sync(
-        lambda: spelt(service.subprocesses.run(Engine.certificate, stream, delta=delta)).encode(), limiter=limiter
-    )
+    limiter = service.long_requests if apart else None
+    work = partial(subprocesses.run, Engine.certificate, stream, apart=apart, delta=delta)
+    return await to_thread.run_sync(lambda: spelt(work()).encode(), limiter=limiter)
 
 
 @router.get(

@@ -2,19 +2,20 @@
 
 Every method answers with plain JSON values, or raises an error that knows its HTTP status
 (``likewise.service.refusals.status_of``). What was asked is durable when a method returns. A file for each of those who
-ask: ``for_deciders``, ``for_auditors``, ``for_administrators``, ``for_readers``, and ``upkeep`` for the service itself.
+ask: ``for_deciders``, ``for_auditors``, ``for_administrators``, ``for_readers``; ``retention`` and ``upkeep`` for the
+service itself.
 """
 
-from likewise.service.engine.for_administrators import ForAdministrators
 from likewise.service.engine.for_auditors import ForAuditors
 from likewise.service.engine.for_deciders import ForDeciders
 from likewise.service.engine.for_readers import ForReaders
+from likewise.service.engine.retention import Retention
 from likewise.service.engine.upkeep import Upkeep
 
 __all__ = ["Engine"]
 
 
-class Engine(ForDeciders, ForAuditors, ForAdministrators, ForReaders, Upkeep):
+class Engine(ForDeciders, ForAuditors, Retention, ForReaders, Upkeep):
     """Streams behind a store.
 
     Parameters

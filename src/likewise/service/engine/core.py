@@ -52,6 +52,8 @@ class EngineCore:
         self.leases = Leases(store)
         self.broken = BrokenStreams()
         self.erasure_cleanup = ErasureCleanup(store, erasures, clock)
+        self._retained: dict[str, int] = {}
+        """The last round of each stream from which people were erased because their time was over."""
         self._stretches = Stretches(store, lambda stream, sealed: self.reads.require_whole(stream, sealed))
 
     def _do(

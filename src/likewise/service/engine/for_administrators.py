@@ -100,10 +100,10 @@ class ForAdministrators(EngineCore):
 
         def command(state: State) -> commands.Erase:
             live.positions.settle()
-            people = find()
-            rounds = sorted({aside.t for aside in people})
+            found = find()
+            rounds = sorted({aside.t for aside in found})
             remarks = self.store.remarks(stream, rounds)
-            return commands.Erase([aside.ref for aside in [*people, *remarks]], rounds, by)
+            return commands.Erase(list({aside.ref: None for aside in [*found, *remarks]}), rounds, by)
 
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.PersonErased:
             return {"stream": stream, "rounds": list(outcome.sealed[-1].event.touches), "receipt": receipt}

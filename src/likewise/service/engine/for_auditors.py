@@ -8,7 +8,7 @@ from typing import Literal, cast
 
 from likewise.errors import require, require_number
 from likewise.service.asides import remark_aside
-from likewise.service.engine.core import EngineCore
+from likewise.service.engine.known_rounds import KnownRounds
 from likewise.service.live.stream import LiveStream, Outcome
 from likewise.service.log import Idempotency
 from likewise.service.refusals import Conflict
@@ -21,7 +21,7 @@ from likewise.service.stream.state import OpenRound, State
 from likewise.verdicts import Question
 
 
-class ForAuditors(EngineCore):
+class ForAuditors(KnownRounds):
     """Leases rounds, shows and explains them, takes verdicts and what becomes of them."""
 
     def claim(
@@ -42,17 +42,37 @@ class ForAuditors(EngineCore):
         require_number(seconds, "seconds", 0, open_at="low")
         live, now = self.streams.get(stream), self.clock()
         state = live.current()
+        shown = self._gold_waiting(live, auditor, beside, now + seconds)
+        if shown is not None:
+            return shown
         taken = self.leases.current(stream, now)
-        held = (t for t, lease in sorted(taken.items()) if lease.holder == auditor and t in state.rounds)
+        held = [t for t, lease in sorted(taken.items()) if lease.holder == auditor and t in state.rounds]
         for round_ in (state.rounds[t] for t in itertools.chain(held, state.rounds) if t not in beside):
             waits = round_.verdict is None and round_.audit_due(state.waits) > now
             question = round_.panel.asks(auditor) if waits else None
             if question is None or (question.of is not None and not opinions):
                 continue
             free = round_.t not in taken or taken[round_.t].holder == auditor
+            if question.pair is None and round_.t not in held:
+                shown = self._gold_due(live, auditor, beside, now + seconds)
+                if shown is not None:
+                    return shown
             # What only they are asked can't go to anybody else: it needs no lease, and nobody's lease is in its way.
             if question.of or (free and self.leases.take(stream, round_.t, auditor, now, now + seconds)):
                 return self._claimed(stream, round_, question, now + seconds)
+        return self._dispute_claimed(live, auditor, beside, now + seconds)
+
+    def _dispute_claimed(
+        self, live: LiveStream, auditor: str, beside: Collection[int], until: float
+    ) -> answers.RoundClaimed | None:
+        """A question that was left when its round was closed, once nothing else waits."""
+        state, now = live.current(), self.clock()
+        for dispute in (each for each in state.disputes if each.t not in beside):
+            question = dispute.panel.asks(auditor)
+            if question is not None and self.leases.take(live.name, dispute.t, auditor, now, until):
+                past = self.reads.past(live, state, dispute.t)
+                assert past is not None, "a dispute is of a closed round"
+                return self._claimed(live.name, past, question, until)
         return None
 
     def _claimed(self, stream: str, round_: OpenRound, question: Question, until: float) -> answers.RoundClaimed:
@@ -67,6 +87,9 @@ class ForAuditors(EngineCore):
         """Keep a round for longer, also one whose lease ended, if nobody else took it; one never claimed is refused."""
         require_number(seconds, "seconds", 0, open_at="low")
         now, state = self.clock(), self.streams.get(stream).current()
+        if state.known.under(t, auditor) is not None or state.dispute(t) is not None:
+            self.leases.take(stream, t, auditor, now, now + seconds)
+            return {"t": t, "until": stamp(now + seconds)}
         if t not in state.rounds:
             require_past(state, t)
             raise Conflict(f"Round {t} is closed.")
@@ -83,8 +106,8 @@ class ForAuditors(EngineCore):
     def require_claimed(self, stream: str, t: int, auditor: str) -> None:
         """Refuse an auditor who never had a round in front of them: they can't have looked at it."""
         round_ = self.streams.get(stream).latest.state.rounds.get(t)
-        said = round_ is not None and round_.panel.of(auditor) is not None
-        if round_ is not None and not said and not self.leases.had(stream, t, auditor):
+        answered = round_ is not None and round_.panel.of(auditor) is not None
+        if round_ is not None and not answered and not self.leases.had(stream, t, auditor):
             raise Conflict(f"You have not claimed round {t}; claim a round first.")
 
     def audit_view(self, stream: str, round_: OpenRound) -> answers.RoundShown:
@@ -99,12 +122,12 @@ class ForAuditors(EngineCore):
         """
         self.require_claimed(stream, t, auditor)
         state = self.streams.get(stream).current()
-        round_ = state.rounds.get(t)
+        round_ = self.gold_round(stream, t, auditor) or state.rounds.get(t)
         if round_ is None:
             raise Conflict(f"Round {t} is closed.")
         if state.stream.settings.audits == "decisions":
             raise Conflict("Reviewers of this stream see decisions only, so no probability is explained to them.")
-        kept = {ref: content["features"] for ref, content in self.reads.contents_of(stream, t).items()}
+        kept = {ref: content["features"] for ref, content in self.reads.contents_of(stream, round_.t).items()}
         people = {i: kept[round_.refs[i]] for i in round_.fresh if round_.refs[i] in kept}
         places = [i for i in people if round_.ids[i] in pair]
         require(len(places) == 2 == len(pair), "pair", f"name two people of round {t} who are still there", len(places))
@@ -127,6 +150,10 @@ class ForAuditors(EngineCore):
     ) -> answers.VerdictTaken:
         """Take a verdict: "pair", "none" or "skip". None is dropped: one that comes too late is recorded as late."""
         live, now = self.streams.get(stream), self.clock()
+        look = live.current().known.under(t, by)
+        if look is not None:
+            said = {"pair": pair, "reason": reason, "note": note, "hints": hints, "seconds": seconds}
+            return self._answer_gold(live, look, verdict, said, key)
         lease = self.leases.current(stream, now).get(t)
         if lease is not None and lease.holder != by and not self.leases.had(stream, t, by):
             raise Conflict(f"Somebody else is auditing round {t}.")
@@ -176,20 +203,29 @@ class ForAuditors(EngineCore):
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.OpinionTaken:
             return {"t": t, "objects": objects, "receipt": receipt}
 
-        answer = self._do(live, lambda state: commands.JudgePair(t, pair, objects, by, hints, seconds), reply, key)
+        def command(state: State) -> commands.JudgePair:
+            past = self.reads.past(live, state, t) if state.dispute(t) is not None else None
+            counted = None if past is None else counts_as(self.reads.events_of(stream, t))
+            return commands.JudgePair(t, pair, objects, by, hints, seconds, past, counted)
+
+        answer = self._do(live, command, reply, key)
         self._hand_on(live, t, by)
         return answer
 
     def _hand_on(self, live: LiveStream, t: int, by: str) -> None:
         """Let a colleague have a round that still has a question, now that this auditor has answered."""
-        round_ = live.latest.state.rounds.get(t)
-        if round_ is not None and round_.verdict is None and round_.panel.said:
+        state = live.latest.state
+        round_ = state.rounds.get(t)
+        if state.dispute(t) is not None or (round_ is not None and round_.verdict is None and round_.panel.said):
             self.leases.release(live.name, t, by)
 
     def retract(
         self, stream: str, t: int, by: str, key: Idempotency | None = None, *, anybodys: bool = False
     ) -> answers.VerdictRetracted:
         """Retract a verdict before its round is closed. The learner never hears of it."""
+        look = self.streams.get(stream).current().known.under(t, by)
+        if look is not None:
+            return self._retract_gold(self.streams.get(stream), look, key)
 
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.VerdictRetracted:
             return {"t": t, "receipt": receipt}
@@ -210,6 +246,10 @@ class ForAuditors(EngineCore):
     ) -> answers.VerdictCorrected:
         """Correct the verdict of a closed round. It is recorded; nothing is unlearned."""
         live = self.streams.get(stream)
+        look = live.current().known.under(t, by)
+        if look is not None:  # recorded; only the first answer to a gold round counts
+            taken = self._answer_gold(live, look, verdict, {"pair": pair, "reason": reason, "note": note}, key)
+            return {"t": t, "verdict": taken["verdict"], "receipt": taken["receipt"]}
         remark = remark_aside(t, reason, note)
 
         def command(state: State) -> commands.CorrectAudit:

@@ -69,7 +69,8 @@ class Heads:
             raise BrokenLog(
                 f"The log of {live.name!r} was signed under the name {origin!r}; `origin` must be what it was then."
             )
-        if size > live.latest.seq or live.tree.frontier(size).root != root:
+        known = live.latest.tree
+        if size > known.size or (known if size == known.size else live.tree.frontier(size)).root != root:
             raise BrokenLog(
                 f"Event {size} of {live.name!r} is not the one that was signed: the log was changed, cut off or "
                 f"restored from an old copy. If that was intended, move {self._file.path} away."
@@ -87,6 +88,10 @@ class Heads:
         self._signed |= {name: (tree.size, now) for name, tree in moved}
         self._sizes |= {name: tree.size for name, tree in moved}
         self._note_unsigned(streams, now)
+
+    def signed(self, live: LiveStream) -> int:
+        """The newest event of a stream that a checkpoint covers; all of them where nothing is signed."""
+        return live.durable.seq if self._file is None else self._sizes.get(live.name, 0)
 
     def unsigned_for(self, live: LiveStream, now: float) -> float:
         """Seconds that the oldest event of a stream has waited to be signed; up to one look of the clock too many.

@@ -102,10 +102,10 @@ class Proofs:
         opened = self._opened(stream, aside.t)
         event = opened.event
         assert isinstance(event, RoundOpened)
-        place = [one.ref for one in event.people].index(aside.ref)
-        leaves = [leaf_hash(dumps(_plain(one)).encode()) for one in event.people]
-        found = event.people[place]
-        if found.commitment != aside.commitment:
+        place = [decided.ref for decided in event.people].index(aside.ref)
+        leaves = [leaf_hash(dumps(_plain(decided)).encode()) for decided in event.people]
+        decided = event.people[place]
+        if decided.commitment != aside.commitment:
             raise BrokenLog(f"What is kept under {aside.ref} in {stream!r} is not what its round committed to.")
         before = self._opened(stream, aside.t - 1) if aside.t > 1 else self._store.events(stream, 0, 1)[0]
         return {
@@ -115,7 +115,7 @@ class Proofs:
             "before": _hashed(before),
             "before_proof": self.inclusion(stream, before.seq)["proof"],
             "position": place,
-            "person": _plain(found),
+            "person": _plain(decided),
             "people_proof": hashes(inclusion_proof(nodes_of(leaves), place, len(leaves))),
             "salt": aside.salt,
             "content": aside.content,

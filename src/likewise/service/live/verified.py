@@ -68,9 +68,9 @@ class VerifiedReads:
     def by_round(self, stream: str, numbers: Sequence[int]) -> Iterator[list[RoundEvent]]:
         """The same of several rounds, one after another."""
         for some in chunks(numbers):
-            found = [sealed for _, sealed in self._store.by_round(stream, some)]
-            self.require(stream, [each for sealed in found for each in sealed])
-            for sealed in found:
+            rounds = [sealed for _, sealed in self._store.by_round(stream, some)]
+            self.require(stream, [each for sealed in rounds for each in sealed])
+            for sealed in rounds:
                 yield [each.event for each in sealed if isinstance(each.event, RoundEvent)]
 
     def opened(self, stream: str, numbers: Sequence[int]) -> dict[int, RoundOpened]:

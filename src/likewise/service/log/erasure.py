@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from likewise.service.log import Store
+from likewise.service.log.chain import Sealed
 from likewise.service.log.checkpoints import LineFile
 from likewise.service.stream.events import PersonErased
 
@@ -52,13 +53,15 @@ class ErasureCleanup:
         self.unscrubbed = False
         """Whether something that was erased may still be in the database's files."""
         self._unlisted: set[str] = set()
+        self._listed: dict[str, int] = {}
+        """Up to which event the erasures of a stream were listed."""
 
     def begin(self, streams: Iterable[str]) -> None:
         """Take up what a process may have left undone that died after an erasure."""
         if self._file is not None:
             self._file.begin()
-        self._unlisted |= set(streams)
-        times = [event.time for stream in self._unlisted for _, event in self._erasures(stream)]
+        self._unlisted |= set(streams) & set(self._store.streams(holding=PersonErased.kind))
+        times = [each.event.time for stream in self._unlisted for each in self._erasures(stream)]
         self.unscrubbed = any(at > self._clock() - LATELY for at in times)
         self._list()
 
@@ -79,12 +82,18 @@ class ErasureCleanup:
         """Add the erasures of the logs to their file, as far as they aren't in it."""
         for stream in list(self._unlisted):
             if self._file is not None:
-                known = {fact["hash"] for fact in self._file.read(stream)}
-                erasures = [(hash, event) for hash, event in self._erasures(stream) if hash not in known]
-                self._file.write({"stream": stream, "hash": hash, "refs": event.erased} for hash, event in erasures)
+                known = {fact["hash"] for fact in self._file.read(stream)} if stream not in self._listed else set()
+                erasures = self._erasures(stream, self._listed.get(stream, 0))
+                new = [each for each in erasures if each.hash not in known]
+                self._file.write({"stream": stream, "hash": each.hash, "refs": _refs(each)} for each in new)
+                self._listed[stream] = max([self._listed.get(stream, 0), *(each.seq for each in erasures)])
             self._unlisted.discard(stream)
 
-    def _erasures(self, stream: str) -> list[tuple[str, PersonErased]]:
-        """The erasures of a stream, each with the hash of its event."""
-        sealed = self._store.events(stream, kind=PersonErased.kind)
-        return [(each.hash, each.event) for each in sealed if isinstance(each.event, PersonErased)]
+    def _erasures(self, stream: str, after: int = 0) -> list[Sealed]:
+        """The erasures of a stream after an event."""
+        return self._store.events(stream, after, kind=PersonErased.kind)
+
+
+def _refs(sealed: Sealed) -> tuple[str, ...]:
+    assert isinstance(sealed.event, PersonErased)
+    return sealed.event.erased

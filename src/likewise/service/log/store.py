@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, Row, Select, bindparam, delete, func, select
+from sqlalchemy import Connection, Row, Select, bindparam, delete, exists, func, select
 
 from likewise.service.canonical import GENESIS, dumps, loads, people_root
 from likewise.service.log import scrub, tables
@@ -158,10 +158,14 @@ class Store:
         with self._readers.connect() as connection:
             yield connection
 
-    def streams(self) -> list[str]:
-        """The names of all streams, in order."""
+    def streams(self, holding: str | None = None) -> list[str]:
+        """The names of all streams, in order; of those that have an event of a kind, if one is given."""
+        log, named = tables.events.c, tables.streams.c
+        query = select(named.stream).order_by(named.stream)
+        if holding is not None:
+            query = query.where(exists().where(log.stream == named.stream, log.kind == holding))
         with self.read() as connection:
-            return list(connection.scalars(select(tables.streams.c.stream).order_by(tables.streams.c.stream)))
+            return list(connection.scalars(query))
 
     def heads(self) -> dict[str, int]:
         """The number of the last event of every stream, in one look: what waits for nothing must cost nothing."""
@@ -297,6 +301,23 @@ class Store:
                 events = [_sealed(row) for row in connection.execute(query)]
                 beside = _asides(connection, [ref for sealed in events for ref in sealed.event.refs], stream)
             found += [sealed.beside(beside) for sealed in events]
+        return found
+
+    def rounds_with_people(self, stream: str, after: int, limit: int) -> list[int]:
+        """The first rounds after round ``after`` beside which something is kept."""
+        beside = tables.asides.c
+        query = select(beside.round).where(beside.stream == stream, beside.round > after).distinct()
+        with self.read() as connection:
+            return list(connection.scalars(query.order_by(beside.round).limit(limit)))
+
+    def last_events(self, stream: str, numbers: Sequence[int]) -> dict[int, int]:
+        """The number of the last event about each of some rounds."""
+        found: dict[int, int] = {}
+        log = tables.events.c
+        for some in chunks(numbers):
+            query = select(log.round, func.max(log.seq)).where(log.stream == stream, log.round.in_(some))
+            with self.read() as connection:
+                found |= {int(t): int(seq) for t, seq in connection.execute(query.group_by(log.round))}
         return found
 
     def asides_of(self, refs: Sequence[str], stream: str | None = None) -> Iterator[Aside]:

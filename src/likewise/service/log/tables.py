@@ -213,7 +213,7 @@ helped = Table(
     Column("bin", BigInteger, primary_key=True, autoincrement=False),
     Column("pairs", BigInteger, nullable=False),
 )
-"""How many of all reported pairs were so far apart (bin) so many rounds (age) after their report was learned."""
+"""How many of all reported pairs had a gap in this bin, at this age: rounds since their report was learned."""
 
 jobs = Table(
     "jobs",

@@ -16,7 +16,18 @@ def install(app: FastAPI) -> None:
     """Add the pages to an application whose ``state.service`` is set."""
     from likewise.service.accounts.rates import Rates
     from likewise.service.jobs.runner import Jobs
-    from likewise.service.pages import administration, beginning, login, mine, notices, overview, plan, records, review
+    from likewise.service.pages import (
+        administration,
+        beginning,
+        login,
+        mine,
+        notices,
+        overview,
+        plan,
+        records,
+        review,
+        team,
+    )
     from likewise.service.pages.rendering import install_not_found
     from likewise.service.projections.alarms import Webhook
     from likewise.service.projections.follower import Follower
@@ -29,6 +40,6 @@ def install(app: FastAPI) -> None:
     if service.configuration.webhook:
         service.each_tick.append(Webhook(service.engine, service.configuration.webhook))
     service.before_stop.append(app.state.jobs.stop)
-    for part in (login, beginning, review, mine, overview, plan, records, notices, administration):
+    for part in (login, beginning, review, mine, team, overview, plan, records, notices, administration):
         app.include_router(part.pages)
     install_not_found(app)

@@ -143,6 +143,20 @@ class Plot:
         self._add(f'<text{names} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>')
 
 
+def rows_across(rows: Sequence[tuple[str, int]], title: str) -> Markup:
+    """A bar for each of some counts, one below the other, with its name and number."""
+    step, names = 38.0, 210.0
+    height, most = step * len(rows) + 8, max(1, *(count for _, count in rows))
+    parts = []
+    for i, (name, count) in enumerate(rows):
+        y, width = 6 + step * i, max(1.0, (WIDTH - names - 90) * count / most)
+        parts.append(f'<text x="{names - 10:.0f}" y="{y + 20:.1f}" text-anchor="end">{escape(name)}</text>')
+        parts.append(f'<path class="share" d="M{names:.0f} {y + 3:.1f}h{width:.1f}v24h-{width:.1f}Z"/>')
+        parts.append(f'<text x="{names + width + 8:.1f}" y="{y + 20:.1f}">{count:,}</text>')
+    opening = f'<svg class="figure" viewBox="0 0 {WIDTH:.0f} {height:.0f}" role="img" aria-label="{escape(title)}">'
+    return Markup(f"{opening}{''.join(parts)}</svg>")  # escaped above, part by part
+
+
 def ticks(low: float, high: float, about: int = 5, *, whole: bool = False) -> list[float]:
     """Round numbers from ``low`` to ``high``; only ``whole`` ones if wanted.
 

@@ -12,10 +12,11 @@ import numpy as np
 from markupsafe import Markup
 
 from likewise.service.log import Store
-from likewise.service.pages.charts import Plot
+from likewise.service.pages.charts import Plot, rows_across
 from likewise.service.projections import pairs, summaries
 from likewise.service.projections.pairs import LINES, Spread
 from likewise.service.projections.summaries import Bin
+from likewise.service.stream.claims import coverage as plan_coverage
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import State
 from likewise.service.stream.status import fair_at
@@ -48,6 +49,7 @@ def figures(store: Store, stream: str, state: State, bins: Sequence[Bin]) -> lis
         helped(spreads, pairs.paths(store, stream) if few else {}, sampled, settings),
         errors(bins, one_sided=settings.labels == "accepted"),
         coverage(bins, settings),
+        by_plan(state),
         delay(bins),
         ranked(summaries.newest(store, stream), settings),
         violations(bins, sampled, state),
@@ -358,6 +360,27 @@ def coverage(bins: Sequence[Bin], settings: Settings) -> Figure:
         "violation."
     )
     return Figure("coverage", title, plot.svg(), caption)
+
+
+def by_plan(state: State) -> Figure:
+    """How far reviews have come: drawn by the plan, due, and done."""
+    title, found = "Reviews by the plan", plan_coverage(state)
+    if state.opened == 0:
+        return _nothing("plan", title)
+    rows = [
+        ("cleared by arithmetic", found.cleared),
+        ("not drawn", found.undrawn),
+        ("drawn for review", found.drawn),
+        ("… done", found.judged),
+        ("… due", found.due),
+        ("… not answered", found.unanswered),
+    ]
+    caption = (
+        f"All {plural(state.opened, 'round')}. Nobody has to look at those that arithmetic cleared. Of the "
+        f"{found.drawn:,} drawn for review, {found.judged:,} are done, {found.due:,} are due, and {found.unanswered:,} "
+        "were skipped or expired: those count as reported."
+    )
+    return Figure("plan", title, rows_across(rows, title), caption)
 
 
 def delay(bins: Sequence[Bin]) -> Figure:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from likewise.service.stream.verdict import CLOCK
 from likewise.wording import number, plural
 
 Data = Mapping[str, Any]
@@ -95,10 +96,25 @@ def _value(value: Any) -> str:
     return "empty" if value is None else number(value)
 
 
+def _known(data: Data) -> str:
+    if data.get("use") is None:
+        return f"{data['by']} said that the round is not used as a known round any more."
+    holds = plural(len(data["pairs"]), "upheld pair") if data.get("pairs") else "no violation"
+    return f"{data['by']} marked the round as known, for {data['use']}: it holds {holds}."
+
+
 def _drawn(data: Data) -> str:
+    gold = " A reviewer is shown a known round beside it." if data.get("gold") else ""
     second = " A second reviewer gets it, too." if data.get("second") else ""
     drawn = "drew the round for review" if data["drawn"] else "did not draw the round for review"
-    return f"The lot {drawn}, with probability {data['probability']:.2f}.{second}"
+    return f"The lot {drawn}, with probability {data['probability']:.2f}.{second}{gold}"
+
+
+def _erased(data: Data) -> str:
+    rounds = plural(len(data["rounds"]), "round")
+    if data["by"] == CLOCK:
+        return f"People were erased from {rounds}, as they had been kept for long enough."
+    return f"{data['by']} erased somebody from {rounds}."
 
 
 WORDS: dict[str, Callable[[Data], str]] = {
@@ -120,9 +136,13 @@ WORDS: dict[str, Callable[[Data], str]] = {
     "brief_changed": lambda data: f"{data['by']} changed the brief of the reviewers: version {data['version']}.",
     "stopped": lambda data: f"{data['by']} stopped all decisions: {data['reason']}",
     "resumed": lambda data: f"{data['by']} resumed decisions.",
-    "person_erased": lambda data: f"{data['by']} erased somebody from {plural(len(data['rounds']), 'round')}.",
+    "person_erased": _erased,
     "learner_checkpointed": lambda data: "The learner's state was written down, because somebody was to be erased.",
     "cleared_by_arithmetic": lambda data: "Nobody has to look: no two people were far enough apart.",
     "review_drawn": _drawn,
+    "known_marked": _known,
+    "known_shown": lambda data: f"{data['by']} was shown this known round, as round {data['number']}.",
+    "known_answered": lambda data: f"Shown as a known round ({data['use']}): {_audited(data)} Nothing is learned.",
+    "known_retracted": lambda data: f"{data['by']} took the answer to the known round back.",
     "key_rotated": lambda data: f"{data['by']} changed the key that signs the log.",
 }

@@ -18,8 +18,11 @@ from likewise.service.pages.records import corrected, gap_now
 from likewise.service.pages.rendering import render, router
 from likewise.service.pages.review import reasons_of
 from likewise.service.pages.visits import Visit, Visitor
+from likewise.service.projections.reviewers import LEAST, figures
 from likewise.service.refusals import Conflict, Unknown, status_of
 from likewise.service.stream.answers import RoundRecord
+from likewise.service.stream.events.known import may_retract
+from likewise.service.stream.known import Look
 from likewise.service.stream.state import State
 
 pages = router()
@@ -64,27 +67,54 @@ def search(stream: str, visit: Visitor) -> Response:
 
 def _list(visit: Visit, stream: str, text: str = "") -> Response:
     state = visit.service.engine.streams.get(stream).current()
-    numbers = _reviewed(visit, stream, SEARCHED if text else LISTED)
+    numbers = _reviewed(visit, stream, state, SEARCHED if text else LISTED)
     rounds = [each for t in numbers if (each := _own(visit, stream, t, state)) is not None]
     found = [each for each in rounds if not text or each.holds(text)][:LISTED]
     return render(
-        "mine.html", visit, stream=stream, tab="mine", rounds=found, text=text, sees=state.stream.settings.audits
+        "mine.html", visit, stream=stream, tab="mine", rounds=found, text=text, sees=state.stream.settings.audits,
+        own=figures(state, visit.identity.name), least=LEAST,
     )  # fmt: skip
 
 
-def _reviewed(visit: Visit, stream: str, count: int) -> list[int]:
-    """The newest rounds with a verdict of the visitor's, each once."""
-    log, by = events.c, f'"by":{dumps(visit.identity.name)}'
-    query = select(log.round, log.data).where(
-        log.stream == stream, log.kind.in_(("audited", "verdict_late")), log.data.contains(by, autoescape=True)
+def _reviewed(visit: Visit, stream: str, state: State, count: int) -> list[int]:
+    """The newest rounds with a verdict of the visitor's, each once and under the number that they saw."""
+    log, name = events.c, visit.identity.name
+    kinds, by = ("audited", "verdict_late", "known_answered"), f'"by":{dumps(name)}'
+    query = select(log.round, log.kind, log.data).where(
+        log.stream == stream, log.kind.in_(kinds), log.data.contains(by, autoescape=True)
     )
     with visit.service.store.read() as connection:
         rows = connection.execute(query.order_by(log.seq.desc()).limit(count)).all()
-    return list(dict.fromkeys(row.round for row in rows if loads(row.data)["by"] == visit.identity.name))
+    own = [(row.kind, row.round) for row in rows if loads(row.data)["by"] == name]
+    numbers = [_gold_number(state, t, name) if kind == "known_answered" else t for kind, t in own]
+    return list(dict.fromkeys(number for number in numbers if number is not None))
+
+
+def _gold_number(state: State, t: int, name: str) -> int | None:
+    """Under which number somebody met a gold round; practice is listed nowhere."""
+    look = state.known.look(t, name)
+    return look.number if look is not None and look.use == "gold" else None
+
+
+def _gold(visit: Visit, stream: str, look: Look, state: State) -> Mine | None:
+    """A gold round as any other: it is not said that it is one."""
+    answers = visit.service.engine.round(stream, look.t)["known_answers"]
+    given = [each for each in answers if each["by"] == look.by]
+    if not given:
+        return None
+    said, hidden = given[0], state.stream.settings.audits == "decisions"
+    now, grace = visit.service.engine.clock(), state.waits.grace
+    return Mine(
+        look.number, said["at"], said["verdict"], list(said["pair"]), None if hidden else said["gap"], said["reason"],
+        said["note"], given[-1]["verdict"] if len(given) > 1 else None, "", may_retract(look, now, grace),
+    )  # fmt: skip
 
 
 def _own(visit: Visit, stream: str, t: int, state: State) -> Mine | None:
     """A round, if its verdict is the visitor's."""
+    look = state.known.under(t, visit.identity.name)
+    if look is not None:
+        return _gold(visit, stream, look, state)
     record = visit.service.engine.round(stream, t)
     given = [each for each in (*record["verdicts"], *record["late_verdicts"]) if each["by"] == visit.identity.name]
     if not given:
@@ -128,7 +158,9 @@ def _correction(visit: Visit, stream: str, t: int, wrong: str = "", status: int 
     own = _own(visit, stream, t, state)
     if own is None:
         raise Unknown(f"You have given no verdict on round {t}.")
-    people = [person["id"] for person in engine.round(stream, t)["people"] if person["id"] is not None]
+    look = state.known.under(t, visit.identity.name)
+    shown = engine.round(stream, t if look is None else look.t)["people"]
+    people = [person["id"] for person in shown if person["id"] is not None]
     typed: dict[str, Any] = dict(visit.sent) if wrong else {}
     return render(
         "correction.html", visit, status, stream=stream, tab="mine", round=own, people=people,

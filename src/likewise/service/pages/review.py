@@ -25,6 +25,7 @@ from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.refusals import Conflict
 from likewise.service.stream.answers import OpinionTaken, Receipt, VerdictRetracted, VerdictTaken
 from likewise.service.stream.brief import Brief
+from likewise.service.stream.state import OpenRound
 from likewise.transparency.kept import require_receipt
 from likewise.verdicts import Question
 
@@ -105,7 +106,7 @@ def claim(stream: str, visit: Visitor) -> Response:
     held = [t for t, lease in taken.items() if lease.holder == name]
     free = some_of([t for t in asked if t not in beside and (t not in taken or asked[t].of is not None)])
     wanted = [t for t in (*_rounds(visit, "begun"), *held, *free) if t in asked and t not in beside]
-    tries = (*(set(rounds) - {t} for t in wanted[:TRIES]), beside)
+    tries = (*({*rounds, *beside} - {t} for t in wanted[:TRIES]), beside)
     lease = visit.service.configuration.lease
     claims = (engine.claim(stream, name, lease, out) for out in tries)
     claimed = next((found for found in claims if found is not None), None)
@@ -134,7 +135,19 @@ def renew(stream: str, visit: Visitor) -> Response:
         needed = t in questions(visit, stream)
         why = "has gone to another reviewer" if needed else "needs nothing more from you"
         raise Conflict(f"Round {t} {why}.") from refused
-    return JSONResponse({**lease, "people": len(engine.streams.get(stream).current().rounds[t].fresh)})
+    round_ = _in_front(visit, stream, t)
+    return JSONResponse({**lease, "people": 0 if round_ is None else len(round_.fresh)})
+
+
+def _in_front(visit: Visit, stream: str, t: int) -> OpenRound | None:
+    """The round that the visitor sees under a number; None if it is closed."""
+    engine = visit.service.engine
+    gold = engine.gold_round(stream, t, visit.identity.name)
+    live = engine.streams.get(stream)
+    state = live.current()
+    if gold is None and state.dispute(t) is not None:
+        return engine.reads.past(live, state, t)
+    return state.rounds.get(t) if gold is None else gold
 
 
 @pages.post(REVIEW_PAGE + "/why")
@@ -142,8 +155,9 @@ def why(stream: str, visit: Visitor) -> Response:
     """Why two people have their probabilities, as a part of the page."""
     t, pair = _round(visit), _pair(visit)
     explained = visit.service.engine.explain(stream, t, visit.identity.name, pair)
-    state = visit.service.engine.streams.get(stream).current()
-    settings, round_ = state.stream.settings, state.rounds[t]
+    settings, round_ = visit.service.engine.streams.get(stream).current().stream.settings, _in_front(visit, stream, t)
+    if round_ is None:
+        raise Conflict(f"Round {t} is closed.")
     ranked = sorted(round_.fresh, key=lambda i: -round_.probabilities[i])  # as the page numbers them
     numbers = [ranked.index(i) + 1 for i in ranked if round_.ids[i] in pair]
     return render("why.html", visit, stream=stream, why=explained, numbers=numbers, settings=settings)

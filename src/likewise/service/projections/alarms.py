@@ -1,4 +1,7 @@
-"""Alarms: what a lead should hear of without looking. Rounds that wait too long, and reports that became more or fewer.
+"""Alarms: what a lead should hear of without looking.
+
+Rounds that wait too long, reports that became more or fewer, reviewers who don't confirm each other's reports, and
+known rounds that are missed more often than before.
 
 They stand at the top of the overview and, if an address is configured, are sent to it when they begin or end.
 """
@@ -15,10 +18,11 @@ from typing import NamedTuple
 
 from likewise.service.engine import Engine
 from likewise.service.projections import summaries
+from likewise.service.projections.reviewers import drifted
 from likewise.service.projections.summaries import Bin
 from likewise.service.redaction import error_kind
 from likewise.service.stream.state import State
-from likewise.theory.agreement import binomial_limits
+from likewise.theory.agreement import Overlap, binomial_limits, positive_agreement
 from likewise.wording import plural
 
 log = logging.getLogger(__name__)
@@ -28,12 +32,14 @@ NEWEST = 4
 """The newest of so many parts of all reviewed rounds is held against those before."""
 SURE = 0.01
 """Each of the two intervals fails with at most this probability; where they don't overlap, an alarm begins."""
+HALF = 0.5
+"""The share of reports that the other confirms, below which reviewers disagree."""
 EVERY = 60.0
 """Seconds between two looks for the webhook."""
 
 
 class Alarm(NamedTuple):
-    """What is wrong: "backlog" or "drift", and a sentence."""
+    """What is wrong: "backlog", "drift", "disagreement" or "known rounds", and a sentence."""
 
     kind: str
     sentence: str
@@ -41,8 +47,8 @@ class Alarm(NamedTuple):
 
 def alarms(state: State, bins: Sequence[Bin], now: float) -> list[Alarm]:
     """What is wrong with a stream at a moment."""
-    found = (_backlog(state, now), _drift(bins))
-    return [alarm for alarm in found if alarm is not None]
+    possible = (_backlog(state, now), _drift(bins), _disagreement(state), _misses(state))
+    return [alarm for alarm in possible if alarm is not None]
 
 
 def _backlog(state: State, now: float) -> Alarm | None:
@@ -67,6 +73,29 @@ def _drift(bins: Sequence[Bin]) -> Alarm | None:
     )
     how = "more" if new.low > old.high else "less"
     return Alarm("drift", f"Pairs are reported {how} often than before: {rates}. People, policy or reviewers changed.")
+
+
+def _disagreement(state: State) -> Alarm | None:
+    """Whether two reviewers confirm less than half of each other's reports, in the newest rounds that one reported."""
+    lately = state.team.lately
+    agreed = positive_agreement(Overlap(both=sum(lately), first=len(lately) - sum(lately)), 2 * SURE)
+    if agreed.estimate is None or agreed.high >= HALF:
+        return None
+    return Alarm(
+        "disagreement",
+        f"Reviewers confirm only {agreed.estimate:.0%} of each other's reports, in the newest "
+        f"{plural(len(lately), 'round')} that one of two reported. Talk about what counts as alike, and say it in the "
+        "brief.",
+    )
+
+
+def _misses(state: State) -> Alarm | None:
+    """Whether somebody misses more known rounds than is usual; who it is stands on the page about reviewers."""
+    many = sum(drifted(state, name) for name in {look.by for look in state.known.looks})
+    if not many:
+        return None
+    who = f"{plural(many, 'reviewer misses', 'reviewers miss')} more known rounds than one in ten"
+    return Alarm("known rounds", f"{who}. A larger share of known rounds for a week shows whether it lasts.")
 
 
 def _newest(bins: Sequence[Bin]) -> tuple[Sequence[Bin], Sequence[Bin]]:
@@ -109,13 +138,13 @@ class Webhook:
             if state.model is None:
                 continue
             bins = summaries.bins(self._engine.store, live.name, state.opened, state.stream.settings.alpha)
-            found = alarms(state, bins, self._engine.clock())
-            kinds = tuple(alarm.kind for alarm in found)
+            ringing = alarms(state, bins, self._engine.clock())
+            kinds = tuple(alarm.kind for alarm in ringing)
             if kinds != self._told.get(live.name, ()):
-                threading.Thread(target=self._send, args=(live.name, found, kinds), daemon=True).start()
+                threading.Thread(target=self._send, args=(live.name, ringing, kinds), daemon=True).start()
 
-    def _send(self, stream: str, found: Sequence[Alarm], kinds: tuple[str, ...]) -> None:
-        body = json.dumps({"stream": stream, "alarms": [alarm._asdict() for alarm in found]}).encode()
+    def _send(self, stream: str, ringing: Sequence[Alarm], kinds: tuple[str, ...]) -> None:
+        body = json.dumps({"stream": stream, "alarms": [alarm._asdict() for alarm in ringing]}).encode()
         request = urllib.request.Request(self._url, body, {"Content-Type": "application/json"})
         try:
             with urllib.request.urlopen(request, timeout=10):

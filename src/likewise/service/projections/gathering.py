@@ -76,14 +76,17 @@ def gathered(rounds: Sequence[Reported], features: Sequence[Feature]) -> Gatheri
 
 
 def _regions(feature: Feature, reported: Sequence[Mapping[str, Any]], everybody: Sequence[Mapping[str, Any]]) -> Any:
-    mine, all_ = ([person[feature.name] for person in people] for people in (reported, everybody))
+    of_reported, of_all = ([person[feature.name] for person in people] for people in (reported, everybody))
     if feature.kind == "category":
-        parts = [(level, [value == level for value in mine], [value == level for value in all_]) for level in set(all_)]
+        parts = [
+            (level, [value == level for value in of_reported], [value == level for value in of_all])
+            for level in set(of_all)
+        ]
     else:
-        parts = _parts(np.array(mine, dtype=float), np.array(all_, dtype=float))
+        parts = _parts(np.array(of_reported, dtype=float), np.array(of_all, dtype=float))
     for where, own, theirs in sorted(parts, key=lambda part: part[0]):
         count = int(np.sum(own))
-        yield Region(feature.name, where, count, count / len(mine), float(np.mean(theirs)))
+        yield Region(feature.name, where, count, count / len(of_reported), float(np.mean(theirs)))
 
 
 def _parts(mine: Any, all_: Any) -> list[tuple[str, Any, Any]]:

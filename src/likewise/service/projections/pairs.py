@@ -1,7 +1,7 @@
 """Did the report help? Every reported pair, held against the policies that came after it.
 
 A pair is looked at when its report is learned and then ever more rarely: after 1, 2, 3 … 10, 13, 16 … rounds, ten times
-for each tenfold (:data:`AGES`). What is kept of all pairs together are counts, how many were so far apart at which age,
+for each tenfold (:data:`AGES`). What is kept of all pairs together are counts, how many had which gap at which age,
 to which a look adds; so neither a look nor a picture costs more the longer a stream runs, but for the pairs themselves.
 """
 

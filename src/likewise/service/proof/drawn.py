@@ -1,4 +1,4 @@
-"""Draws decisions and reviews again from the lots of a log, for the standalone checker."""
+"""Draws decisions again from the lots of a log, for the standalone checker."""
 
 from __future__ import annotations
 
@@ -75,31 +75,3 @@ class Lots:
                 yield seq, f"Event {seq} says of {ref} that they {'came' if returning else 'did not come'} before."
             elif first.setdefault(ids[ref], answer) != answer:
                 yield seq, f"Event {seq} gives {ref}, who came before, another answer."
-
-
-class Reviews:
-    """Draws again which rounds are reviewed. With which probability, ``likewise verify`` computes."""
-
-    def __init__(self, created: dict[str, Any]) -> None:
-        self._stream, self._next = created["settings"]["name"], created.get("review")
-        self._second = created["settings"].get("review", {}).get("second", 0.0)
-        self._opened: dict[str, Any] = {"t": 0}
-
-    def wrong(self, kind: str, data: dict[str, Any]) -> str:
-        """What is wrong with an event; nothing if no lot was drawn in it, or if it follows from its nonce."""
-        if kind == "plan_changed":
-            self._second = data["changes"].get("second", self._second)
-        elif kind == "round_opened":
-            self._opened = data
-        return self._drawn(data) if kind == "review_drawn" else ""
-
-    def _drawn(self, data: dict[str, Any]) -> str:
-        nonce, committed, t = unhex(data["lot"]["nonce"]), self._next, data["t"]
-        self._next = data["lot"]["next"]
-        if t != self._opened["t"] or hashlib.sha256(nonce).hexdigest() != committed:
-            return "draws a round that was not just opened, or with a nonce that is not the one committed to"
-        shown = [person["probability"] for person in self._opened["people"]]
-        drawn = lot(nonce, self._stream, t, shown, "review") < data["probability"]
-        second = drawn and lot(nonce, self._stream, t, shown, "second") < self._second
-        follows = (data["drawn"], data["second"]) == (drawn, second)
-        return "" if follows else "says of a review what does not follow from its lot"

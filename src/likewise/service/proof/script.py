@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
-PARTS = ("signed_log", "spelling", "drawn", "person", "standalone")
+PARTS = ("signed_log", "spelling", "drawn", "reviews", "person", "standalone")
 """In the order in which they need each other."""
 OURS = re.compile(r"from likewise\.service\.proof\.\w+ import (?:\([^)]*\)|[^\n]*)\n")
 FUTURE = "from __future__ import annotations\n"

@@ -7,8 +7,9 @@
 It checks that no event was changed, removed, swapped, inserted or cut off the end; that every signed checkpoint is
 genuine, and its root that of the Merkle tree over these very events; and that every person shown is the one the log
 committed to. Where each round has one lot, it draws every decision again from the nonce that was committed to one round
-before; and it checks that whoever came again got their first answer, where the stream says so. It draws again which
-rounds are reviewed. It doesn't run the learner again: ``likewise verify`` does.
+before; and it checks that whoever came again got their first answer, where the stream says so. It computes again with
+which probability each round was drawn for review, and draws it again. It doesn't run the learner again: ``likewise
+verify`` does.
 Only a checkpoint or a receipt shows that a chain was recomputed from the start, and only a public key that you did
 *not* get from the same file shows that a checkpoint is genuine. Whoever has the service's own key can sign another
 chain: only a checkpoint or a receipt that you kept yourself, or a witness, shows that, up to its event.
@@ -28,8 +29,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from likewise.service.proof.drawn import Lots, Reviews
+from likewise.service.proof.drawn import Lots
 from likewise.service.proof.person import check_person
+from likewise.service.proof.reviews import Reviews
 from likewise.service.proof.signed_log import (
     Note,
     Tree,
@@ -275,7 +277,7 @@ class Checker:
             self._lots, self._reviews = Lots(data), Reviews(data)
         elif kind == "round_opened" and self._lots is not None and (wrong := self._lots.wrong(seq, data)):
             self._wrong(seq, f"Event {seq} {wrong}.")
-        if self._reviews is not None and (wrong := self._reviews.wrong(kind, data)):
+        if self._reviews is not None and (wrong := self._reviews.wrong(kind, event["at"], data)):
             self._wrong(seq, f"Event {seq} {wrong}.")
 
     def _take_creation(self, seq: int, data: dict[str, Any]) -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,8 @@ from likewise.service.log import Store
 from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.keys import signer_at
 from likewise.service.projections.follower import Follower
+from likewise.service.refusals import Conflict
+from likewise.service.stream.known import Use
 from likewise.service.stream.settings import Settings
 from likewise.verdicts import Question
 
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 ALPHA = 0.1
-PEOPLE = 6
+PEOPLE = 8
 """People in a round."""
 AT_ONCE = 5
 """Rounds that are open at once, at most, so that there is some delay to see."""
@@ -46,9 +49,12 @@ CUTS = 12
 """Of each number."""
 UNKNOWN = "unknown"
 SIMULATED, ASKING = ("Rhea (simulated)", "Sam (simulated)", "Tove (simulated)"), "demo"
-"""The names in the log of those who audit, the last one only where two disagree, and of whoever asks for decisions."""
-PLAN = {"share": 0.8, "second": 0.75}
-"""Rounds are drawn for review, and some of them for a second verdict."""
+"""The names in the log of those who audit, and of whoever asks for decisions."""
+PLAN = {"share": 0.8, "second": 0.75, "gold": 0.2}
+"""Rounds are drawn for review, some of them for a second verdict, and known rounds are mixed in."""
+KNOWN = 40
+"""Rounds on whose answer two agreed that are marked as known, half of them with a violation; a few for practice."""
+PRACTICE = 4
 SEES, SKIPS = 0.85, 0.04
 """How often a simulated reviewer sees a pair that is there, and how often they skip a round."""
 
@@ -121,10 +127,12 @@ def fill(
         group = range(first, min(first + int(rng.integers(1, AT_ONCE + 1)), rounds + 1))
         first = group.stop
         opened = [(t, *_decided(engine, demo, t, clock)) for t in group]
+        _met_known_rounds(engine, demo.stream, rng)
         for t, chosen, probabilities in opened:
             _audited(engine, demo, t, chosen, probabilities, auditor, rng)
             clock.now += 40.0
         engine.tick()
+        _marked(engine, demo.stream, group)
         follower.follow(demo.stream)
     t = rounds
     while waiting > 0:
@@ -241,19 +249,52 @@ def _audited(
     batch = Batch(demo.view[chosen], np.zeros(len(chosen)), demo.view[chosen])
     report = auditor.audit(batch, probabilities, Key(0, Role.AUDITOR, t))
     there = None if report is None else [demo.people[chosen[i]]["id"] for i in (report.favoured, report.disfavoured)]
-    team = [*SIMULATED[t % 2 :: -1], *SIMULATED[t % 2 + 1 :]]
+    team = [*SIMULATED[t % 3 :], *SIMULATED[: t % 3]]
     while (who := _next(engine, demo.stream, t, team)) is not None:
         by, question = who
-        sees = rng.random() < SEES
+        sees, how = rng.random() < SEES, _look(rng)
         if question.pair is not None:
             ids = [demo.people[chosen[i]]["id"] for i in question.pair]
-            engine.judge_pair(demo.stream, t, ids, there is not None and set(ids) == set(there), by)
+            engine.judge_pair(demo.stream, t, ids, there is not None and set(ids) == set(there), by, **how)
         elif rng.random() < SKIPS:
-            engine.audit(demo.stream, t, "skip", by)
+            engine.audit(demo.stream, t, "skip", by, **how)
         elif there is not None and sees:
-            engine.audit(demo.stream, t, "pair", by, pair=there, reason="same qualifications")
+            engine.audit(demo.stream, t, "pair", by, pair=there, reason="same qualifications", **how)
         else:
-            engine.audit(demo.stream, t, "none", by)
+            engine.audit(demo.stream, t, "none", by, **how)
+
+
+def _look(rng: Any) -> dict[str, Any]:
+    """How long a simulated reviewer looks, about half a minute, and whether they ask why, one time in five."""
+    return {"seconds": round(float(rng.lognormal(3.4, 0.4)), 1), "hints": bool(rng.random() < 0.2)}
+
+
+def _marked(engine: Engine, stream: str, rounds: Iterable[int]) -> None:
+    """Mark rounds that are over as known, as a lead would: as many with a violation as without."""
+    for t in rounds:
+        known = engine.streams.get(stream).current().known
+        with suppress(Conflict):  # fewer than two judged it, or it is open
+            record = engine.round(stream, t)
+            violates = record["audit"] is not None and record["audit"]["verdict"] == "reported"
+            alike = sum(bool(each.pairs) == violates for each in known.rounds)
+            if alike < KNOWN // 2:
+                use: Use = "practice" if alike < PRACTICE // 2 else "gold"
+                engine.mark_known(stream, t, use, ASKING)
+
+
+def _met_known_rounds(engine: Engine, stream: str, rng: Any) -> None:
+    """Reviewers who are shown a known round answer it, and overlook something now and then."""
+    for by in SIMULATED:
+        claimed = engine.claim(stream, by, 1.0)
+        look = None if claimed is None else engine.streams.get(stream).current().known.under(claimed["t"], by)
+        if claimed is not None and look is None:
+            engine.leases.release(stream, claimed["t"], by)
+        if claimed is None or look is None:
+            continue
+        past = engine.gold_round(stream, look.number, by)
+        sees = rng.random() < SEES
+        pair = [str(past.ids[i]) for i in look.pairs[0]] if sees and look.pairs and past is not None else []
+        engine.audit(stream, look.number, "pair" if pair else "none", by, pair=pair, **_look(rng))
 
 
 def _next(engine: Engine, stream: str, t: int, team: list[str]) -> tuple[str, Question] | None:

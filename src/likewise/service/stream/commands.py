@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from likewise.protocol import Floats
 from likewise.service.stream.answers import Outcome
 from likewise.service.stream.events import Aside
+from likewise.service.stream.known import Use
 from likewise.service.stream.lots import Lot
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound
@@ -88,7 +89,8 @@ class Audit:
 class JudgePair:
     """An answer about a pair that somebody else named: too different (true), not (false), or a skip (None).
 
-    ``hints`` and ``seconds`` say how it came about, as in ``Audit``.
+    ``hints`` and ``seconds`` say how it came about, as in ``Audit``. A round that was closed while the pair was in
+    dispute is brought as ``past``, with what it counts as.
     """
 
     t: int
@@ -97,6 +99,8 @@ class JudgePair:
     by: str
     hints: bool | None = None
     seconds: float | None = None
+    past: OpenRound | None = None
+    counts_as: Outcome | None = None
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,54 @@ class CorrectAudit:
     past: OpenRound | None = None
     counts_as: Outcome | None = None
     clean: float | None = None
+
+
+@dataclass(frozen=True)
+class MarkKnown:
+    """Mark a closed round as known, for ``use`` as gold or practice; None if it isn't used any more.
+
+    ``past`` is the round as it was; ``overturned`` says that a correction or a late report spoke against it.
+    """
+
+    t: int
+    use: Use | None
+    by: str
+    past: OpenRound | None = None
+    overturned: bool = False
+
+
+@dataclass(frozen=True)
+class ShowKnown:
+    """Show a gold round to somebody, under the number of a round that waits for nobody."""
+
+    t: int
+    number: int
+    by: str
+
+
+@dataclass(frozen=True)
+class AnswerKnown:
+    """An answer to a known round, as in ``Audit``; ``number`` is the one that the reviewer saw, ``past`` the round."""
+
+    t: int
+    number: int
+    use: Use
+    verdict: str
+    by: str
+    past: OpenRound
+    pair: Sequence[str] = ()
+    remark: Aside | None = None
+    hints: bool | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class RetractKnown:
+    """Take back the answer to a gold round, in time."""
+
+    t: int
+    number: int
+    by: str
 
 
 @dataclass(frozen=True)
@@ -199,6 +251,10 @@ Command: TypeAlias = (
     | JudgePair
     | RetractAudit
     | CorrectAudit
+    | MarkKnown
+    | ShowKnown
+    | AnswerKnown
+    | RetractKnown
     | Advance
     | ChangeWaits
     | ChangePlan

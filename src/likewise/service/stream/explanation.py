@@ -134,8 +134,8 @@ def _shares(values: Values, own: Sequence[Features], people: Sequence[Features],
     each = [_against(values, person, people, names) for person in own]
     gap = _between(values, own[0], own[1], names)
     shares = [Share(name, float(each[0][j]), float(each[1][j]), gap.get(name, 0.0)) for j, name in enumerate(names)]
-    told = [share for share in shares if max(map(abs, share[1:])) > SAME]
-    return sorted(told, key=lambda share: (-abs(share.gap), -abs(share.first) - abs(share.second)))
+    mattering = [share for share in shares if max(map(abs, share[1:])) > SAME]
+    return sorted(mattering, key=lambda share: (-abs(share.gap), -abs(share.first) - abs(share.second)))
 
 
 def _against(values: Values, person: Features, people: Sequence[Features], names: Sequence[str]) -> Floats:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from likewise.protocol import Estimate, Floats
 from likewise.service.stream.answers import Outcome
+from likewise.service.stream.verdict import Verdict
 
 
 class PastRound(NamedTuple):
@@ -25,6 +26,11 @@ class PastRound(NamedTuple):
     """What it counts as among the rounds learned."""
     clean: float | None = None
     """The probability with which it was drawn, if it was reviewed and found clean."""
+    agreed: tuple[tuple[int, int], ...] | None = None
+    """The answer that two people stand behind, pairs or none of them; None if there is no such answer, or not now."""
+    judged: tuple[str, ...] = ()
+    """Who judged it."""
+    opened_at: float = 0.0
 
 
 @dataclass
@@ -45,6 +51,8 @@ class Memory:
         Kind and round of the event that must come next, where two are written together.
     expected
         Whether the event before announced the one that is looked at.
+    adjudicated
+        What the event before decided about a round that had been closed with something else.
     """
 
     rounds: dict[int, PastRound] = field(default_factory=dict)
@@ -53,10 +61,11 @@ class Memory:
     record: dict[str, tuple[float, int]] = field(default_factory=dict)
     announced: tuple[str, int | None] | None = None
     expected: bool = False
+    adjudicated: Verdict | None = None
 
     def erase(self, refs: Collection[str], rounds: Sequence[int]) -> None:
         """Remember who is gone from rounds that are closed."""
         gone = set(refs)
         for t, past in ((t, self.rounds[t]) for t in rounds if t in self.rounds):
             erased = frozenset(i for i, ref in enumerate(past.refs) if ref in gone)
-            self.rounds[t] = past._replace(erased=past.erased | erased)
+            self.rounds[t] = past._replace(erased=past.erased | erased, agreed=None)

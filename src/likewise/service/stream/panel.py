@@ -101,14 +101,45 @@ class Panel(NamedTuple):
         outcome: Outcome = "reported" if pairs else "cleared"
         return Verdict(outcome, last.at, ", ".join(verdict.by for verdict in given), pairs)
 
-    def overlap(self, *, upheld: bool) -> Overlap:
-        """How its two blind verdicts compare, if it was drawn for two; with ``upheld``, of reports that counted."""
-        return overlap([(self._blind, self.opinions)], upheld=upheld) if self.wanted == 2 else Overlap()
+    def overlap(self, *, upheld: bool, of: str | None = None) -> Overlap:
+        """How its two blind verdicts compare, if it was drawn for two; with ``upheld``, of reports that counted.
+
+        ``of`` somebody: only if they are one of the two, and they come first.
+        """
+        return overlap([(self._blind, self.opinions)], upheld=upheld, of=of) if self.wanted == 2 else Overlap()
 
     @property
     def twice(self) -> bool:
         """Whether a lot asked two people who didn't know of each other, and both judged."""
         return self.wanted == 2 and sum(verdict.reviewed for verdict in self.said) >= 2
+
+    @property
+    def everybody(self) -> tuple[str, ...]:
+        """Whoever said something of it, by name."""
+        named = (*(one.by for one in self.said), *(one.by for one in self.opinions), *(by for by, _, _ in self.late))
+        return tuple(sorted(set(named)))
+
+    def agreed(self, verdict: Verdict | None) -> tuple[tuple[int, int], ...] | None:
+        """The answer that at least two people stand behind: pairs, or none of them; None if there is no such answer.
+
+        Examples
+        --------
+        >>> ann, ben = (Verdict("cleared", 0.0, by) for by in ("ann", "ben"))
+        >>> Panel(said=(ann,)).agreed(ann), Panel(said=(ann, ben)).agreed(ben)
+        (None, ())
+        """
+        if verdict is None or not verdict.reviewed:
+            return None
+        if not verdict.pairs:
+            against = {one.by for one in self.said if one.outcome == "cleared"}
+            against |= {opinion.by for opinion in self.opinions if opinion.objects is False}
+            return () if len(against) >= 2 and not any(pairs for _, _, pairs in self.late) else None
+        upheld = tuple(pair.positions for pair in verdict.pairs if len(self._behind(pair)) >= 2)
+        return upheld if len(upheld) == len(verdict.pairs) else None
+
+    def _behind(self, pair: Pair) -> set[str]:
+        named = {one.by for one in self.said if pair.positions in [each.positions for each in one.pairs]}
+        return named | {one.by for one in self.opinions if one.objects and one.pair == pair.positions}
 
     @property
     def hinted(self) -> bool:
@@ -135,7 +166,7 @@ class Panel(NamedTuple):
 
     def dump(self) -> list[Any]:
         """Plain JSON values."""
-        said = [[*verdict[:3], [list(pair.plain) for pair in verdict.pairs], verdict.hints] for verdict in self.said]
+        said = [[*verdict[:3], [list(pair.plain) for pair in verdict.pairs], *verdict[4:]] for verdict in self.said]
         late = [[by, outcome, [list(pair.plain) for pair in pairs]] for by, outcome, pairs in self.late]
         return [said, self.opinions, late, self.wanted, self.rule]
 
@@ -144,7 +175,7 @@ class Panel(NamedTuple):
         """From plain JSON values."""
         said, opinions, late, wanted, rule = data
         return cls(
-            tuple(Verdict(outcome, at, by, _pairs(pairs), hints) for outcome, at, by, pairs, hints in said),
+            tuple(Verdict(outcome, at, by, _pairs(pairs), *how) for outcome, at, by, pairs, *how in said),
             tuple(Opinion(by, tuple(pair), objects) for by, pair, objects in opinions),
             tuple((by, outcome, _pairs(pairs)) for by, outcome, pairs in late),
             wanted,

@@ -10,15 +10,18 @@ import numpy as np
 from likewise.protocol import Estimate
 from likewise.service.stream.brief import Brief
 from likewise.service.stream.counting import load as load_count
+from likewise.service.stream.disputes import Dispute
 from likewise.service.stream.drawing import Drawing
+from likewise.service.stream.known import Known
 from likewise.service.stream.learner import Model, score_program
 from likewise.service.stream.learner_checkpoint import KeptPair, LastCheckpoint
 from likewise.service.stream.panel import Panel
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, OpenRounds, Pair, State, Totals, Verdict
+from likewise.service.stream.team import Team
 from likewise.theory import Overlap
 
-SNAPSHOT_FORMAT = 13
+SNAPSHOT_FORMAT = 14
 """Of the layout below; snapshots in another one are ignored."""
 
 
@@ -47,6 +50,9 @@ def dump_state(state: State) -> dict[str, Any]:
         "key": state.key,
         "brief": state.brief.model_dump(mode="json"),
         "brief_version": state.brief_version,
+        "known": state.known,
+        "team": state.team.dump(),
+        "disputes": [dispute.dump() for dispute in state.disputes],
     }
 
 
@@ -79,6 +85,9 @@ def load_state(data: dict[str, Any]) -> State:
         key=data["key"],
         brief=Brief(**data["brief"]),
         brief_version=data["brief_version"],
+        known=Known.load(data["known"]),
+        team=Team.load(data["team"]),
+        disputes=tuple(map(Dispute.load, data["disputes"])),
     )
 
 
@@ -98,7 +107,7 @@ def _dump_round(round_: OpenRound) -> dict[str, Any]:
         "drawn": round_.drawn,
         "labels": [None if np.isnan(label) else int(label) for label in round_.labels],
         "late": round_.late,
-        "verdict": None if verdict is None else [*verdict[:3], [asdict(pair) for pair in verdict.pairs], verdict.hints],
+        "verdict": None if verdict is None else [*verdict[:3], [asdict(pair) for pair in verdict.pairs], *verdict[4:]],
         "retracted_at": round_.retracted_at if np.isfinite(round_.retracted_at) else None,
         "labels_expired": round_.labels_expired,
         "closed": round_.closed,
@@ -138,5 +147,5 @@ def _load_round(data: dict[str, Any], model: Model) -> OpenRound:
 def _load_verdict(data: list[Any] | None) -> Verdict | None:
     if data is None:
         return None
-    outcome, at, by, pairs, hints = data
-    return Verdict(outcome, at, by, tuple(Pair(**pair) for pair in pairs), hints)
+    outcome, at, by, pairs, *how = data
+    return Verdict(outcome, at, by, tuple(Pair(**pair) for pair in pairs), *how)

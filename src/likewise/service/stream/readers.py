@@ -53,7 +53,7 @@ def round_view(events: Sequence[RoundEvent]) -> RoundRecord:
     for event in events:
         event.tell(view)
         over |= isinstance(event, Audited) and event.verdict == EXPIRED
-        panel = event.hear(panel)
+        panel = panel if over else event.hear(panel)  # what was said later is a correction, if anything
     if panel.rule is not None and panel.said:
         _tell_outcome(view, panel.ended(0.0) if over else panel.settled())
     return view

@@ -20,11 +20,14 @@ from pydantic import Field, StrictBool, ValidationError, ValidationInfo, field_v
 
 from likewise.errors import require, require_number, require_whole
 from likewise.service.stream.declared import LARGEST, Checked, Declared, Finite, Text, number, refusal, short, whole
+from likewise.theory import LEAST_ALPHA
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 DIGEST = re.compile(r"[0-9a-f]{64}")
 MOST = 10**12
 """The largest cost, penalty and number of rounds; sums of larger ones would leave what a float can hold."""
+LONGEST_KEPT = 36_500
+"""Days for which people are kept, at most, if not for ever."""
 LONGEST = 10**9
 """Seconds of the longest wait, some thirty years; a calendar has an end, and the log writes dates."""
 CUTS = 16
@@ -156,7 +159,7 @@ def _number(name: str, given: Any) -> float:
 
 
 class Waits(Declared):
-    """How long a round waits, and what happens then. Only these settings can change later."""
+    """How long a round waits, what happens then, and how long its people are kept. These settings can change later."""
 
     audit: Seconds | None = Field(
         default=None,
@@ -182,6 +185,12 @@ class Waits(Declared):
         default="learn",
         title="If labels are missing",
         description="What happens then: learn from the labels that came, or discard the round.",
+    )
+    keep: Annotated[float, number(1, LONGEST_KEPT)] | None = Field(
+        default=None,
+        title="Keep people for (days)",
+        description="Days after which people of closed rounds are erased: ids, features and remarks. If empty, they "
+        "are kept.",
     )
 
     def changed(self, changes: Mapping[str, Any]) -> Waits:
@@ -232,6 +241,12 @@ class Review(Declared):
         "every pair that somebody names.",
     )
 
+    gold: Annotated[float, number(0, 1)] = Field(
+        default=0.0,
+        title="Known rounds",
+        description="For which share of the reviewed rounds a known round is shown beside them, hidden among the "
+        "others, to find out how much reviewers find. Leads mark such rounds; 0.05 is one in twenty.",
+    )
     ask_all: StrictBool = Field(
         default=False,
         title="Ask about every round",
@@ -256,7 +271,7 @@ class Review(Declared):
     @property
     def by_lot(self) -> bool:
         """Whether a lot is drawn for each round that is not cleared."""
-        return self.share < 1 or self.budget is not None or self.second > 0
+        return self.share < 1 or self.budget is not None or self.second > 0 or self.gold > 0
 
     def changed(self, changes: Mapping[str, Any]) -> Review:
         """This plan with some of it changed."""
@@ -359,10 +374,18 @@ class Choices(Declared):
         require(len(names) == len(set(names)), "features", "have different names", short(names))
         return features
 
+    @field_validator("alpha")
+    @classmethod
+    def _is_more_than_rounding(cls, alpha: float) -> float:
+        require(alpha >= LEAST_ALPHA, "alpha", f"be at least {LEAST_ALPHA:g}", alpha)
+        return alpha
+
     @field_validator("margin")
     @classmethod
     def _stays_below_alpha(cls, margin: float, info: ValidationInfo) -> float:
-        require_number(margin, "margin", 0, info.data.get("alpha", 1.0), open_at="high")
+        alpha = info.data.get("alpha", 1.0)
+        require_number(margin, "margin", 0, alpha, open_at="high")
+        require(alpha - margin >= LEAST_ALPHA, "margin", f"be below alpha by at least {LEAST_ALPHA:g}", margin)
         return margin
 
     @field_validator("costs")

@@ -18,13 +18,17 @@ from likewise.service.canonical import digest
 from likewise.service.stream.answers import Labelled, Outcome
 from likewise.service.stream.brief import Brief
 from likewise.service.stream.counting import answer, found_later, joined, one_more
+from likewise.service.stream.disputes import MOST as MOST_DISPUTES
+from likewise.service.stream.disputes import Dispute, disputed
 from likewise.service.stream.drawing import Drawing
+from likewise.service.stream.known import Known
 from likewise.service.stream.learner import Deployed, Model
 from likewise.service.stream.learner_checkpoint import KeptPair, LastCheckpoint
 from likewise.service.stream.memory import PastRound
 from likewise.service.stream.panel import Panel
 from likewise.service.stream.replacing import replace
 from likewise.service.stream.settings import Settings, Waits
+from likewise.service.stream.team import Team, added
 from likewise.service.stream.verdict import CLOCK, Pair, Verdict
 from likewise.theory import Overlap, ReviewCount
 
@@ -161,6 +165,13 @@ class OpenRound:
         p, yes, fresh = self.probabilities, self.decisions, self.fresh
         return [(i, j) for i in fresh for j in fresh if yes[i] > yes[j] and p[i] - p[j] > level]
 
+    def candidates(self, settings: Settings) -> int:
+        """How many pairs could be reported."""
+        if settings.audits == "decisions":
+            return len(self.reportable(settings.level))
+        p = np.sort(self.probabilities[self.fresh])
+        return int(np.searchsorted(p, p - settings.level).sum())
+
     @property
     def known(self) -> Floats:
         """Labels that are known, late ones too; NaN where there is none."""
@@ -181,6 +192,11 @@ class OpenRound:
         if self.correction is not None:
             return self.correction
         return "skipped" if self.reports_erased or self.verdict is None else self.verdict.outcome
+
+    @property
+    def agreed(self) -> tuple[tuple[int, int], ...] | None:
+        """The answer that at least two people stand behind, as ``Panel.agreed`` has it; None with a correction."""
+        return None if self.correction is not None else self.panel.agreed(self.verdict)
 
     @property
     def answer(self) -> str | None:
@@ -386,10 +402,8 @@ NOTHING = Totals()
 NO_LOTS = Drawing()
 NOT_JUDGED_TWICE = Overlap()
 NO_BRIEF = Brief()
-
-
-def _added(one: Overlap, other: Overlap) -> Overlap:
-    return Overlap(*(a + b for a, b in zip(one, other, strict=True)))
+NO_KNOWN = Known()
+NO_TEAM = Team()
 
 
 NO_CHECKPOINT = LastCheckpoint()
@@ -435,6 +449,12 @@ class State:
         The public key that signs, if it was changed; None as long as it is the first one.
     brief, brief_version
         What reviewers are told before they judge; version 0 says nothing.
+    known
+        Rounds whose answer is known, and who met them.
+    team
+        What each reviewer answered, and how they agree.
+    disputes
+        Rounds that were closed while a pair was still in dispute.
     """
 
     model: Model | None = None
@@ -457,6 +477,9 @@ class State:
     key: str | None = None
     brief: Brief = NO_BRIEF
     brief_version: int = 0
+    known: Known = NO_KNOWN
+    team: Team = NO_TEAM
+    disputes: tuple[Dispute, ...] = ()
 
     @property
     def stream(self) -> Model:
@@ -491,13 +514,30 @@ class State:
         said = round_.answer or "unanswered"
         own = one_more(state._counts_at(t), self.drawing.floor, round_.q, said, twice=round_.panel.twice)
         state = state._with_counts_at(t, joined(own, round_.since))
-        return state._with_overlap(round_.panel) if round_.panel.wanted == 2 else state
+        state = state._with_overlap(round_.panel) if round_.panel.wanted == 2 else state
+        if not round_.panel.said:
+            return state
+        dispute = disputed(t, round_.panel, round_.verdict)
+        if dispute is not None and round_.correction is None and not round_.erased:
+            state = replace(state, disputes=(*state.disputes, dispute)[-MOST_DISPUTES:])
+        return replace(state, team=self.team.with_round(round_.panel, round_.candidates(self.stream.settings)))
 
     def _with_overlap(self, panel: Panel) -> State:
         """The same with the two verdicts of one more round compared."""
         named, upheld = panel.overlap(upheld=False), panel.overlap(upheld=True)
-        hinted = _added(self.hinted, named) if panel.hinted else self.hinted
-        return replace(self, overlap=_added(self.overlap, named), upheld=_added(self.upheld, upheld), hinted=hinted)
+        hinted = added(self.hinted, named) if panel.hinted else self.hinted
+        return replace(self, overlap=added(self.overlap, named), upheld=added(self.upheld, upheld), hinted=hinted)
+
+    def dispute(self, t: int) -> Dispute | None:
+        """A closed round with a question left, if it is one."""
+        return next((each for each in self.disputes if each.t == t), None)
+
+    def with_dispute(self, t: int, dispute: Dispute | None) -> State:
+        """The same with a dispute as it is now; without it if it is over."""
+        if self.dispute(t) is None:
+            return self
+        changed = [dispute if each.t == t else each for each in self.disputes]
+        return replace(self, disputes=tuple(each for each in changed if each is not None))
 
     def found_later(self, t: int, q: float) -> State:
         """The same state after a closed round that was found clean, drawn with probability q, was reported."""

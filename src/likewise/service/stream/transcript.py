@@ -76,10 +76,10 @@ def certificate(transcript: Transcript, state: State, delta: float = 0.05) -> St
 
 def letter(claims: Certificate, state: State, delta: float = 0.05) -> str:
     """The certificate's letter, what is particular about a live stream, and the appendix."""
-    totals = state.totals
-    facts = [f"Delay and bounds. {regret(state)['sentence']}", f"All rounds. {claim(state, delta)['sentence']}"]
-    team = claim(state, delta)["agreement"]
-    facts += [] if team is None else [f"Reviewers. {team['sentence']}"]
+    totals, reviews = state.totals, claim(state, delta)
+    facts = [f"Delay and bounds. {regret(state)['sentence']}", f"All rounds. {reviews['sentence']}"]
+    told = [part["sentence"] for part in (reviews["agreement"], reviews["known"]) if part is not None]
+    facts += [f"Reviewers. {' '.join(told)}"] if told else []
     facts += [
         f"{what}: {count}."
         for count, what in (
@@ -90,7 +90,7 @@ def letter(claims: Certificate, state: State, delta: float = 0.05) -> str:
             ),
             (totals.late, "Labels that came too late and were not learned"),
             (totals.booked, "Late labels of accepted people, of which the learner heard after their rounds"),
-            (totals.erased, "People erased, whose rounds count as not reviewed"),
+            (totals.erased, "Erasures of people, whose rounds count as not reviewed"),
         )
         if count
     ]

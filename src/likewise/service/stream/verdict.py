@@ -33,7 +33,8 @@ class Pair:
 class Verdict(NamedTuple):
     """What became of the audit of a round: reported, cleared, skipped, expired, or undrawn.
 
-    ``hints`` says whether whoever gave it is known to have asked why people got their probabilities.
+    ``hints`` says whether whoever gave it is known to have asked why people got their probabilities, ``seconds`` how
+    long they looked, if that is known.
     """
 
     outcome: Outcome
@@ -41,6 +42,7 @@ class Verdict(NamedTuple):
     by: str
     pairs: tuple[Pair, ...] = ()
     hints: bool = False
+    seconds: float | None = None
 
     @property
     def reviewed(self) -> bool:

@@ -389,12 +389,18 @@
   $("note").addEventListener("input", keepDraft);
   $("help-open").addEventListener("click", help);
   $("help").addEventListener("close", startWatch);
-  $("help").addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.target.closest("button, input, summary") || !$("help").open) return;
+  // The browser takes the focus out of what is closed only with its next picture: the next key might still go there.
+  function closeHelp(event) {
     event.preventDefault();
     event.stopPropagation(); // once help is closed, the same Enter would report the pair
+    document.activeElement.blur();
     $("help").close();
+  }
+  $("help").addEventListener("keydown", (event) => {
+    const enter = event.key === "Enter" && !event.target.closest("button, input, summary");
+    if ($("help").open && (enter || event.key === "Escape")) closeHelp(event);
   });
+  $("help-close").addEventListener("click", closeHelp);
   $("hints-switch").addEventListener("click", () => hints(root.classList.contains("no-hints")));
 
   const offers = (chip) => [chip.dataset.first, chip.dataset.second].every((n) => chosen.some((row) => row.dataset.number === n));

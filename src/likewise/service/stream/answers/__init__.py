@@ -1,8 +1,8 @@
 """What the service answers: each answer is declared here once.
 
 The engine returns these values, mypy checks that it does, and the OpenAPI document shows them. Nothing is checked again
-while a request waits. ``fields`` has what they are made of; then ``proofs``, ``claims``, ``streams``, ``records`` and
-``changes``, each of which uses only those before it.
+while a request waits. ``fields`` has what they are made of; then ``proofs``, ``claims``, ``streams``, ``records``,
+``reviewers`` and ``changes``, each of which uses only those before it.
 """
 
 from likewise.service.stream.answers.changes import (
@@ -10,6 +10,7 @@ from likewise.service.stream.answers.changes import (
     BriefChanged,
     Decision,
     Disposition,
+    KnownMarked,
     LabelsTaken,
     OpinionTaken,
     PersonErased,
@@ -26,6 +27,7 @@ from likewise.service.stream.answers.claims import (
     Agreement,
     Agreements,
     Delay,
+    KnownAnswers,
     PlanProspect,
     Promise,
     Prospect,
@@ -56,10 +58,13 @@ from likewise.service.stream.answers.records import (
     PersonRecord,
     PersonRound,
     PersonShown,
+    PracticeRound,
+    Practised,
     RoundClaimed,
     RoundRecord,
     RoundShown,
 )
+from likewise.service.stream.answers.reviewers import ByFeature, MarkedRound, ReviewerFigures, Reviewers, Share
 from likewise.service.stream.answers.streams import (
     BriefTold,
     ClassPart,
@@ -76,6 +81,7 @@ __all__ = [
     "Answer",
     "BriefChanged",
     "BriefTold",
+    "ByFeature",
     "ClassPart",
     "Consistency",
     "Decision",
@@ -87,6 +93,8 @@ __all__ = [
     "GivenVerdict",
     "Head",
     "Health",
+    "KnownAnswers",
+    "KnownMarked",
     "Labelled",
     "LabelsTaken",
     "Learned",
@@ -94,6 +102,7 @@ __all__ = [
     "LogCheckpoint",
     "LoggedEvent",
     "MadeOf",
+    "MarkedRound",
     "NoticeChange",
     "NoticeReason",
     "OpinionTaken",
@@ -107,15 +116,20 @@ __all__ = [
     "PersonShown",
     "PlanChanged",
     "PlanProspect",
+    "PracticeRound",
+    "Practised",
     "Promise",
     "Prospect",
     "Receipt",
     "Regret",
     "ReviewClaim",
+    "ReviewerFigures",
+    "Reviewers",
     "RoundClaimed",
     "RoundOpened",
     "RoundRecord",
     "RoundShown",
+    "Share",
     "StreamCertificate",
     "StreamCreated",
     "StreamPage",

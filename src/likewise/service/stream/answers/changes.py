@@ -113,6 +113,13 @@ class VerdictCorrected(Answer):
     verdict: Outcome
 
 
+class KnownMarked(Answer):
+    """A round whose answer is known, and what it is shown again for."""
+
+    t: RoundNumber
+    use: Annotated[Literal["gold", "practice"] | None, Field(description="null if it isn't used any more.")]
+
+
 class WaitsChanged(Answer):
     """All waits, as they are from now on."""
 

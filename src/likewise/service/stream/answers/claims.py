@@ -88,6 +88,27 @@ class Agreement(Agreements):
     sentence: str
 
 
+class KnownAnswers(TypedDict):
+    """How reviewers answered known rounds that were hidden among the others."""
+
+    violating: Annotated[int, Field(description="Known rounds with a violation that were answered, not skipped.")]
+    missed: Annotated[int, Field(description="Of those: another answer was given than a pair that had been upheld.")]
+    clean: Annotated[int, Field(description="Known rounds without a violation that were answered.")]
+    false: Annotated[int, Field(description="Of those: a pair was named.")]
+    finds: Annotated[float | None, Field(description="The share of violations found; null without any.")]
+    finds_from: float
+    finds_to: float
+    at_most: Annotated[
+        int | None,
+        Field(
+            description="`at_most` for reviewers who overlook things, with the lower limit of `finds`, each at half of "
+            "one minus the confidence. null with fewer than 14 known rounds that hold a violation. It is too low if "
+            "known rounds are easier than the others."
+        ),
+    ]
+    sentence: str
+
+
 class ReviewClaim(TypedDict):
     """What is proved of all rounds up to one of them, reviewed or not."""
 
@@ -112,6 +133,7 @@ class ReviewClaim(TypedDict):
     at_least: Annotated[int, Field(description="The same from below, if no report is false.")]
     estimate: Annotated[float, Field(description="The best guess: each report counts 1 divided by its probability.")]
     agreement: Annotated[Agreement | None, Field(description="null while no round was judged twice.")]
+    known: Annotated[KnownAnswers | None, Field(description="null while no known round was answered.")]
     felt: Annotated[
         bool, Field(description="Whether it is only of violations that were felt, as auditors see decisions only.")
     ]

@@ -60,6 +60,21 @@ class RoundClaimed(RoundShown):
     pair: NotRequired[Annotated[list[str], Field(description="The pair that somebody else named, if that is asked.")]]
 
 
+class PracticeRound(RoundShown):
+    """A round to practise with, as a reviewer would see it; what they say is never learned and never counted."""
+
+    left: Annotated[int, Field(description="How many there are for this reviewer, with this one.")]
+
+
+class Practised(TypedDict):
+    """What somebody said of a practice round, and what the known answer is."""
+
+    t: RoundNumber
+    verdict: Outcome
+    right: Annotated[bool | None, Field(description="Whether the two agree; null for a skip.")]
+    known: Annotated[list[list[str]], Field(description="The pairs that were upheld; empty if there is none.")]
+
+
 class Lease(TypedDict):
     """How long a round stays with its auditor."""
 
@@ -153,6 +168,12 @@ class RoundRecord(TypedDict):
     retracted: Annotated[int, Field(description="Verdicts that were retracted.")]
     corrections: list[GivenVerdict]
     learned: Learned | None
+    known: Annotated[
+        Literal["gold", "practice"] | None, Field(description="Whether it is shown again, as its answer is known.")
+    ]
+    known_answers: Annotated[
+        list[GivenVerdict], Field(description="What reviewers said of it then. Nothing is learned from that.")
+    ]
 
 
 class PersonRound(PersonDecided):

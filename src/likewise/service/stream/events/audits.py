@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Final
 
 from likewise.service.stream.answers import GivenVerdict, Outcome, RoundRecord
+from likewise.service.stream.disputes import Dispute
 from likewise.service.stream.events.event import NO_PAIR, NUMBER, TUPLE, Promise, RoundEvent, each, kind
 from likewise.service.stream.events.rounds import SLACK
 from likewise.service.stream.memory import Memory, PastRound
@@ -85,7 +86,7 @@ class _Answer(RoundEvent):
         return next((why for pair in self.reports if (why := _wrong_pair(pair, round_, settings))), "")
 
 
-def _not_shown(shown: str | None, t: int, round_: OpenRound | PastRound, settings: Settings) -> str:
+def not_shown(shown: str | None, t: int, round_: OpenRound | PastRound, settings: Settings) -> str:
     """Whether an answer is about a round that looked different; earlier releases did not say what was shown."""
     same = shown in (None, shown_hash(t, round_, settings))
     return "" if same else "is about a round that was not shown so"
@@ -111,7 +112,7 @@ def _wrong_look(hints: Any, took: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Looked(_Answer):
+class Looked(_Answer):
     """What somebody said who had the round in front of them.
 
     Attributes
@@ -141,7 +142,7 @@ def _settled(round_: OpenRound, panel: Panel) -> OpenRound:
 
 @kind
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Audited(_Looked):
+class Audited(Looked):
     """An auditor looked at an open round and answered; or its wait ended and nobody had.
 
     Attributes
@@ -163,7 +164,7 @@ class Audited(_Looked):
 
     def hear(self, panel: Panel) -> Panel:
         """One more verdict, unless it is only that nobody gave one."""
-        verdict = Verdict(self.verdict, self.time, self.by, self.reports, self.hints is True)
+        verdict = Verdict(self.verdict, self.time, self.by, self.reports, self.hints is True, self.seconds)
         return panel if self.verdict == EXPIRED else panel.with_verdict(verdict)
 
     def sum_up(self, row: dict[str, Any]) -> None:
@@ -196,7 +197,7 @@ class Audited(_Looked):
 
 @kind
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerdictLate(_Looked):
+class VerdictLate(Looked):
     """A verdict on a round that did not wait for it any more: recorded, counted among all rounds, and never learned.
 
     Attributes
@@ -218,6 +219,7 @@ class VerdictLate(_Looked):
         if round_ is not None:
             late = (*round_.panel.late, (self.by, self.verdict, self.reports))
             return state.with_round(replace(round_, panel=round_.panel._replace(late=late)))
+        state = replace(state, known=state.known.overturned(self.t)) if self.reports else state
         return state if self.found is None else state.found_later(self.t, self.found)
 
     def tell(self, view: RoundRecord) -> None:
@@ -232,14 +234,15 @@ class VerdictLate(_Looked):
             found = past.clean if self.reports else None
             if self.found != found:
                 return f"should count a round drawn with the probability {found} as found, not {self.found}"
-            memory.rounds[self.t] = past._replace(clean=None if self.reports else past.clean)
+            if self.reports:
+                memory.rounds[self.t] = past._replace(clean=None, agreed=None)
             settings = state.stream.settings
-            return self.wrong(past, settings) or _not_shown(self.shown, self.t, past, settings)
+            return self.wrong(past, settings) or not_shown(self.shown, self.t, past, settings)
         question = None if round_.verdict is not None else round_.panel.asks(self.by)
         if question is not None and question.what == "verdict":
             return "calls a verdict late for which its round waits"
         settings = state.stream.settings
-        wrong = self.wrong(round_, settings) or _not_shown(self.shown, self.t, round_, settings)
+        wrong = self.wrong(round_, settings) or not_shown(self.shown, self.t, round_, settings)
         return wrong or ("" if self.found is None else "is of an open round")
 
 
@@ -268,8 +271,14 @@ class PairJudged(RoundEvent):
     shown: str | None = None
 
     def evolve(self, state: State) -> State:
-        """One more opinion."""
+        """One more opinion; of a round that was closed before, it may end the dispute."""
+        dispute = state.dispute(self.t)
+        if dispute is not None:
+            dispute = dispute._replace(panel=self.hear(dispute.panel))
+            return state.with_dispute(self.t, dispute if dispute.settled is None else None)
         round_ = self.round(state)
+        if round_.verdict is not None:  # it was settled without this, and read again
+            return state.with_round(replace(round_, panel=self.hear(round_.panel)))
         round_ = _settled(round_, self.hear(round_.panel))
         if round_.verdict is not None:  # the time to take it back begins with the last word
             round_ = replace(round_, verdict=round_.verdict._replace(at=self.time))
@@ -289,6 +298,11 @@ class PairJudged(RoundEvent):
 
     def objection(self, state: State, memory: Memory) -> str:
         """Only who is to be asked about this pair, and only while it matters."""
+        dispute = state.dispute(self.t)
+        if dispute is not None:
+            return self._later(dispute, state, memory)
+        if self.t not in state.rounds:
+            return "judges a pair about which nobody was to be asked"
         panel = self.round(state).panel
         asked = [one for one in panel.questions if one.pair == self.pair]
         due = any(one.of == self.by or (one.of is None and self.by not in one.but) for one in asked)
@@ -296,7 +310,17 @@ class PairJudged(RoundEvent):
         if not (due and open_):
             return "judges a pair about which nobody was to be asked"
         wrong = _wrong_look(self.hints, self.seconds)
-        return wrong or _not_shown(self.shown, self.t, self.round(state), state.stream.settings)
+        return wrong or not_shown(self.shown, self.t, self.round(state), state.stream.settings)
+
+    def _later(self, dispute: Dispute, state: State, memory: Memory) -> str:
+        """Of a closed round; if it overturns what was learned, a correction must follow."""
+        if dispute.question(self.by, self.pair) is None:
+            return "judges a pair about which nobody was to be asked"
+        memory.adjudicated = dispute._replace(panel=self.hear(dispute.panel)).overturned
+        if memory.adjudicated is not None:
+            memory.announced = AuditCorrected.kind, self.t
+        past = memory.rounds[self.t]
+        return _wrong_look(self.hints, self.seconds) or not_shown(self.shown, self.t, past, state.stream.settings)
 
 
 @kind
@@ -370,7 +394,8 @@ class AuditCorrected(_Answer):
             state = state.with_round(replace(self.round(state), correction=self.verdict))
         if self.found is not None:
             state = state.found_later(self.t, self.found)
-        return replace(state, totals=state.totals.corrected_to(self.verdict, self.replaces))
+        known, state = state.known.overturned(self.t), state.with_dispute(self.t, None)
+        return replace(state, known=known, totals=state.totals.corrected_to(self.verdict, self.replaces))
 
     def sum_up(self, row: dict[str, Any]) -> None:
         """The correction in place of the verdict."""
@@ -382,6 +407,8 @@ class AuditCorrected(_Answer):
 
     def objection(self, state: State, memory: Memory) -> str:
         """A round that can still be audited isn't corrected."""
+        if self._by_clock(memory):
+            return "corrects a round in nobody's name, against what was said of it"
         round_, settings = state.rounds.get(self.t), state.stream.settings
         counted = None if round_ is not None else memory.rounds[self.t].outcome
         if self.replaces != counted:
@@ -392,8 +419,16 @@ class AuditCorrected(_Answer):
         if round_ is None:
             past = memory.rounds[self.t]
             clean = None if self.verdict == "reported" else past.clean
-            memory.rounds[self.t] = past._replace(outcome=self.verdict if past.learned else None, clean=clean)
-            return self.wrong(past, settings) or _not_shown(self.shown, self.t, past, settings)
+            counts = self.verdict if past.learned else None
+            memory.rounds[self.t] = past._replace(outcome=counts, clean=clean, agreed=None)
+            return self.wrong(past, settings) or not_shown(self.shown, self.t, past, settings)
         if round_.verdict is None or not round_.verdict.final:
             return "corrects a round that can still be audited"
-        return self.wrong(round_, settings) or _not_shown(self.shown, self.t, round_, settings)
+        return self.wrong(round_, settings) or not_shown(self.shown, self.t, round_, settings)
+
+    def _by_clock(self, memory: Memory) -> bool:
+        """Whether it says that others decided something which they did not."""
+        told, memory.adjudicated = memory.adjudicated, None
+        if self.by != CLOCK:
+            return memory.expected
+        return not memory.expected or told is None or (told.outcome, told.pairs) != (self.verdict, self.reports)

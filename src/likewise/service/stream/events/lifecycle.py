@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from likewise.service.canonical import digest
 from likewise.service.stream.drawing import Drawing
 from likewise.service.stream.events.event import IN_MEMORY, PAIRS, TUPLE, Event, kind
-from likewise.service.stream.events.rounds import TOLERANCE
+from likewise.service.stream.events.rounds import SLACK, TOLERANCE
 from likewise.service.stream.learner import Model, score_program
 from likewise.service.stream.learner_checkpoint import (
     ROWS_LAST,
@@ -28,7 +28,10 @@ from likewise.service.stream.learner_checkpoint import (
 from likewise.service.stream.memory import Memory
 from likewise.service.stream.replacing import replace
 from likewise.service.stream.settings import Settings
-from likewise.service.stream.state import OpenRound, State
+from likewise.service.stream.state import CLOCK, OpenRound, State
+
+DAY = 86_400.0
+"""Seconds."""
 
 __all__ = [
     "KeyRotated",
@@ -307,7 +310,10 @@ def _close(written: Any, reached: Any) -> bool:
 @kind
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonErased(Event):
-    """Everything about a person went, and every remark about their rounds: only references stay."""
+    """Everything about a person went, and every remark about their rounds: only references stay.
+
+    By the clock, it is everybody in some rounds who was kept for as long as the stream's waits say.
+    """
 
     kind: ClassVar[str] = "person_erased"
     erased: tuple[str, ...] = field(metadata=TUPLE)
@@ -326,13 +332,25 @@ class PersonErased(Event):
             round_ = state.rounds.get(t)
             if round_ is not None:
                 state = state.with_round(_without(round_, gone, state.stream))
-        return state.counted(erased=1)
+        # Whoever is shown a round without them can't be held against what was known of it.
+        left = tuple(each for each in state.disputes if each.t not in self.rounds)
+        return replace(state.counted(erased=1), known=state.known.erased(self.rounds), disputes=left)
 
     def objection(self, state: State, memory: Memory) -> str:
         """The learner was written down first, if it has met them since it was written down the last time."""
+        if self.by == CLOCK and not self._kept_long_enough(state, memory):
+            return "erases people whom the stream was to keep for longer"
         memory.erase(self.erased, self.rounds)
         unknown = not memory.expected and state.needs_checkpoint(self.erased, self.rounds)
         return "erases somebody whom the learner has met since it was written down" if unknown else ""
+
+    def _kept_long_enough(self, state: State, memory: Memory) -> bool:
+        """Whether all rounds are closed, and were opened as long ago as the stream keeps people."""
+        keep, past = state.waits.keep, [memory.rounds.get(t) for t in self.rounds]
+        if keep is None:
+            return False
+        before = self.time - keep * DAY + SLACK
+        return all(round_ is not None and round_.opened_at <= before for round_ in past)
 
 
 def _without(round_: OpenRound, gone: set[str], model: Model) -> OpenRound:

@@ -78,16 +78,19 @@ class ReviewDrawn(_NobodyLooks):
         The nonce behind both, and a commitment to the next one.
     rule
         What counts where several judge, if the plan has second verdicts.
+    gold
+        Whether a reviewer is to be shown a known round beside it; None if not.
     """
 
     kind: ClassVar[str] = "review_drawn"
     alone: ClassVar[bool] = False
-    may_lack: ClassVar[tuple[str, ...]] = ("rule",)
+    may_lack: ClassVar[tuple[str, ...]] = ("rule", "gold")
     probability: float = field(metadata=NUMBER)
     drawn: bool
     second: bool
     lot: Lot = field(metadata=LOT)
     rule: str | None = None
+    gold: bool | None = None
 
     @classmethod
     def of(cls, state: State, t: int, lot: Lot, at: str) -> ReviewDrawn:
@@ -97,15 +100,17 @@ class ReviewDrawn(_NobodyLooks):
         q = state.drawing.probability(review)
         drawn = lot.number(name, t, shown, "review") < q
         second = drawn and lot.number(name, t, shown, "second") < review.second
+        gold = (drawn and lot.number(name, t, shown, "gold") < review.gold) or None
         rule = review.rule if review.second > 0 else None
-        return cls(at=at, t=t, probability=q, drawn=drawn, second=second, lot=lot, rule=rule)
+        return cls(at=at, t=t, probability=q, drawn=drawn, second=second, lot=lot, rule=rule, gold=gold)
 
     def evolve(self, state: State) -> State:
         """The round waits for a reviewer, or for nobody."""
         drawing = state.drawing.drew(state.stream.settings.review, self.probability, self.lot.next)
         round_ = self.round(state) if self.drawn else self.settled(state, UNDRAWN)
         round_ = replace(round_, q=self.probability, panel=self.hear(round_.panel))
-        return replace(state.with_round(round_), drawing=drawing)
+        known = state.known.drawn() if self.gold else state.known
+        return replace(state.with_round(round_), drawing=drawing, known=known)
 
     def hear(self, panel: Panel) -> Panel:
         """Nothing was said yet, and so many are to be asked."""
@@ -128,7 +133,8 @@ class ReviewDrawn(_NobodyLooks):
             return "opens a nonce that is not the one committed to"
         due = ReviewDrawn.of(state, self.t, self.lot, self.at)
         if due != self:
-            return f"should have the probability {due.probability} and say {due.drawn} and {due.second}"
+            told = f"{due.drawn}, {due.second} and {due.gold}"
+            return f"should have the probability {due.probability} and say {told}"
         return ""
 
 

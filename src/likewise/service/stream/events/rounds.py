@@ -186,6 +186,8 @@ class RoundOpened(RoundEvent):
             "retracted": 0,
             "corrections": [],
             "learned": None,
+            "known": None,
+            "known_answers": [],
         }
         view.update(opened)
 
@@ -344,7 +346,10 @@ class RoundClosed(RoundEvent):
             round_.erased,
         )
         clean = round_.q if round_.answer == "clean" else None
-        memory.rounds[self.t] = past._replace(outcome=round_.counts_as if learns else None, clean=clean)
+        counts, opened_at = round_.counts_as if learns else None, round_.opened_at
+        agreed, judged = None if round_.erased else round_.agreed, round_.panel.everybody
+        past = past._replace(outcome=counts, clean=clean, agreed=agreed, judged=judged, opened_at=opened_at)
+        memory.rounds[self.t] = past
         return ""
 
 
