@@ -14,6 +14,7 @@ from likewise.theory import (
     add_round,
     count_rounds,
     daily_share,
+    detection_by_gold,
     fixed_plan_share,
     hidden_by_review,
     place_bets,
@@ -205,6 +206,22 @@ def test_the_corrected_limit_covers_the_truth_where_some_rounds_are_judged_twice
         without += review_limit(count, 0.05) < violating
     assert failed <= 0.05 * runs + 3 * math.sqrt(0.05 * 0.95 * runs)
     assert without > 0.2 * runs, "what reviewers overlook matters here"
+
+
+def test_with_detection_measured_by_known_rounds_the_limit_covers_the_truth():
+    """Half of δ pays for the lower limit of r, from forty known rounds, and half for the theorem; a quarter twice."""
+    rng, runs, r, failed = np.random.default_rng(9), 200, 0.7, 0
+    for _ in range(runs):
+        missed = int(rng.binomial(40, 1 - r))
+        count, violating = review_count(0.5), 0
+        for _ in range(200):
+            violates, drawn, second = rng.random() < 0.5, rng.random() < 0.5, rng.random() < 0.25
+            seen = violates and (rng.random() < r or (second and rng.random() < r))
+            violating += violates
+            said = ("reported" if seen else "clean") if drawn else "undrawn"
+            count = add_round(count, 0.5, said, twice=bool(drawn and second))
+        failed += review_limit(count, 0.025, detection_by_gold(missed, 40, 0.025)) < violating
+    assert failed <= 0.05 * runs + 3 * math.sqrt(0.05 * 0.95 * runs)
 
 
 def test_none_found_by_reviewers_who_overlook_things_is_the_same_as_a_smaller_share():

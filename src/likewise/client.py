@@ -325,6 +325,10 @@ class Client:
         """Erase a person forever; the log still verifies."""
         return self._change("DELETE", _at(stream, "people", person), None, stream)
 
+    def erase_reasons(self, stream: str) -> dict[str, Any]:
+        """Erase the reasons of all stops so far; the log still verifies."""
+        return self._change("DELETE", _at(stream, "reasons"), None, stream)
+
     # The log itself ----------------------------------------------------------------------------------------------
 
     def checkpoint(self, stream: str) -> dict[str, Any]:

@@ -7,10 +7,14 @@ import shutil
 from pathlib import Path
 
 import pytest
-from office import Office
+from office import LOANS, Office
 
+from likewise import datasets
+from likewise.service.engine import Engine
 from likewise.service.pages import review
-from service.serving import running
+from likewise.service.run import demo
+from likewise.service.stream.settings import Settings
+from service.serving import running, strict_demo
 
 ARTEFACTS = Path(__file__).parent / "artefacts"
 CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser")
@@ -63,6 +67,29 @@ def desk(shared, request):
     shared.stream(shared.name)
     yield shared
     shared.close()
+
+
+@pytest.fixture(scope="module")
+def past(tmp_path_factory, chromium):
+    """A demo with a past, and rounds that wait."""
+    with running(database=str(tmp_path_factory.mktemp("demo") / "log.db")) as service:
+        made = lambda clock: Engine(service.service.store, service.engine.signer, None, clock)  # noqa: E731
+        found = Office(service, chromium)
+        with strict_demo():
+            found.name = demo.fill(made, rounds=60, waiting=20, data=_people())
+        found.engine.create(Settings.from_dict(LOANS | {"name": "another"}), "root")  # so that there is a list of them
+        reported = (row for row in found.engine.events(found.name, limit=10_000) if row["data"].get("reports"))
+        found.reported = next(reported)["data"]["t"]
+        yield found
+        found.close()
+
+
+def _people():
+    """Adult where it is at hand, so that the screenshots show what a newcomer sees."""
+    try:
+        return demo.people()
+    except OSError:
+        return datasets.synthetic(3000)
 
 
 @pytest.fixture

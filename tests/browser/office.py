@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import time
 
+from axe_playwright_python.sync_playwright import Axe
+
 from likewise.service.accounts.rates import Rates
 from likewise.service.stream.settings import Settings
 
@@ -192,3 +194,70 @@ def next_round(page, before):
 def all_sent(page):
     """Wait until nothing is left to be sent."""
     page.wait_for_function("() => !Object.keys(localStorage).some(name => name.startsWith('likewise /'))")
+
+
+SIZES = {"phone": (320, 640), "tablet": (704, 900), "laptop": (1280, 720), "desktop": (1440, 900), "zoomed": (320, 180)}
+"""The last is 1280 × 720 at 400 %."""
+MODES = {
+    "light": {"color_scheme": "light", "forced_colors": "none"},
+    "dark": {"color_scheme": "dark", "forced_colors": "none"},
+    "forced": {"color_scheme": "light", "forced_colors": "active"},
+}
+COVERED = """() => [...document.querySelectorAll("button, input, textarea, select, a, summary")]
+    .filter((one) => one.closest("main"))
+    .filter((one) => one.checkVisibility() && !one.disabled && !one.closest("dialog:not([open])"))
+    .map((one) => {
+        one.scrollIntoView({ block: "nearest" });
+        one.focus();
+        const box = one.getClientRects()[0], around = one.closest("label, tr, .pair");
+        const top = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+        return top && (one.contains(top) || around?.contains(top)) ? "" : one.outerHTML.slice(0, 90);
+    }).filter(Boolean)"""
+"""What can't be seen once it has the focus, because something covers its middle."""
+
+
+def drawn(page):
+    """Wait until the browser has drawn what was done."""
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def problems(page):
+    """What axe finds, with where."""
+    found = Axe().run(page).response["violations"]
+    return [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found]
+
+
+def fits(page):
+    """Whether nobody has to scroll to the side."""
+    return page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def settled(page):
+    """Wait until a page waits for no work in the background; when that is done, it loads itself again."""
+    page.wait_for_function("() => document.readyState === 'complete' && !document.querySelector('[data-busy]')")
+
+
+def pages(past):
+    """Every page that somebody looks at, by name."""
+    base = f"{past.url}/streams/{past.name}"
+    return {
+        "review": f"{base}/review",
+        "overview": base,
+        "certificate": f"{base}/certificate",
+        "plan": f"{base}/plan?rounds_a_day=200",
+        "mine": f"{base}/review/mine",
+        "reviewers": f"{base}/reviewers",
+        "practice": f"{base}/review/practice",
+        "correction": f"{base}/rounds/{past.reported}/correct",
+        "rounds": f"{base}/rounds",
+        "round": f"{base}/rounds/{past.reported}",
+        "person": f"{base}/rounds/{past.reported}/people/0",
+        "people": f"{base}/people",
+        "log": f"{base}/log",
+        "settings": f"{base}/settings",
+        "export": f"{base}/export",
+        "users": f"{past.url}/users",
+        "home": f"{past.url}/",
+        "login": f"{past.url}/login",
+        "problem": f"{base}/rounds/99999",
+    }

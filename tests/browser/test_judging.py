@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import likewise as lw
-from likewise.file_review import read_answers
+from likewise.file_review import Assignment, read_answers, read_verdicts
 from likewise.file_review.page import audit_page, review_page
 
 pytestmark = pytest.mark.browser
@@ -46,6 +46,24 @@ def test_answers_are_saved_as_the_audit_reads_them(chromium, review, tmp_path):
     answers = read_answers(tmp_path / "answers.csv", review.people, review.drawn, review.seed)
     expected = [True, True, False, *[None] * (len(review.drawn.pairs) - 3)]
     assert [answers[pair] for pair in review.drawn.pairs] == expected
+    assert page.wrong == []
+    page.context.close()
+
+
+def test_a_reviewers_own_page_has_their_pairs_and_saves_their_name(chromium, review, tmp_path):
+    asked = Assignment.by_lot(review.drawn, ["ann", "bob b"], second=0)
+    pairs = asked.of("bob b")
+    page = opened(chromium, tmp_path / "review.html", review_page(review, "Pairs to judge", pairs, "bob b"))
+    cards = page.locator("section.card")
+    assert cards.count() == len(pairs) < len(review.drawn.pairs)
+    for card in cards.all():
+        card.get_by_label("too different").check()
+    with page.expect_download() as saving:
+        page.get_by_role("button", name="Save the answers").click()
+    assert saving.value.suggested_filename == "answers-bob b.csv"
+    saving.value.save_as(tmp_path / "answers.csv")
+    verdicts = read_verdicts(tmp_path / "answers.csv", review.people, review.drawn, review.seed, asked.names)
+    assert verdicts == {"bob b": dict.fromkeys(pairs, True)}
     assert page.wrong == []
     page.context.close()
 

@@ -10,19 +10,25 @@ import re
 import time
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from office import all_sent, current, fetched, in_front, intercept, next_round, pass_time
+from office import (
+    COVERED,
+    MODES,
+    SIZES,
+    all_sent,
+    current,
+    drawn,
+    fetched,
+    fits,
+    in_front,
+    intercept,
+    next_round,
+    pass_time,
+    problems,
+)
 
 from likewise.service.pages import review
 
 pytestmark = pytest.mark.browser
-SIZES = {"phone": (320, 640), "tablet": (704, 900), "laptop": (1280, 720), "desktop": (1440, 900), "zoomed": (320, 180)}
-"""The last is 1280 × 720 at 400 %."""
-MODES = {
-    "light": {"color_scheme": "light"},
-    "dark": {"color_scheme": "dark"},
-    "forced": {"forced_colors": "active"},
-}
 
 
 def opened(desk, count=2, k=5, **options):
@@ -49,26 +55,6 @@ WITHIN = """selector => {
     return box.height > 0 && box.width > 0 && box.top >= -1 && box.bottom <= innerHeight + 1
         && box.left >= -1 && box.right <= innerWidth + 1;
 }"""
-COVERED = """() => [...document.querySelectorAll("#review button, #review input, #review textarea, #review a")]
-    .filter((one) => one.checkVisibility() && !one.closest("dialog"))
-    .map((one) => {
-        one.scrollIntoView({ block: "nearest" });
-        one.focus();
-        const box = one.getBoundingClientRect(), around = one.closest("label, tr, .pair");
-        const top = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
-        return top && (one.contains(top) || around?.contains(top)) ? "" : one.outerHTML.slice(0, 90);
-    }).filter(Boolean)"""
-"""What can't be seen once it has the focus, because something covers its middle."""
-
-
-def drawn(page):
-    """Wait until the browser has drawn what was done."""
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-
-
-def violations(page):
-    found = Axe().run(page).response["violations"]
-    return [(one["id"], [node["html"][:160] for node in one["nodes"]]) for one in found]
 
 
 # In sight -------------------------------------------------------------------------------------------------------------
@@ -99,8 +85,8 @@ def test_the_chosen_pair_and_how_it_differs_stay_in_sight_and_nothing_is_covered
             assert page.evaluate(WITHIN, selector), selector
     keep(page, f"promises-{size}-{mode}")
     assert page.evaluate(COVERED) == []
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    assert violations(page) == []
+    assert fits(page)
+    assert problems(page) == []
 
 
 def test_forced_colours_show_who_is_selected(desk):
@@ -215,7 +201,7 @@ def test_a_lease_that_is_about_to_end_says_so_and_activity_renews_it(desk):
     pass_time(page, 545)  # nobody touches anything
     page.wait_for_selector("#lease:not([hidden])")
     assert re.search(r"goes back to the others in \d+ seconds?\. Press any key", page.inner_text("#lease"))
-    assert violations(page) == []
+    assert problems(page) == []
     before = len(renewals)
     page.mouse.move(300, 300)
     page.wait_for_function("() => document.querySelector('#lease').hidden === true")
@@ -247,7 +233,7 @@ def test_an_ended_session_says_one_thing_and_offers_the_login(desk):
     assert page.get_by_role("alert").count() == 1
     assert page.evaluate("document.activeElement.id") == "ended-login"
     assert not page.locator("article.round").is_visible()
-    assert violations(page) == []
+    assert problems(page) == []
     press(page, "Enter")
     page.wait_for_url("**/login**")
     page.go_back()
@@ -296,7 +282,7 @@ def test_letters_can_be_switched_off_and_changed_and_the_page_shows_it(desk):
     page.locator("#keys input[name=skip]").fill("s")
     page.keyboard.press("Tab")
     assert page.inner_text("#keys-problem") == ""
-    assert violations(page) == []
+    assert problems(page) == []
     press(page, "Escape")
     assert page.evaluate("document.activeElement.closest('dialog')") is None  # the next key is about the round
     assert page.locator("#none kbd").inner_text() == "x"
@@ -361,7 +347,7 @@ def test_why_comes_only_for_a_pair_and_only_when_asked_and_is_sent_with_the_verd
     words = page.inner_text("#why")
     gap = float(re.search(r"([\d.]+) apart", page.inner_text("#pair-said"))[1])
     assert float(re.search(r"score puts 1 ahead by ([\d.]+)", words)[1]) == pytest.approx(gap, abs=0.011)
-    assert violations(page) == []
+    assert problems(page) == []
     press(page, "4")  # another pair: asked again, or not at all
     assert page.inner_text("#why") == ""
     press(page, "1", "5", "Enter")
@@ -402,7 +388,7 @@ def test_two_who_name_different_pairs_are_each_asked_about_the_other_s_yes_or_no
         press(tab, "2", "Escape")
         assert chosen(tab) == asked[tab].split("-")  # the pair stands
         assert tab.inner_text("#report").startswith("Too different")
-        assert violations(tab) == []
+        assert problems(tab) == []
     for tab in (page, other):
         press(tab, "Enter" if tab is page else "n")
         all_sent(tab)
@@ -497,7 +483,7 @@ def test_a_brief_is_shown_until_its_version_was_seen_and_under_help_and_its_reas
     desk.engine.change_brief(desk.name, {"alike": "Same debts.", "reasons": ["the same debts"]}, "root")
     page.reload()
     said(page, "Same debts.", "#help[open] #brief")
-    assert violations(page) == []
+    assert problems(page) == []
     page.click("#help-close")
     page.reload()
     page.locator("#round article").first.wait_for()

@@ -439,9 +439,10 @@ def test_the_openapi_document_is_served_and_documents_the_problems(service):
     posts = [path for path, methods in document["paths"].items() if "post" in methods and not path.endswith(leases)]
     assert set(posts) <= set(changing)
     others = (
-        "and PUT of labels, an audit, an opinion and a brief, PATCH of a stream and of its plan, DELETE of a person"
+        "and PUT of labels, an audit, an opinion, a brief, a known round and practice, PATCH of a stream and of its "
+        "plan, DELETE of a person and of reasons"
     )
-    assert len(changing) == len(posts) + 7, others
+    assert len(changing) == len(posts) + 10, others
 
 
 def test_the_openapi_document_says_what_every_setting_of_a_stream_means(service):

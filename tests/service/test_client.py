@@ -112,6 +112,7 @@ def test_a_whole_stream_through_the_client(service, tmp_path):
         assert [one["seq"] for one in client.events("small", page=2)] == list(range(1, head + 1))
         assert "letter" in client.certificate("small")
         assert client.stop("small", "enough")["stopped"] == "enough"
+        assert client.erase_reasons("small")["erased"] == 1
         receipt = client.resume("small")["receipt"]
         assert client.proof("small", receipt["seq"])["hash"] == receipt["hash"]
         assert client.check("small")["key"] == key

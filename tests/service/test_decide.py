@@ -12,6 +12,7 @@ from loans import Fold, far_apart, fingerprint, loans
 
 import likewise as lw
 from likewise.errors import InvalidParameter, ReportRefused
+from likewise.service.asides import reason_aside
 from likewise.service.refusals import Conflict, StreamStopped, Unknown
 from likewise.service.stream import commands
 from likewise.service.stream.commands import Audit, ChangeWaits, CorrectAudit, Erase, ReceiveLabels, RetractAudit
@@ -128,7 +129,7 @@ class TestLife:
     def test_a_stopped_stream_decides_nothing_but_still_hears_labels_and_audits(self):
         fold = Fold()
         t, _ = fold.open(APART)
-        fold.do(commands.Stop("a bug upstream", "root"))
+        fold.do(commands.Stop(reason_aside("a bug upstream"), "root"))
         with pytest.raises(StreamStopped, match="a bug upstream"):
             fold.open(APART)
         fold.label(t, [0, 1, 0])

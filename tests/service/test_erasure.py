@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from forging import write
 from loans import Clock, drawn, loans, people
 from numpy.random import default_rng
 from serving import until
@@ -17,14 +18,16 @@ from likewise.errors import InvalidParameter
 from likewise.service.canonical import dumps
 from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
-from likewise.service.log import Idempotency, Store, scrub, tables
+from likewise.service.log import Append, Idempotency, Store, scrub, tables
+from likewise.service.log.chain import seal
 from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.connections import address
 from likewise.service.log.erasure import ErasureFile
 from likewise.service.log.signing import Signer
 from likewise.service.proof.replay import verify
-from likewise.service.refusals import Unknown
+from likewise.service.refusals import StreamStopped, Unknown
 from likewise.service.run.backup import backup, restore
+from likewise.service.stream.events import Stopped, stamp
 
 X = default_rng(1).random((2, 2))
 
@@ -80,6 +83,60 @@ def test_somebody_in_many_rounds_is_shown_and_erased_with_few_questions_to_the_d
     assert engine.erase("loans", "1", "root")["rounds"] == list(range(1, 61))
     assert len(asked) < 40, asked
     assert engine.store.remarks("loans", list(range(1, 61))) == []
+
+
+# Reasons of stops -------------------------------------------------------------------------------------------------
+
+
+def test_the_reason_of_a_stop_is_not_in_the_log_and_can_be_erased(engine, start, database, tmp_path):
+    engine.create(loans(), "root")
+    engine.stop("loans", "Zebulon was rude", "root")
+    engine.resume("loans", "root")
+    engine.stop("loans", "Zebulon again", "root", Idempotency("root", "key", "hash"))
+    export = write(tmp_path / "before.jsonl", engine.export("loans"))
+    assert verify(export, key=engine.signer.public_key).first is None
+    assert not any("Zebulon" in dumps(line) for line in engine.store.lines("loans"))
+    engine.streams.get("loans").save(always=True)
+    assert engine.stream("loans")["stopped"] == "Zebulon again"
+    assert start(database).stream("loans")["stopped"] == "Zebulon again"
+    with pytest.raises(StreamStopped, match="Zebulon again"):
+        engine.decide("loans", people(X), "decider")
+    assert engine.erase_reasons("loans", "root")["erased"] == 2
+    assert "Zebulon" not in everything(database), "nor in a snapshot, nor in an answer that was kept"
+    assert engine.stream("loans")["stopped"] == "the reason was erased"
+    again = start(database)
+    assert again.stream("loans")["stopped"] == "the reason was erased"
+    with pytest.raises(StreamStopped, match="the reason was erased"):
+        again.decide("loans", people(X), "decider")
+    with pytest.raises(Unknown):
+        engine.erase_reasons("loans", "root")
+    found = verify(write(tmp_path / "after.jsonl", engine.export("loans")), key=engine.signer.public_key)
+    assert (found.first, found.findings.erased) == (None, 2)
+    engine.resume("loans", "root")
+    engine.decide("loans", people(X), "decider")
+
+
+def test_a_stop_of_an_earlier_release_is_read_with_its_reason(engine, tmp_path):
+    engine.create(loans(), "root")
+    live = engine.streams.get("loans")
+    old = Stopped(at=stamp(engine.clock()), reason="lunch", by="root")
+    engine.store.append(Append(seal("loans", live.durable.seq, live.durable.hash, [old])))
+    assert engine.stream("loans")["stopped"] == "lunch"
+    assert verify(write(tmp_path / "old.jsonl", engine.export("loans"))).first is None
+    assert engine.store.lines("loans")[-1]["data"] == {"reason": "lunch", "by": "root"}
+
+
+def test_an_old_backup_does_not_bring_back_the_reason_of_a_stop(tmp_path):
+    here = configured(tmp_path, tmp_path / "here.db", "here")
+    engine = begun(here, Clock())
+    engine.create(loans(), "root")
+    engine.stop("loans", "Zebulon was rude", "root")
+    backup(here, tmp_path / "old")
+    engine.erase_reasons("loans", "root")
+    engine.close()
+    there = configured(tmp_path, tmp_path / "there.db", "there", erasures=here.erasure_file)
+    assert restore(there, tmp_path / "old").erased == 1
+    assert "Zebulon" not in everything(there.database)
 
 
 # Old backups ------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from test_known import answer, due, judged, mark, reported
 from test_panel import team
 
 from likewise.errors import InvalidParameter
+from likewise.service.asides import reason_aside
 from likewise.service.canonical import dumps
 from likewise.service.stream import commands
 from likewise.service.stream.events import KINDS, Event, RoundOpened, Stopped, read_event, seconds, stamp
@@ -49,7 +50,7 @@ def lived():
     fold.do(commands.ChangePlan({"ask_all": False, "second": 1.0}, "root"))
     fold.open(APART)
     fold.do(commands.ChangeBrief({"alike": "Same income.\nSame debts.", "reasons": ["the same debts"]}, "root"))
-    fold.do(commands.Stop("lunch", "root"))
+    fold.do(commands.Stop(reason_aside("lunch"), "root"))
     fold.do(commands.Resume("root"))
     fold.do(commands.RotateKey("ab" * 32, "cd" * 32, "a note", "root"))
     fold.do(commands.Erase(["3.1"], [3], "root"))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import random
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
 from itertools import count
+from pathlib import Path
 
 import pytest
 from loans import BANK
@@ -108,3 +112,31 @@ def test_whatever_was_acknowledged_survives_kill_9_and_nothing_happens_twice(
     labels = {(one["t"], person["id"]): person["label"] for one in rounds for person in one["people"]}
     assert all(labels[one] == 1 for one in load.labelled)
     assert verify(tmp_path / "export.jsonl", key=key).first is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "trials", "seed"),
+    [
+        ("sqlite", 3, 1),
+        pytest.param("sqlite", 300, 2, marks=pytest.mark.slow),
+        pytest.param("postgresql", 60, 3, marks=pytest.mark.slow),
+    ],
+)
+def test_a_service_killed_at_any_point_of_its_life_lives_on_without_losing_or_doubling_anything(
+    kind, trials, seed, new_database, tmp_path, capsys
+):
+    """Before or after a commit, an fsync, a link or a rename.
+
+    Also of an erasure, retention, an archive, a change of the key, a backup and a restore. Every one of these points on
+    SQLite in ``make test-all``: see ``killing.py``.
+    """
+    databases = [new_database(kind), new_database(kind)] if kind == "postgresql" else []
+    script = Path(__file__).with_name("killing.py")
+    command = [sys.executable, script, tmp_path, str(trials), str(seed), *databases]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr[-4000:]
+    told = json.loads(ran.stdout.splitlines()[-1])
+    with capsys.disabled():
+        sys.stdout.write(f"\nkills on {kind}: {told}\n")
+    assert (told["kills"], told["failed"]) == (trials, 0)
+    assert told["points"] > 100

@@ -140,7 +140,7 @@ class TestGold:
         assert fold.state.known.due == 0, "only lots after the mark ask for it"
         number = due(fold)
         assert fold.state.known.due == 1
-        for by in ("ann", "ben"):
+        for by in ("ann", "ben", "lead"):
             with pytest.raises(Conflict):
                 fold.do(commands.ShowKnown(t, number, by))
         fold.do(commands.ShowKnown(t, number, "cyd"))
@@ -174,6 +174,14 @@ class TestGold:
         same = {name: value for name, value in claim(after).items() if name not in ("known", "agreement")}
         assert same == {name: value for name, value in claimed.items() if name not in ("known", "agreement")}
         assert transcript(fold.events, after).rounds == after.opened
+
+    def test_what_nobody_can_be_shown_does_not_pile_up(self):
+        known = Known()
+        for t in range(1, 9):
+            known = known.marked(KnownRound(t, "gold", (), ("ann",))).drawn()
+        assert known.due == 2
+        assert known.unmarked(1).due == 2
+        assert Known().drawn().due == 0
 
     def test_another_pair_than_an_upheld_one_is_a_miss_and_a_skip_is_nothing(self):
         known = Known().marked(KnownRound(3, "gold", ((0, 1),), ())).marked(KnownRound(4, "gold", (), ()))

@@ -119,7 +119,7 @@ class Machine(RuleBasedStateMachine):
         """The next command that writes through an engine is its last."""
         store = self.engines[engine].store
 
-        def submit(append):
+        def submit(append, *, wake=True):
             if after:
                 type(store).submit(store, append).result()
             raise Killed

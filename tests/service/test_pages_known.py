@@ -112,6 +112,7 @@ def test_a_reviewer_answers_a_gold_round_like_any_other_and_finds_it_among_their
 def test_practice_tells_the_answer_afterwards(service, enter, known):
     _, (t, pair) = known
     auditor = enter("auditor")
+    assert "Practise with 1 round" in text(auditor.get("/streams/loans/review/mine"))
     page = text(auditor.get("/streams/loans/review/practice"))
     assert f"Round {t}" in page
     assert "1 round left" in page

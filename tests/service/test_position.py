@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from loans import Fold, fingerprint, loans
 
+from likewise.service.asides import reason_aside
 from likewise.service.canonical import GENESIS
 from likewise.service.live import position
 from likewise.service.live.position import START, Positions
@@ -46,7 +47,7 @@ def stopped_instead():
     """What another process wrote after the first three events."""
     fold = rounds(1)
     before = len(fold.events)
-    fold.do(commands.Stop("lunch", "root"))
+    fold.do(commands.Stop(reason_aside("lunch"), "root"))
     fold.do(commands.Resume("root"))
     return seal("loans", 3, log_of(fold)[2].hash, fold.events[before:])
 
@@ -221,7 +222,7 @@ def test_timers_hear_of_what_is_read_and_of_what_is_decided(positions, log, time
 def test_a_position_is_a_place_in_the_log_even_if_nothing_changes_its_state():
     fold = Fold()
     before = fold.state
-    fold.do(commands.Stop("lunch", "root"))
+    fold.do(commands.Stop(reason_aside("lunch"), "root"))
     fold.do(commands.Resume("root"))
     sealed = seal("loans", 0, GENESIS, fold.events)
     after = START.follow(sealed)

@@ -6,13 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from loans import Fold, loans
+from loans import Clock, Fold, loans
 from test_panel import team, whole
 from test_reviews import first_objection, lived
 
 from likewise import theory
+from likewise.service.engine import Engine
+from likewise.service.log.signing import Signer
 from likewise.service.projections.alarms import alarms
 from likewise.service.projections.reviewers import LEAST, by_feature, drifted, figures
+from likewise.service.refusals import Conflict
 from likewise.service.stream import commands
 from likewise.service.stream.claims import coverage
 from likewise.service.stream.known import Known, KnownRound
@@ -184,6 +187,44 @@ class TestDisputes:
         assert "in nobody's name" in first_objection(forged)
         alone = [*fold.events, replace(fold.events[-1], replaces="cleared")]
         assert "in nobody's name" in first_objection(alone)
+
+
+def test_a_reviewer_is_asked_about_a_dispute_once_nothing_else_waits(store):
+    clock = Clock()
+    engine = Engine(store, Signer.generate(), None, clock)
+    engine.create(loans(review=Review(second=1.0), waits=Waits(audit=50, grace=0)), "root")
+    for i in range(14):
+        t, pair = opened(engine, i)
+        round_ = engine.streams.get("loans").current().rounds.get(t)
+        for by in ("ann", "ben") if i < 13 and round_ is not None and round_.verdict is None else ():
+            engine.audit("loans", t, "none", by)
+    engine.audit("loans", t, "pair", "ann", pair=pair)
+    engine.audit("loans", t, "none", "ben")
+    clock.forward(60)
+    engine.tick()
+    assert engine.round("loans", t)["audit"]["verdict"] == "reported"
+    assert engine.claim("loans", "ann") is None
+    asked = engine.claim("loans", "cyd")
+    assert (asked["t"], asked["asks"], asked["pair"]) == (t, "opinion", pair)
+    assert engine.renew("loans", t, "cyd")["t"] == t
+    engine.judge_pair("loans", t, pair, False, "cyd", hints=False, seconds=2.0)
+    record = engine.round("loans", t)
+    assert record["audit"]["verdict"] == "reported", "what was learned"
+    assert [(each["verdict"], each["by"]) for each in record["corrections"]] == [("cleared", "clock")]
+    assert engine.claim("loans", "cyd") is None
+    certificate = engine.certificate("loans")
+    assert certificate["corrected"] == 1
+    with pytest.raises(Conflict):
+        engine.judge_pair("loans", t, pair, True, "dan")
+
+
+def opened(engine, i):
+    """A round of two very different people; its number, and the pair, whoever is ahead first."""
+    sent = [{"id": f"{i}.{j}", "features": {"score": s, "age": s}} for j, s in enumerate((0.05, 0.95))]
+    done = engine.decide("loans", sent, "decider")
+    engine.label("loans", done["t"], {f"{i}.0": 0, f"{i}.1": 1}, "decider")
+    ahead = sorted(done["decisions"], key=lambda person: -person["probability"])
+    return done["t"], [person["id"] for person in ahead]
 
 
 def test_coverage_by_the_plan_adds_up():

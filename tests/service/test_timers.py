@@ -7,6 +7,7 @@ import pytest
 from loans import Fold, loans
 
 from likewise.errors import LikewiseError
+from likewise.service.asides import reason_aside
 from likewise.service.live.timers import Timers
 from likewise.service.stream import commands
 from likewise.service.stream.settings import Waits
@@ -55,7 +56,14 @@ class Life:
         change = commands.ChangeWaits({"audit": float(self.rng.integers(5, 60))}, "root")
         chosen = self.rng.choice(6, p=[0.4, 0.3, 0.1, 0.1, 0.05, 0.05])
         self.do(
-            [label, audit, retract, commands.Stop("lunch", "root"), change, commands.Erase(refs, [t], "root")][chosen]
+            [
+                label,
+                audit,
+                retract,
+                commands.Stop(reason_aside("lunch"), "root"),
+                change,
+                commands.Erase(refs, [t], "root"),
+            ][chosen]
         )
         self.do(commands.Resume("root"))
 

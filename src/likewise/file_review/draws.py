@@ -90,7 +90,7 @@ class Drawn:
     about
         ``"file"``: each draw is one of the open pairs of the file, all equally likely, independently of the others (so
         a pair may come twice). ``"new"``: disjoint pairs of the file's people in a random order; those that are not
-        open need no judge.
+        open need not be judged.
     pairs
         The different pairs to judge, the favoured person first, in the order in which they were drawn.
     times

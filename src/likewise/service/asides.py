@@ -27,6 +27,11 @@ def remark_aside(t: int, reason: str, note: str) -> Aside | None:
     return _aside("remark", t, words) if any(words.values()) else None
 
 
+def reason_aside(reason: str) -> Aside:
+    """Why a stream is stopped."""
+    return _aside("remark", 0, {"reason": free_text(reason, "reason") or "no reason was given"})
+
+
 def free_text(text: Any, name: str) -> str:
     """Words without NUL, which PostgreSQL refuses, and without half characters, which UTF-8 does."""
     short = isinstance(text, str) and len(text) <= NOTE_LIMIT

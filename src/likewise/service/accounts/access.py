@@ -42,6 +42,7 @@ ACCESS: dict[tuple[str, str], tuple[str, ...]] = {
     ("GET", STREAM + "/brief"): ROLES,
     ("PUT", STREAM + "/brief"): (ADMIN,),
     ("POST", STREAM + "/stop"): (ADMIN, DECIDER),
+    ("DELETE", STREAM + "/reasons"): (ADMIN,),
     ("POST", STREAM + "/resume"): (ADMIN,),
     ("POST", STREAM + "/rounds"): (ADMIN, DECIDER),
     ("PUT", ROUND + "/labels"): (ADMIN, DECIDER),

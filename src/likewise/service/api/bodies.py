@@ -184,5 +184,6 @@ class StopBody(Body):
     """Why a stream is stopped."""
 
     reason: Words = Field(
-        default="", description="Shown to everybody who asks for a decision. It stays in the log for ever: name nobody."
+        default="",
+        description="Shown to everybody who asks for a decision. It is kept outside the log and can be erased.",
     )

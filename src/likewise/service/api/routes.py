@@ -357,6 +357,12 @@ def erase(stream: Stream, person: Person, call: Call) -> Response:
     return JSONResponse(call.service.engine.erase(stream, plain_text(person, "person"), call.by, call.key))
 
 
+@router.delete(STREAM + "/reasons", response_model=answers.ReasonsErased, openapi_extra=KEYED, tags=["streams"])
+def erase_reasons(stream: Stream, call: Call) -> Response:
+    """Erase the reasons of all stops so far. That there were stops stays in the log, which can still be verified."""
+    return JSONResponse(call.service.engine.erase_reasons(stream, call.by, call.key))
+
+
 @router.get(NOTICE, response_model=answers.PersonNotice, tags=["people"])
 async def get_notice(
     stream: Stream,

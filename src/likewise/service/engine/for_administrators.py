@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from likewise.service.asides import free_text
-from likewise.service.engine.core import EngineCore
+from likewise.service.asides import reason_aside
+from likewise.service.engine.core import A, EngineCore, Reply
 from likewise.service.live.stream import Outcome, Task
 from likewise.service.log import Idempotency
 from likewise.service.log.signing import Signer
 from likewise.service.stream import answers, commands
-from likewise.service.stream.events import Aside
+from likewise.service.stream.events import Aside, PersonErased
 from likewise.service.stream.state import State
 
 
@@ -66,12 +66,22 @@ class ForAdministrators(EngineCore):
 
     def stop(self, stream: str, reason: str, by: str, key: Idempotency | None = None) -> answers.StreamStopped:
         """Stop all decisions at once."""
-        live, why = self.streams.get(stream), free_text(reason, "reason") or "no reason was given"
+        live, why = self.streams.get(stream), reason_aside(reason)
 
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.StreamStopped:
-            return {"stream": stream, "stopped": why, "receipt": receipt}
+            return {"stream": stream, "stopped": why.content["reason"], "receipt": receipt}
 
         return self._do(live, lambda state: commands.Stop(why, by), reply, key)
+
+    def erase_reasons(self, stream: str, by: str, key: Idempotency | None = None) -> answers.ReasonsErased:
+        """Erase the reasons of all stops so far; that there were stops stays in the log."""
+
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.ReasonsErased:
+            gone = outcome.sealed[-1].event
+            return {"stream": stream, "erased": len(gone.erased) if isinstance(gone, PersonErased) else 0,
+                    "receipt": receipt}  # fmt: skip
+
+        return self._erase(stream, lambda: self.store.remarks(stream, [0]), by, key, reply)
 
     def resume(self, stream: str, by: str, key: Idempotency | None = None) -> answers.StreamStopped:
         """Decide again."""
@@ -83,19 +93,26 @@ class ForAdministrators(EngineCore):
 
     def erase(self, stream: str, person: str, by: str, key: Idempotency | None = None) -> answers.PersonErased:
         """Erase a person. Their features, id and every remark about their rounds are gone."""
-        return self._erase(stream, lambda: self.store.asides(stream, person=person), by, key)
+        return self._erase_person(stream, lambda: self.store.asides(stream, person=person), by, key)
 
     def erase_again(self, stream: str, refs: Sequence[str], by: str) -> int:
         """Erase what is there under references that were erased elsewhere; how many were there."""
         kept = list(self.store.asides_of(refs, stream))
-        people = [aside for aside in kept if aside.kind == "person"]
-        if people:
-            self._erase(stream, lambda: people, by)
+        if kept:
+            self._erase_person(stream, lambda: kept, by)
         return len(kept)
 
-    def _erase(
+    def _erase_person(
         self, stream: str, find: Callable[[], list[Aside]], by: str, key: Idempotency | None = None
     ) -> answers.PersonErased:
+        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.PersonErased:
+            return {"stream": stream, "rounds": list(outcome.sealed[-1].event.touches), "receipt": receipt}
+
+        return self._erase(stream, find, by, key, reply)
+
+    def _erase(
+        self, stream: str, find: Callable[[], list[Aside]], by: str, key: Idempotency | None, reply: Reply[A]
+    ) -> A:
         live = self.streams.get(stream)
 
         def command(state: State) -> commands.Erase:
@@ -104,9 +121,6 @@ class ForAdministrators(EngineCore):
             rounds = sorted({aside.t for aside in found})
             remarks = self.store.remarks(stream, rounds)
             return commands.Erase(list({aside.ref: None for aside in [*found, *remarks]}), rounds, by)
-
-        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.PersonErased:
-            return {"stream": stream, "rounds": list(outcome.sealed[-1].event.touches), "receipt": receipt}
 
         erased = self._do(live, command, reply, key)
         self.erasure_cleanup.erased(stream)

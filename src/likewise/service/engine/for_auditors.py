@@ -68,7 +68,8 @@ class ForAuditors(KnownRounds):
         """A question that was left when its round was closed, once nothing else waits."""
         state, now = live.current(), self.clock()
         for dispute in (each for each in state.disputes if each.t not in beside):
-            question = dispute.panel.asks(auditor)
+            met = state.known.under(dispute.t, auditor) is not None  # under this number they know another round
+            question = None if met else dispute.panel.asks(auditor)
             if question is not None and self.leases.take(live.name, dispute.t, auditor, now, until):
                 past = self.reads.past(live, state, dispute.t)
                 assert past is not None, "a dispute is of a closed round"

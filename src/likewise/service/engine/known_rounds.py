@@ -78,7 +78,7 @@ class KnownRounds(EngineCore):
     def _free_number(self, live: LiveStream, state: State, auditor: str, beside: Collection[int]) -> int | None:
         """The number of a closed round that this auditor has never had in front of them."""
         met = {look.number for look in state.known.looks if look.by == auditor} | set(beside)
-        met |= {known.t for known in state.known.rounds}
+        met |= {known.t for known in state.known.rounds} | {dispute.t for dispute in state.disputes}
         recent = range(max(1, state.opened - RECENT), state.opened + 1)
         closed = [t for t in recent if t not in state.rounds and t not in met]
         for t in random.SystemRandom().sample(closed, min(TRIES, len(closed))):

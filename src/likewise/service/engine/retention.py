@@ -1,9 +1,9 @@
 """Retention: people are erased once they were kept for as long as their stream's waits say, and never before.
 
-Who is still needed stays: whoever is in an open round, so that grace times and reviews can end, and whatever no signed
-checkpoint covers yet. Where people who come again get their first answer, they stay until their last visit is as long
-ago. An operator may set a floor that the law asks for. It is an erasure like any other: commitments stay, and the log
-verifies.
+Who is still needed stays: whoever is in an open round or in one with a question left, so that grace times and reviews
+can end, and whatever no signed checkpoint covers yet. Where people who come again get their first answer, they stay
+until their last visit is as long ago. An operator may set a floor that the law asks for. It is an erasure like any
+other: commitments stay, and the log verifies.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from likewise.service.live.stream import LiveStream
 from likewise.service.refusals import BrokenLog, Unknown
 from likewise.service.stream.events import Aside
 from likewise.service.stream.events.lifecycle import DAY
-from likewise.service.stream.state import CLOCK
+from likewise.service.stream.state import CLOCK, State
 
 TOGETHER = 50
 """Rounds from which people are erased by one event."""
@@ -59,7 +59,7 @@ class Retention(ForAdministrators):
         touched = {aside.t for aside in self._kept(live, rounds)}
         with suppress(Unknown):  # another process may have been faster
             if touched:
-                self._erase(live.name, lambda: self._kept(live, rounds), CLOCK)
+                self._erase_person(live.name, lambda: self._kept(live, rounds), CLOCK)
         return len(touched)
 
     def _over(self, live: LiveStream, after: int, before: float) -> list[int]:
@@ -69,7 +69,8 @@ class Retention(ForAdministrators):
         """
         found: list[int] = []
         while len(found) < TOGETHER and (some := self.store.rounds_with_people(live.name, after, TOGETHER)):
-            after, closed = some[-1], [t for t in some if t not in live.durable.state.rounds]
+            after, needed = some[-1], _needed(live.durable.state)
+            closed = [t for t in some if t not in needed]
             opened, last = self.reads.opened(live.name, closed), self.store.last_events(live.name, closed)
             for t in closed:
                 if t not in opened:
@@ -89,3 +90,8 @@ class Retention(ForAdministrators):
             later = {aside.person for aside in self.store.asides_of_people(live.name, ids) if aside.t > rounds[-1]}
             people = [aside for aside in people if aside.person not in later]
         return people + self.store.remarks(live.name, rounds)
+
+
+def _needed(state: State) -> set[int]:
+    """The rounds that somebody still has to answer a question about, or to label; or that can still be taken back."""
+    return {*state.rounds, *(dispute.t for dispute in state.disputes)}

@@ -181,7 +181,9 @@ def _row(sealed: Sealed) -> dict[str, Any]:
 
 def _response_row(append: Append, key: Idempotency) -> dict[str, Any]:
     first = append.sealed[0]
-    about = {"stream": first.stream, "round": first.event.about, "at": append.at}
+    # What was answered about a stop holds its reason, which is kept as round 0.
+    t = 0 if first.event.about is None and first.event.refs else first.event.about
+    about = {"stream": first.stream, "round": t, "at": append.at}
     # Not canonical JSON: a repeated answer is the first one to the letter, 1.0 and not 1.
     return key._asdict() | about | {"response": spelt(append.response)}
 

@@ -125,8 +125,9 @@ class Snapshots:
 
 
 def _named(state: State) -> set[str]:
-    """Everybody whom a state names: the people of its open rounds and of the reports that its learner keeps."""
+    """Whatever a state knows that can be erased: people of open rounds and of kept reports, and why it is stopped."""
     open_ = {ref for round_ in state.rounds.values() for ref in round_.refs}
+    open_ |= {ref for ref in (state.stop_ref,) if ref is not None}
     return open_ | {ref for pair in state.pairs for ref in pair.refs}
 
 

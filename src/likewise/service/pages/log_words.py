@@ -112,6 +112,8 @@ def _drawn(data: Data) -> str:
 
 def _erased(data: Data) -> str:
     rounds = plural(len(data["rounds"]), "round")
+    if data["rounds"] == [0]:
+        return f"{data['by']} erased the reasons of stops."
     if data["by"] == CLOCK:
         return f"People were erased from {rounds}, as they had been kept for long enough."
     return f"{data['by']} erased somebody from {rounds}."
@@ -134,7 +136,7 @@ WORDS: dict[str, Callable[[Data], str]] = {
     "settings_changed": lambda data: f"{data['by']} changed settings: {_changes(data)}.",
     "plan_changed": lambda data: f"{data['by']} changed the review plan: {_changes(data)}.",
     "brief_changed": lambda data: f"{data['by']} changed the brief of the reviewers: version {data['version']}.",
-    "stopped": lambda data: f"{data['by']} stopped all decisions: {data['reason']}",
+    "stopped": lambda data: f"{data['by']} stopped all decisions{': ' + data['reason'] if 'reason' in data else '.'}",
     "resumed": lambda data: f"{data['by']} resumed decisions.",
     "person_erased": _erased,
     "learner_checkpointed": lambda data: "The learner's state was written down, because somebody was to be erased.",

@@ -73,6 +73,7 @@ def _list(visit: Visit, stream: str, text: str = "") -> Response:
     return render(
         "mine.html", visit, stream=stream, tab="mine", rounds=found, text=text, sees=state.stream.settings.audits,
         own=figures(state, visit.identity.name), least=LEAST,
+        practice=len(state.known.for_(visit.identity.name, "practice")),
     )  # fmt: skip
 
 

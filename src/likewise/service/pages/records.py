@@ -23,6 +23,7 @@ from likewise.service.refusals import Conflict, Unknown, status_of
 from likewise.service.stream.answers import RoundRecord
 from likewise.service.stream.declared import plain_text
 from likewise.service.stream.events import KINDS
+from likewise.service.stream.events.lifecycle import REASON_ERASED
 from likewise.service.stream.state import State
 from likewise.wording import plural
 
@@ -183,6 +184,16 @@ def filtered_log(stream: str, visit: Visitor) -> Response:
     return _log(visit, stream, sent["kind"], sent["round"][:16], before, Filters.sent(visit.sent))
 
 
+def _with_reason(visit: Visit, stream: str, data: dict[str, Any]) -> dict[str, Any]:
+    """What an event says, with the reason of a stop if it is still there and the one that was committed to."""
+    promise = data.get("remark")
+    if not promise or "t" in data:
+        return data
+    kept = (aside for aside in visit.service.store.asides_of([promise["ref"]], stream))
+    reasons = [aside.content["reason"] for aside in kept if aside.commitment == promise["commitment"]]
+    return data | {"reason": (reasons or [REASON_ERASED])[0]}
+
+
 def _log(visit: Visit, stream: str, kind: str, round: str, before: int | None, filters: Filters) -> Response:
     visit.service.engine.streams.get(stream)
     log = events.c
@@ -195,7 +206,7 @@ def _log(visit: Visit, stream: str, kind: str, round: str, before: int | None, f
         query = query.where(log.seq < before)
     with visit.service.store.read() as connection:
         rows = connection.execute(query.order_by(log.seq.desc()).limit(LINES)).all()
-    lines = [{**row._mapping, "said": sentence(row.kind, loads(row.data))} for row in rows]
+    lines = [{**row._mapping, "said": sentence(row.kind, _with_reason(visit, stream, loads(row.data)))} for row in rows]
     older = rows[-1].seq if len(rows) == LINES else None
     return render(
         "log.html", visit, stream=stream, tab="log", lines=lines, kinds=KINDS, kind=kind, round=round, older=older,

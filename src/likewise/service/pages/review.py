@@ -51,6 +51,8 @@ LEAST = 0.7
 """Seconds that a round must have been on screen before it can be answered: a second `n` is not about a new round."""
 TRIES = 5
 """Rounds that are tried one by one before any is good enough: others may be faster."""
+PRACTICE = '"use":"practice"'
+"""What stands in the event of an answer that is no review."""
 PAGE = 500
 """Audits read at once when today's are counted."""
 
@@ -318,7 +320,12 @@ def today(visit: Visit, stream: str) -> int:
     """Verdicts that somebody gave today (UTC) and did not take back."""
     start = datetime.now(UTC).strftime("%Y-%m-%d")
     by = f'"by":{dumps(visit.identity.name)}'
-    return _since(visit, stream, "audited", by, start) - _since(visit, stream, "audit_retracted", by, start)
+    given = _since(visit, stream, "audited", by, start) + _since(visit, stream, "known_answered", by, start)
+    return (
+        given
+        - _since(visit, stream, "audit_retracted", by, start)
+        - _since(visit, stream, "known_retracted", by, start)
+    )
 
 
 def _since(visit: Visit, stream: str, kind: str, by: str, start: str) -> int:
@@ -329,7 +336,7 @@ def _since(visit: Visit, stream: str, kind: str, by: str, start: str) -> int:
         with visit.service.store.read() as connection:
             rows = connection.execute(newest.order_by(log.seq.desc()).limit(PAGE)).all()
         # The log is canonical JSON: a name stands there in one way only.
-        count += sum(by in row.data for row in rows if row.at >= start)
+        count += sum(by in row.data and PRACTICE not in row.data for row in rows if row.at >= start)
         if len(rows) < PAGE or rows[-1].at < start:
             return count
         before = rows[-1].seq

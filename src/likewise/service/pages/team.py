@@ -81,7 +81,7 @@ def _practice(visit: Visit, stream: str, answered: int | None = None, wrong: str
     order = "decision" if settings.audits == "decisions" else "probability"
     people = [] if shown is None else sorted(cast(list[Any], shown["people"]), key=lambda person: -person[order])
     return render(
-        "practice.html", visit, status, stream=stream, tab="practice", told=told, shown=shown, people=people,
+        "practice.html", visit, status, stream=stream, tab="mine", told=told, shown=shown, people=people,
         columns=visible(settings), sees=settings.audits, level=settings.level, wrong=wrong,
         typed=dict(visit.sent) if wrong else {},
     )  # fmt: skip

@@ -267,7 +267,7 @@ class Checker:
             if promise:
                 if promise["ref"] in self._promises or self._round_of(promise["ref"]) is not None:
                     self._wrong(seq, f"Event {seq} commits to {promise['ref']} a second time.")
-                self._promises[promise["ref"]] = Promise(seq, data["t"], what, promise["commitment"])
+                self._promises[promise["ref"]] = Promise(seq, data.get("t", 0), what, promise["commitment"])
         if kind == "person_erased":
             self._take_erasure(seq, data)
         if kind == "key_rotated":

@@ -15,6 +15,7 @@ from likewise.service.stream.counting import joined, one_more
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import State
 from likewise.theory import Interval, Overlap, ReviewCount
+from likewise.wording import plural
 
 DELTA = 0.05
 """One minus the confidence of what is shown."""
@@ -149,7 +150,8 @@ def known_answers(state: State, count: ReviewCount, delta: float = DELTA) -> Kno
 
 
 def _known_in_words(violating: int, missed: int, least: float, limit: int | None, delta: float) -> str:
-    answered = f"Of {violating} known rounds with a violation, hidden among the others, reviewers missed {missed}."
+    known = plural(violating, "known round")
+    answered = f"Of {known} with a violation, hidden among the others, reviewers missed {missed}."
     if limit is None:
         return f"{answered} That is too few to say how much they find: it takes {LEAST_KNOWN}."
     return (
@@ -228,7 +230,7 @@ def prospect(settings: Settings, rounds_a_day: float, days: float = DAYS, delta:
 
 def _plan_in_words(rounds: int, reviews: float, days: float, delta: float, first: Prospect) -> str:
     return (
-        f"{reviews / days * 7:.0f} reviews a week: after {days:g} days, if nothing is found, you can claim with "
-        f"{1 - delta:.0%} confidence that at most {first['at_most']} of {rounds} rounds ({first['share']:.2%}) held a "
-        "violation."
+        f"{reviews / days * 7:,.0f} reviews a week: after {days:g} days, if nothing is found, you can claim with "
+        f"{1 - delta:.0%} confidence that at most {first['at_most']:,} of {rounds:,} rounds ({first['share']:.2%}) "
+        "held a violation."
     )

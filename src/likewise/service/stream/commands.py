@@ -221,9 +221,9 @@ class RotateKey:
 
 @dataclass(frozen=True)
 class Stop:
-    """No more decisions until ``Resume``."""
+    """No more decisions until ``Resume``; the reason is kept outside the log."""
 
-    reason: str
+    reason: Aside
     by: str
 
 
@@ -236,7 +236,10 @@ class Resume:
 
 @dataclass(frozen=True)
 class Erase:
-    """Erase a person: ``refs`` are all of theirs, in ``rounds``, with the remarks made about those rounds."""
+    """Erase a person: ``refs`` are all of theirs, in ``rounds``, with the remarks made about those rounds.
+
+    Round 0 is the stream itself: the reasons of its stops.
+    """
 
     refs: Sequence[str]
     rounds: Sequence[int]

@@ -137,7 +137,8 @@ def _rotate_key(decision: Decision, command: RotateKey) -> None:
 def _stop(decision: Decision, command: Stop) -> None:
     if decision.after.stopped is not None:
         raise Conflict("The stream is already stopped.")
-    decision.add(Stopped(at=decision.at, reason=command.reason, by=command.by))
+    remark, asides = command.reason.promise(), (command.reason,)
+    decision.add(Stopped(at=decision.at, remark=remark, asides=asides, by=command.by))
 
 
 def _resume(decision: Decision, command: Resume) -> None:

@@ -17,6 +17,8 @@ from likewise.theory import Gold
 Positions = tuple[int, int]
 Use = Literal["gold", "practice"]
 USES: tuple[Use, ...] = ("gold", "practice")
+MOST_DUE = 2
+"""Gold rounds that wait for a reviewer to whom they are new, at most; what lots ask for beyond is forgotten."""
 
 
 class KnownRound(NamedTuple):
@@ -31,7 +33,7 @@ class KnownRound(NamedTuple):
     pairs
         Those that were upheld, the favoured person first; none if it holds no violation.
     judged
-        Who judged it: they are never shown it again.
+        Who judged it, or marked it: they are never shown it again.
     """
 
     t: int
@@ -134,8 +136,8 @@ class Known(NamedTuple):
         return next((each for each in self.rounds if each.t == t), None)
 
     def drawn(self) -> Known:
-        """The same after a lot asked for one more gold round; no more wait than there are."""
-        return self._replace(due=min(self.due + 1, _gold_rounds(self.rounds)))
+        """The same after a lot asked for one more gold round; few wait, so that nobody gets many in a row."""
+        return self._replace(due=min(self.due + 1, MOST_DUE, _gold_rounds(self.rounds)))
 
     def for_(self, by: str, use: Use = "gold") -> list[KnownRound]:
         """The rounds that somebody can still be shown."""

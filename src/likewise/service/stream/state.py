@@ -431,6 +431,8 @@ class State:
         The commitment to the nonce of the next round's lot, if rounds have one.
     stopped
         Why the stream is stopped; None while it runs.
+    stop_ref
+        Where that reason is kept, if it can be erased.
     totals
         Sums over the rounds that are closed.
     drawing
@@ -466,6 +468,7 @@ class State:
     floors: float = 0.0
     lot: str | None = None
     stopped: str | None = None
+    stop_ref: str | None = None
     totals: Totals = NOTHING
     drawing: Drawing = NO_LOTS
     counted_rounds: ReviewCount | None = None

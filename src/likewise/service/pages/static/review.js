@@ -337,6 +337,10 @@
     offer();
   }
 
+  // What has the focus is never behind the bar at the bottom, however many lines that has.
+  const dock = document.querySelector(".dock");
+  new ResizeObserver(() => document.documentElement.style.setProperty("--dock", `${dock.offsetHeight + 16}px`)).observe(dock);
+
   // Hands -----------------------------------------------------------------------------------------------------------
 
   function help() {

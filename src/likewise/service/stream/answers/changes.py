@@ -149,6 +149,13 @@ class StreamStopped(Answer):
     stopped: Annotated[str | None, Field(description="The reason; null if the stream is running.")]
 
 
+class ReasonsErased(Answer):
+    """How many reasons of stops were erased."""
+
+    stream: str
+    erased: int
+
+
 class PersonErased(Answer):
     """The rounds in which somebody was erased."""
 

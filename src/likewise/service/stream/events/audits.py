@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 
 from likewise.service.stream.answers import GivenVerdict, Outcome, RoundRecord
 from likewise.service.stream.disputes import Dispute
-from likewise.service.stream.events.event import NO_PAIR, NUMBER, TUPLE, Promise, RoundEvent, each, kind
+from likewise.service.stream.events.event import NO_PAIR, NUMBER, REMARK, TUPLE, Promise, RoundEvent, each, kind
 from likewise.service.stream.events.rounds import SLACK
 from likewise.service.stream.memory import Memory, PastRound
 from likewise.service.stream.panel import Panel
@@ -23,7 +23,6 @@ OUTCOMES = ("reported", "cleared", "skipped")
 """What an auditor's answer is called in the log: a pair, none, skip."""
 EXPIRED: Final = "expired"
 """What an audit is called that nobody made in time."""
-REMARK = {"read": lambda value: None if value is None else Promise(**value)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

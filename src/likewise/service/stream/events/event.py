@@ -57,9 +57,10 @@ class Aside:
     ref
         A random reference; the only name that the log knows.
     kind
-        "person" (content: id and features) or "remark" (content: an auditor's reason and note).
+        "person" (content: id and features) or "remark" (content: an auditor's reason and note; or why a stream was
+        stopped).
     t
-        The round that it belongs to.
+        The round that it belongs to; 0 for the stream itself.
     salt
         32 random bytes, in hexadecimal digits.
     content
@@ -108,6 +109,8 @@ NO_PAIR = dict.fromkeys(("favoured", "disfavoured", "gap"))
 """In the row of a round without a report."""
 TUPLE = {"read": tuple}
 """Marks a field that is a tuple of plain values."""
+REMARK = {"read": lambda value: None if value is None else Promise(**value)}
+"""Marks a field that promises somebody's words, if there are some."""
 PAIRS = {"read": lambda values: tuple((first, second) for first, second in values)}
 """Marks a field that is a tuple of pairs of plain values."""
 
@@ -255,8 +258,8 @@ def read_event(kind: str, data: Mapping[str, Any], at: str, asides: tuple[Aside,
 
     Examples
     --------
-    >>> read_event("stopped", {"reason": "lunch", "by": "ann"}, stamp(0)).data()
-    {'reason': 'lunch', 'by': 'ann'}
+    >>> read_event("resumed", {"by": "ann"}, stamp(0)).data()
+    {'by': 'ann'}
     """
     cls = KINDS.get(kind)
     if cls is None:

@@ -47,7 +47,8 @@ class KnownMarked(RoundEvent):
         """It is one of the known rounds, or none any more."""
         if self.use is None:
             return replace(state, known=state.known.unmarked(self.t))
-        return replace(state, known=state.known.marked(KnownRound(self.t, self.use, self.pairs, self.judged)))
+        knows = (*self.judged, self.by)  # whoever marks it has seen its answer
+        return replace(state, known=state.known.marked(KnownRound(self.t, self.use, self.pairs, knows)))
 
     def tell(self, view: RoundRecord) -> None:
         """What it is used for."""

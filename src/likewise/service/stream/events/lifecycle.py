@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from likewise.service.canonical import digest
 from likewise.service.stream.drawing import Drawing
-from likewise.service.stream.events.event import IN_MEMORY, PAIRS, TUPLE, Event, kind
+from likewise.service.stream.events.event import IN_MEMORY, PAIRS, REMARK, TUPLE, Event, Promise, kind
 from likewise.service.stream.events.rounds import SLACK, TOLERANCE
 from likewise.service.stream.learner import Model, score_program
 from likewise.service.stream.learner_checkpoint import (
@@ -32,6 +32,8 @@ from likewise.service.stream.state import CLOCK, OpenRound, State
 
 DAY = 86_400.0
 """Seconds."""
+REASON_ERASED = "the reason was erased"
+"""Why a stream is stopped, once nobody may know."""
 
 __all__ = [
     "KeyRotated",
@@ -148,15 +150,36 @@ class KeyRotated(Event):
 @kind
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stopped(Event):
-    """No more decisions, until the stream is resumed."""
+    """No more decisions, until the stream is resumed.
+
+    Attributes
+    ----------
+    remark
+        A promise of the reason, which can be erased.
+    reason
+        The reason itself, in logs of earlier releases.
+    """
 
     kind: ClassVar[str] = "stopped"
-    reason: str
+    may_lack: ClassVar[tuple[str, ...]] = ("reason", "remark")
     by: str
+    remark: Promise | None = field(default=None, metadata=REMARK)
+    reason: str | None = None
+
+    @property
+    def refs(self) -> list[str]:
+        """The reference of the reason."""
+        return [] if self.remark is None else [self.remark.ref]
+
+    @property
+    def promised(self) -> Mapping[str, str]:
+        """The commitment to the reason."""
+        return {} if self.remark is None else {self.remark.ref: self.remark.commitment}
 
     def evolve(self, state: State) -> State:
         """It is stopped."""
-        return replace(state, stopped=self.reason)
+        told = self.asides[0].content["reason"] if self.asides else self.reason
+        return replace(state, stopped=told or REASON_ERASED, stop_ref=None if self.remark is None else self.remark.ref)
 
     def objection(self, state: State, memory: Memory) -> str:
         """Only a stream that runs can be stopped."""
@@ -173,7 +196,7 @@ class Resumed(Event):
 
     def evolve(self, state: State) -> State:
         """It runs."""
-        return replace(state, stopped=None)
+        return replace(state, stopped=None, stop_ref=None)
 
     def objection(self, state: State, memory: Memory) -> str:
         """Only a stream that is stopped can be resumed."""
@@ -312,7 +335,8 @@ def _close(written: Any, reached: Any) -> bool:
 class PersonErased(Event):
     """Everything about a person went, and every remark about their rounds: only references stay.
 
-    By the clock, it is everybody in some rounds who was kept for as long as the stream's waits say.
+    By the clock, it is everybody in some rounds who was kept for as long as the stream's waits say. Of round 0, which
+    stands for the stream itself, it is the reasons of its stops.
     """
 
     kind: ClassVar[str] = "person_erased"
@@ -332,6 +356,8 @@ class PersonErased(Event):
             round_ = state.rounds.get(t)
             if round_ is not None:
                 state = state.with_round(_without(round_, gone, state.stream))
+        if state.stop_ref in gone:
+            state = replace(state, stopped=REASON_ERASED, stop_ref=None)
         # Whoever is shown a round without them can't be held against what was known of it.
         left = tuple(each for each in state.disputes if each.t not in self.rounds)
         return replace(state.counted(erased=1), known=state.known.erased(self.rounds), disputes=left)
