@@ -416,6 +416,25 @@ def test_agreement_is_that_of_the_theory_and_the_first_verdict_counts():
     assert f"confirmed {agreement.confirmed.estimate:.0%}" in agreement.sentence
 
 
+def test_with_reviewers_who_differ_the_interval_is_about_one_of_them_chosen_by_lot():
+    """The truth is the mean of what each of the two would find among all pairs; coverage as of the exact limits."""
+    rng, missed, runs = np.random.default_rng(3), 0, 250
+    for seed in range(runs):
+        opinion = rng.random(60)
+        review = lw.audit(
+            pd.DataFrame({"x": rng.random(60), "score": rng.random(60)}), "score", ["x"], pairs=24, seed=seed
+        )
+        scores = review.people.scores
+        apart, close = scores[:, None] - scores > 0.1, np.abs(opinion[:, None] - opinion)
+        finds = {"ann": apart & (close < 0.1), "bob": apart & (close < 0.5)}  # Bob minds far more
+        truth = np.mean([found.sum() for found in finds.values()]) / (60 * 59 / 2)
+        asked = Assignment.by_lot(review.drawn, ["ann", "bob"], second=0.25, seed=seed)
+        verdicts = {name: {pair: bool(finds[name][pair]) for pair in asked.of(name)} for name in asked.names}
+        claim = review.claim(asked.answers(verdicts))
+        missed += not claim.lower <= truth <= claim.upper
+    assert missed <= 21  # 22 misses of 250 at 5 % would have a probability below 1 %
+
+
 def test_nothing_is_said_of_agreement_that_was_not_seen():
     review = lw.audit(people(60), "score", ["income"], pairs=8)
     asked = Assignment.by_lot(review.drawn, ["ann", "bob"], second=1)

@@ -89,6 +89,29 @@ def test_the_chosen_pair_and_how_it_differs_stay_in_sight_and_nothing_is_covered
     assert problems(page) == []
 
 
+@pytest.mark.parametrize("size", ["laptop", "desktop"])
+def test_nothing_moves_when_a_verdict_is_recorded_and_reasons_and_note_stay_on_screen(desk, keep, size):
+    width, height = SIZES[size]
+    page, (first, second, *_) = opened(desk, 5, viewport={"width": width, "height": height})
+    place = (
+        "() => ['#round', '#verdict', '#none'].map((one) => document.querySelector(one).getBoundingClientRect().top)"
+    )
+    before = page.evaluate(place)
+    for t, keys in ((first, ["1", "5", "n"]), (second, ["1", "5", "q", "Enter"])):
+        in_front(page, t)
+        press(page, *keys)
+        said(page, f"Round {t}:")
+        said(page, "recorded as #")
+        page.locator("#in-log", has_text="your verdicts are in the log").wait_for()
+        page.wait_for_selector("article.round")
+        press(page, "1", "5")
+        keep(page, f"recorded-{size}")
+        assert page.evaluate(place) == before
+        for selector in ("#differences", "#report", "#none", "#skip", "#undo", "#reasons", "#note", "#status"):
+            assert page.evaluate(WITHIN, selector), selector
+        press(page, "Escape")
+
+
 def test_forced_colours_show_who_is_selected(desk):
     page, _ = opened(desk, 1, forced_colors="active")
     style = "row => { const s = getComputedStyle(row); return [s.outlineStyle, s.outlineWidth]; }"
@@ -224,7 +247,7 @@ def test_a_round_that_nobody_has_seen_can_t_be_answered(desk, monkeypatch):
     assert current(page) == second
 
 
-def test_an_ended_session_says_one_thing_and_offers_the_login(desk):
+def test_an_ended_session_says_one_thing_and_offers_the_login(desk, keep):
     page, (first, *_) = opened(desk)
     press(page, "1", "5")
     desk.sessions.end_all("ann")
@@ -233,6 +256,7 @@ def test_an_ended_session_says_one_thing_and_offers_the_login(desk):
     assert page.get_by_role("alert").count() == 1
     assert page.evaluate("document.activeElement.id") == "ended-login"
     assert not page.locator("article.round").is_visible()
+    keep(page, "ended")
     assert problems(page) == []
     press(page, "Enter")
     page.wait_for_url("**/login**")
@@ -243,7 +267,7 @@ def test_an_ended_session_says_one_thing_and_offers_the_login(desk):
     assert desk.audits(desk.name, since=first - 1) == [(first, "reported", "ann")]
 
 
-def test_somebody_who_is_erased_in_mid_review_goes_without_their_id_being_said(desk):
+def test_somebody_who_is_erased_in_mid_review_goes_without_their_id_being_said(desk, keep):
     page, (first, *_) = opened(desk)
     fetched(page, 2)
     press(page, "1", "5")
@@ -253,6 +277,7 @@ def test_somebody_who_is_erased_in_mid_review_goes_without_their_id_being_said(d
     press(page, "Enter")
     said(page, "was erased", "#trouble")
     assert gone not in page.locator("#trouble").inner_text()
+    keep(page, "erased-answered")
     page.unroute("**/review/renew")
     page.goto(page.url)
     in_front(page, first)
@@ -263,6 +288,7 @@ def test_somebody_who_is_erased_in_mid_review_goes_without_their_id_being_said(d
     pass_time(page, 300)
     press(page, "ArrowDown")  # whoever works renews the lease, and hears of it
     said(page, "somebody in it was erased")
+    keep(page, "erased")
     assert page.locator("tbody tr").count() == 3
     assert chosen(page) == ["1"]
     assert other not in page.content()

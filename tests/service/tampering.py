@@ -1,17 +1,18 @@
 """A generator of tamperings: kinds × random places, by forgers with different means.
 
 ``Miss`` names a tampering that altered something and was not found by somebody who kept a checkpoint. Three forgers
-bend an export: one who just edits it, one who computes the chain again, and one who has the service's key and signs
-their own past. A fourth has the database: what they change for a moment must not be shown or certified, and what they
-leave must be found in an export.
+bend an export, or the archives of a log: one who just edits it, one who computes the chain again, and one who has the
+service's key and signs their own past. A fourth has the database: what they change for a moment must not be shown or
+certified, and what they leave must be found in an export.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import sqlite3
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, suppress
 from copy import deepcopy
 from typing import NamedTuple
 
@@ -20,8 +21,11 @@ from forging import FORGER, SIGNER, checkpoint, events, renumbered
 from sqlalchemy.exc import DBAPIError
 
 from likewise.errors import LikewiseError
+from likewise.service.log.tree import leaves as leaf_hashes
+from likewise.service.proof import standalone
 from likewise.service.proof.spelling import canonical, commitment, event_hash, parsed
-from likewise.service.proof.standalone import check
+from likewise.service.proof.standalone import Checker, check
+from likewise.transparency.merkle import Frontier
 
 
 class Miss(NamedTuple):
@@ -176,6 +180,33 @@ def a_person_and_the_commitment_to_them(lines, rng):
                 promise["commitment"] = commitment(aside["salt"], aside["content"])
 
 
+def _reasons(lines):
+    return [i for i in asides(lines) if lines[i]["t"] == 0]
+
+
+def the_reason_of_a_stop(lines, rng):
+    lines[int(rng.choice(_reasons(lines)))]["content"]["reason"] += "!"
+
+
+def the_reason_of_a_stop_left_out(lines, rng):
+    del lines[int(rng.choice(_reasons(lines)))]
+
+
+def a_reason_as_earlier_releases_wrote_it(lines, rng):
+    lines[any_of(lines, rng, "stopped")]["data"] = {"reason": "another one", "by": "root"}
+    del lines[int(rng.choice(_reasons(lines)))]
+
+
+def whom_an_erasure_erased(lines, rng):
+    data = lines[any_of(lines, rng, "person_erased")]["data"]
+    data["erased"] = data["erased"][1:]
+
+
+def when_people_were_erased(lines, rng):
+    data = lines[any_of(lines, rng, "person_erased")]["data"]
+    data["by"] = "clock" if data["by"] != "clock" else "root"
+
+
 def a_salt(lines, rng):
     lines[int(rng.choice(asides(lines)))]["salt"] = rng.bytes(32).hex()
 
@@ -246,7 +277,8 @@ CHANGES = [
     an_event_of_their_own, the_end_cut_off, a_person, a_person_and_the_commitment_to_them, a_salt,
     the_round_of_a_person, a_person_left_out, a_person_twice, a_setting, the_name_of_the_log, another_secret,
     a_header_that_hides_people, another_public_key, a_change_of_the_key, a_signature, a_checkpoint_by_somebody_else,
-    a_root,
+    a_root, the_reason_of_a_stop, the_reason_of_a_stop_left_out, a_reason_as_earlier_releases_wrote_it,
+    whom_an_erasure_erased, when_people_were_erased,
 ]  # fmt: skip
 OF_CHECKPOINTS = {a_signature, a_checkpoint_by_somebody_else, a_root}
 """These say nothing of a forger who makes all checkpoints again."""
@@ -284,6 +316,107 @@ def bend(lines, kept, seed):
     if forged == lines:
         return None
     return None if found(forger(forged), kept) else Miss(forger.__name__, change.__name__, seed)
+
+
+# What a forger does to archives --------------------------------------------------------------------------------------
+
+
+def where_it_begins(parts, rng):
+    parts[-1][0]["continues"]["after"] += int(rng.choice([-2, -1, 1, 2]))
+
+
+def the_tree_before_it(parts, rng):
+    edge = parts[-1][0]["continues"]["edge"]
+    edge[rng.integers(len(edge))] = base64.b64encode(rng.bytes(32)).decode()
+
+
+def a_tree_before_it_that_is_too_small(parts, rng):
+    parts[-1][0]["continues"]["edge"].pop()
+
+
+def the_hash_before_it(parts, rng):
+    parts[-1][0]["continues"]["prev"] = rng.bytes(32).hex()
+
+
+def a_change_of_the_key_before_it(parts, rng):
+    note = FORGER.sign(f"likewise key 1\n{parts[-1][0]['origin']}\n{FORGER.public_key}\n", "loans")
+    rotation = {"old": SIGNER.public_key, "new": FORGER.public_key, "note": str(note)}
+    parts[-1][0]["continues"]["rotations"].append(rotation)
+
+
+def no_part_before_it(parts, rng):
+    del parts[-1][0]["continues"]
+
+
+def a_part_that_ends_early(parts, rng):
+    lines = parts[0]
+    last = events(lines)[-1]
+    refs = set(_refs(lines[last]))
+    parts[0] = [line for i, line in enumerate(lines) if i != last and line.get("ref") not in refs]
+
+
+def another_change_of_a_part(parts, rng):
+    which = parts[int(rng.integers(len(parts)))]
+    fits = [a_value_of_an_event, a_time, a_person, a_salt, a_person_left_out, an_event_left_out, an_event_twice]
+    fits[rng.integers(len(fits))](which, rng)
+
+
+PART_CHANGES = [
+    where_it_begins, the_tree_before_it, a_tree_before_it_that_is_too_small, the_hash_before_it,
+    a_change_of_the_key_before_it, no_part_before_it, a_part_that_ends_early, another_change_of_a_part,
+]  # fmt: skip
+OF_TWO = {a_part_that_ends_early}
+"""These say nothing of a part that stands alone."""
+
+
+def found_in_parts(parts, kept):
+    """Whether somebody who kept a checkpoint finds something wrong with archives in a row."""
+    checker = Checker(SIGNER.public_key)
+    for part in parts:
+        checker.next_part()
+        for line in part:
+            checker.take(parsed(canonical(line)))
+    return checker.finish(kept).problems != []
+
+
+def chained_part(lines):
+    """The events of a part numbered and chained again, from where its header says that it begins."""
+    start = lines[0].get("continues") or {"after": 0, "prev": standalone.GENESIS}
+    seq, prev, done = start["after"], start["prev"], []
+    for line in lines:
+        if line["line"] == "event":
+            seq += 1
+            event = {name: value for name, value in line.items() if name != "line"} | {"seq": seq, "prev": prev}
+            prev = event["hash"] = event_hash(event)
+            line = {"line": "event"} | event
+        done.append(line)
+    return [done[0] | {"events": seq}, *done[1:]]
+
+
+def signed_part(lines):
+    """The same, with a checkpoint by whoever has the key in place of those that were there."""
+    whole = [line for line in chained_part(lines) if line["line"] != "checkpoint"]
+    start = whole[0].get("continues") or {"after": 0, "edge": []}
+    tree = Frontier(start["after"], tuple(base64.b64decode(node) for node in start["edge"]))
+    tree = tree.add_all(leaf_hashes(whole[i]["hash"] for i in events(whole)))
+    return [*whole, {"line": "checkpoint", "note": str(SIGNER.checkpoint("loans", tree))}]
+
+
+PART_FORGERS = [edited, chained_part, signed_part]
+
+
+def bend_parts(parts, kept, seed):
+    """One random tampering of archives, of the last one alone or of all in a row; the miss, if it was not found."""
+    rng = np.random.default_rng(seed)
+    change, forger = PART_CHANGES[seed % len(PART_CHANGES)], PART_FORGERS[int(rng.integers(len(PART_FORGERS)))]
+    forged = deepcopy(parts if change in OF_TWO or rng.integers(2) else parts[-1:])
+    honest = deepcopy(forged)
+    change(forged, rng)
+    if forged == honest:
+        return None
+    with suppress(IndexError, ValueError):  # a tree that is none can't be signed
+        forged = [forger(part) for part in forged]
+    return None if found_in_parts(forged, kept) else Miss(f"{forger.__name__} (archives)", change.__name__, seed)
 
 
 # What somebody with the database does -------------------------------------------------------------------------------

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from forging import lived
 from loans import drawn
-from tampering import CHANGES, EDITS, Insider, bend, found, tally
+from tampering import CHANGES, EDITS, PART_CHANGES, Insider, bend, bend_parts, found, found_in_parts, tally
 
+from likewise.service.canonical import loads
 from likewise.service.proof.standalone import read_lines
 
 
@@ -17,7 +18,8 @@ from likewise.service.proof.standalone import read_lines
 def stream(tmp_path_factory):
     """A running engine, the lines of its export, and the receipts and checkpoints that somebody kept."""
     folder = tmp_path_factory.mktemp("tampering")
-    engine = lived(folder, lot="round")
+    engine = lived(folder, lot="round", erase=True)
+    archived = list(engine.export("loans"))
     engine.resume("loans", "root")
     rng = np.random.default_rng(3)
     asked = [p | {"features": p["features"] | {"sex": 0.0}} for p in drawn(rng, k=3, prefix="last.")]
@@ -25,14 +27,18 @@ def stream(tmp_path_factory):
     engine.sign_heads(always=True)
     lines = list(engine.export("loans"))
     kept = [*read_lines(str(folder / "checkpoints.jsonl"), spelling=False), receipt]
-    yield engine, folder, lines, kept
+    parts = [archived, [loads(line) for line in engine.export_text("loans", after=archived[0]["events"])]]
+    yield engine, folder, lines, kept, parts
     engine.store.close()
 
 
-def tampered(stream, exports, databases, first=0):
-    engine, folder, lines, kept = stream
+def tampered(stream, exports, archives, databases, first=0):
+    engine, folder, lines, kept, parts = stream
     assert not found(lines, kept), "nothing is wrong with what nobody touched"
+    assert not found_in_parts(parts, kept)
+    assert not found_in_parts(parts[1:], kept)
     misses = [miss for seed in range(first, first + exports) if (miss := bend(lines, kept, seed)) is not None]
+    misses += [miss for seed in range(first, first + archives) if (miss := bend_parts(parts, kept, seed)) is not None]
     insider = Insider(engine, folder / "log.db", kept)
     assert "refused" not in insider.honest[:1]
     for seed in range(first, first + databases):
@@ -42,23 +48,27 @@ def tampered(stream, exports, databases, first=0):
 
 
 def test_fifty_tamperings_are_found(stream):
-    assert len(CHANGES) + len(EDITS) < 50
-    misses = tampered(stream, exports=len(CHANGES), databases=50 - len(CHANGES))  # of each kind of edit one at least
+    """Of each kind one at least."""
+    misses = tampered(stream, exports=len(CHANGES), archives=2 * len(PART_CHANGES), databases=len(EDITS))
+    assert len(CHANGES) + 2 * len(PART_CHANGES) + len(EDITS) >= 50
     assert misses == [], "\n" + tally(misses)
 
 
 @pytest.mark.slow
 def test_two_thousand_tamperings_are_found(stream, capsys):
-    misses = tampered(stream, exports=1500, databases=500, first=100)
+    misses = tampered(stream, exports=1200, archives=300, databases=500, first=100)
     with capsys.disabled():
-        kinds = len(CHANGES) + len(EDITS)
+        kinds = len(CHANGES) + len(PART_CHANGES) + len(EDITS)
         sys.stdout.write(f"\n2,000 tamperings of {kinds} kinds; misses: {len(misses)}\n{tally(misses)}")
     assert misses == []
 
 
 def test_the_generator_notices_a_checker_that_finds_nothing(stream, monkeypatch):
     """A generator whose changes change nothing, or whose check can't fail, would find no misses either."""
-    _, _, lines, kept = stream
+    _, _, lines, kept, parts = stream
     monkeypatch.setattr("tampering.found", lambda *_: False)
+    monkeypatch.setattr("tampering.found_in_parts", lambda *_: False)
     misses = [bend(lines, kept, seed) for seed in range(2 * len(CHANGES))]
-    assert {miss.kind for miss in misses if miss is not None} == {change.__name__ for change in CHANGES}
+    misses += [bend_parts(parts, kept, seed) for seed in range(2 * len(PART_CHANGES))]
+    kinds = {change.__name__ for change in [*CHANGES, *PART_CHANGES]}
+    assert {miss.kind for miss in misses if miss is not None} == kinds

@@ -226,8 +226,10 @@ def _correction(visit: Visit, stream: str, t: int, wrong: str = "", status: int 
     state = visit.service.engine.streams.get(stream).current()
     if t in state.rounds:
         raise Conflict(f"Round {t} is not closed yet, so there is nothing to correct.")
+    audit = [record["audit"], *record["corrections"]][-1] or {"verdict": "", "pair": []}
+    before = {"t": t, "open": False, "verdict": audit["verdict"], "pair": audit["pair"], "corrected": None}
     return render(
-        "correction.html", visit, status, stream=stream, tab="rounds", round={"t": t, "open": False}, people=people,
+        "correction.html", visit, status, stream=stream, tab="rounds", round=before, people=people,
         reasons=reasons_of(state.brief), wrong=wrong, typed=dict(visit.sent) if wrong else {},
         action=f"/streams/{stream}/rounds/{t}/correct", back=f"/streams/{stream}/rounds/{t}",
     )  # fmt: skip

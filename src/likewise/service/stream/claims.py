@@ -230,7 +230,7 @@ def prospect(settings: Settings, rounds_a_day: float, days: float = DAYS, delta:
 
 def _plan_in_words(rounds: int, reviews: float, days: float, delta: float, first: Prospect) -> str:
     return (
-        f"{reviews / days * 7:.0f} reviews a week: after {days:g} days, if nothing is found, you can claim with "
-        f"{1 - delta:.0%} confidence that at most {first['at_most']} of {rounds} rounds ({first['share']:.2%}) held a "
-        "violation."
+        f"{reviews / days * 7:,.0f} reviews a week: after {days:g} days, if nothing is found, you can claim with "
+        f"{1 - delta:.0%} confidence that at most {first['at_most']:,} of {rounds:,} rounds ({first['share']:.2%}) "
+        "held a violation."
     )

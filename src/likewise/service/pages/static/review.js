@@ -41,7 +41,8 @@
       over = true;
       keepDraft();
       const n = outbox.size();
-      $("ended-kept").textContent = `${n ? `${n === 1 ? "Your verdict is" : `Your ${n} verdicts are`} kept in this browser and will be sent then.` : "Nothing is lost."}`;
+      const sent = n === 1 ? "Your verdict is kept in this browser. It is sent" : `Your ${n} verdicts are kept in this browser. They are sent`;
+      $("ended-kept").textContent = n ? `${sent} once you have logged in.` : "Nothing is lost.";
       complain("");
       $("lease").hidden = true;
       root.classList.add("over");
@@ -346,8 +347,6 @@
   function help() {
     if ($("help").open) return;
     $("help-close").textContent = localStorage.getItem("likewise help seen") ? "Back to the round" : "Begin";
-    localStorage.setItem("likewise help seen", "yes");
-    localStorage.setItem(BRIEF, root.dataset.brief);
     stopWatch();
     $("help").showModal();
     $("help-title").focus(); // a small screen begins at the top, not at the button
@@ -392,7 +391,11 @@
   $("reasons").addEventListener("change", keepDraft);
   $("note").addEventListener("input", keepDraft);
   $("help-open").addEventListener("click", help);
-  $("help").addEventListener("close", startWatch);
+  $("help").addEventListener("close", () => { // who only loaded the page again has not seen it
+    localStorage.setItem("likewise help seen", "yes");
+    localStorage.setItem(BRIEF, root.dataset.brief);
+    startWatch();
+  });
   // The browser takes the focus out of what is closed only with its next picture: the next key might still go there.
   function closeHelp(event) {
     event.preventDefault();
