@@ -90,8 +90,9 @@ class ForAuditors(KnownRounds):
         """Keep a round for longer, also one whose lease ended, if nobody else took it; one never claimed is refused."""
         require_number(seconds, "seconds", 0, open_at="low")
         now, state = self.clock(), self.streams.get(stream).current()
-        if state.known.under(t, auditor) is not None or state.dispute(t) is not None:
-            self.leases.take(stream, t, auditor, now, now + seconds)
+        if state.known.under(t, auditor) is not None or self._asked_later(state, stream, t, auditor):
+            if not self.leases.take(stream, t, auditor, now, now + seconds):
+                raise Conflict(f"Somebody else is auditing round {t}.")
             return {"t": t, "until": stamp(now + seconds)}
         if t not in state.rounds:
             require_past(state, t)
@@ -105,6 +106,12 @@ class ForAuditors(KnownRounds):
             if not again or not self.leases.take(stream, t, auditor, now, now + seconds):
                 raise Conflict(f"Somebody else is auditing round {t}.")
         return {"t": t, "until": stamp(now + seconds)}
+
+    def _asked_later(self, state: State, stream: str, t: int, auditor: str) -> bool:
+        """Whether somebody was given the question that was left when a round was closed, and is still asked."""
+        dispute = state.dispute(t)
+        asked = dispute is not None and dispute.panel.asks(auditor) is not None
+        return asked and self.leases.had(stream, t, auditor)
 
     def require_claimed(self, stream: str, t: int, auditor: str) -> None:
         """Refuse an auditor who never had a round in front of them: they can't have looked at it."""
