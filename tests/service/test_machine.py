@@ -245,6 +245,8 @@ class Machine(RuleBasedStateMachine):
     def offered(self, t, by):
         """What somebody may be asked of a round now: nothing that another one has in front of them."""
         one, question = self.rounds[t], self.rounds[t].asked(by)
+        if question is not None and None in [one.ids[i] for i in question.pair or ()]:
+            return None  # nobody is asked about somebody who was erased
         over = self.clock.now >= one.audit_due(self.waits)
         free = self.holder(t) in (None, by)
         return question if question is not None and not over and (free or question.of == by) else None

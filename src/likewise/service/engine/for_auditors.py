@@ -48,8 +48,7 @@ class ForAuditors(KnownRounds):
         taken = self.leases.current(stream, now)
         held = [t for t, lease in sorted(taken.items()) if lease.holder == auditor and t in state.rounds]
         for round_ in (state.rounds[t] for t in itertools.chain(held, state.rounds) if t not in beside):
-            waits = round_.verdict is None and round_.audit_due(state.waits) > now
-            question = round_.panel.asks(auditor) if waits else None
+            question = round_.asks(auditor) if round_.audit_due(state.waits) > now else None
             if question is None or (question.of is not None and not opinions):
                 continue
             free = round_.t not in taken or taken[round_.t].holder == auditor
@@ -69,10 +68,13 @@ class ForAuditors(KnownRounds):
         state, now = live.current(), self.clock()
         for dispute in (each for each in state.disputes if each.t not in beside):
             met = state.known.under(dispute.t, auditor) is not None  # under this number they know another round
-            question = None if met else dispute.panel.asks(auditor)
+            if met or dispute.panel.asks(auditor) is None:
+                continue
+            past = self.reads.past(live, state, dispute.t)
+            assert past is not None, "a dispute is of a closed round"
+            gone = frozenset(i for i, id in enumerate(past.ids) if id is None)
+            question = dispute.panel.asks(auditor, gone)
             if question is not None and self.leases.take(live.name, dispute.t, auditor, now, until):
-                past = self.reads.past(live, state, dispute.t)
-                assert past is not None, "a dispute is of a closed round"
                 return self._claimed(live.name, past, question, until)
         return None
 
@@ -95,7 +97,7 @@ class ForAuditors(KnownRounds):
         if t not in state.rounds:
             require_past(state, t)
             raise Conflict(f"Round {t} is closed.")
-        question = state.rounds[t].panel.asks(auditor)
+        question = state.rounds[t].asks(auditor)
         yours = question is not None and question.of is not None
         if not yours and not self.leases.renew(stream, t, auditor, now + seconds):
             again = question is not None and self.leases.had(stream, t, auditor)
