@@ -30,23 +30,23 @@ TOGETHER = 2000
 """Events in a transaction."""
 
 
-def settings() -> Settings:
+def settings(name: str = STREAM) -> Settings:
     """Two numbers in [0, 1], cut into twenty."""
     features = (Feature(name="score"), Feature(name="age"))
     cuts = {"score": CUTS, "age": CUTS}
-    return Settings(name=STREAM, features=features, cuts=cuts, alpha=0.1, k=K, waits=Waits(grace=0))
+    return Settings(name=name, features=features, cuts=cuts, alpha=0.1, k=K, waits=Waits(grace=0))
 
 
 class Author:
     """Writes the log of a stream, round after round."""
 
-    def __init__(self, store: Store) -> None:
-        self._store, self._secret = store, secrets.token_bytes(32)
+    def __init__(self, store: Store, name: str = STREAM) -> None:
+        self._store, self._name, self._secret = store, name, secrets.token_bytes(32)
         self._state, self._place = State(), (0, GENESIS)
         self._sealed: list[Sealed] = []
         self._now, self._rng = BEGAN, np.random.default_rng(0)
         digest = hashlib.sha256(self._secret).hexdigest()
-        self._do(commands.CreateStream(settings(), "root", digest))
+        self._do(commands.CreateStream(settings(name), "root", digest))
         self._flush(self._secret.hex())
 
     def round(self) -> None:
@@ -78,7 +78,7 @@ class Author:
     def _do(self, command: Any) -> list[Any]:
         decision = decide(self._state, command, self._now)
         self._state = decision.after
-        sealed = seal(STREAM, *self._place, decision.events)
+        sealed = seal(self._name, *self._place, decision.events)
         self._place = sealed[-1].seq, sealed[-1].hash
         self._sealed += sealed
         return decision.events

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from growth_figure import draw
+from isolation import isolation
 from long_rows import long_logs
 from measure import Row
 from profiles import where_time_goes
@@ -97,17 +98,22 @@ def main() -> None:
     """Measure, print, and (unless quick) write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="smaller work, about a minute, writes nothing")
-    quick = parser.parse_args().quick
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="some measures by name (service, …); writes nothing")
+    chosen = parser.parse_args()
+    quick = chosen.quick
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     rows: list[Row] = []
     start = time.perf_counter()
-    for measure in (*ALL, service, long_logs):
+    for measure in (*ALL, service, long_logs, isolation):
+        if chosen.only is not None and measure.__name__ not in chosen.only:
+            continue
         with console.status(f"Measuring {measure.__name__} …"):
             rows += measure(quick)
     console.print(table_of(rows))
-    console.print(machine())
-    if not quick:
+    if chosen.only is None:
+        console.print(machine())
+    if not quick and chosen.only is None:
         with console.status("Drawing and profiling …"):
             draw(PAGE.parent / "images" / "growth.png")
             PAGE.write_text(page(rows, where_time_goes()))

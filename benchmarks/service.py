@@ -50,7 +50,7 @@ def service(quick: bool) -> list[Row]:
         with tempfile.TemporaryDirectory(prefix="lw") as folder, postgresql(Path(folder)) as server:
             for name, database in (("SQLite", f"{folder}/log.db"), ("PostgreSQL", server)):
                 turns[name].append(_turn(database, Path(folder) / name, seconds))
-    return [_row(name, found) for name, found in turns.items()]
+    return [*(_row(name, found) for name, found in turns.items()), _two_workers(quick)]
 
 
 class Turn(NamedTuple):
@@ -84,9 +84,48 @@ def _row(name: str, turns: list[Turn]) -> Row:
     )
 
 
+def _two_workers(quick: bool) -> Row:
+    """Two processes beside one, in turns, each time on a fresh database; every client has a stream of its own."""
+    seconds, rates = 3.0 if quick else 10.0, []
+    for _ in range(1 if quick else 3):
+        with tempfile.TemporaryDirectory(prefix="lw") as folder, postgresql(Path(folder)) as server:
+            one = _rate(server, Path(folder) / "one", 1, seconds)
+        with tempfile.TemporaryDirectory(prefix="lw") as folder, postgresql(Path(folder)) as server:
+            rates.append((one, _rate(server, Path(folder) / "two", 2, seconds)))
+    one, two = (median(side) for side in zip(*rates, strict=True))
+    ratio = median(two / one for one, two in rates)
+    work = f"rounds of {K} people over HTTP, {CLIENTS} clients on {CLIENTS} streams, PostgreSQL, two workers"
+    return Row(work, "one worker", f"{two:.0f}/s", f"{one:.0f}/s", ratio, "> 1 ×", ratio > 1)
+
+
+def _rate(database: str, folder: Path, workers: int, seconds: float) -> float:
+    """Rounds a second of so many workers."""
+    folder.mkdir()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    with served(database, folder, "--port", port, "--workers", str(workers)) as (host, token, _):
+        names = [f"loans-{number}" for number in range(CLIENTS)]
+        for name in names:
+            ask(HTTPConnection(host), token, "POST", "/v1/streams", STREAM | {"name": name})
+        clients = [Asker(host, token, number, name) for number, name in enumerate(names)]
+        for client in clients:
+            client.start()
+        time.sleep(1.5)
+        before = sum(len(client.took) for client in clients)
+        time.sleep(seconds)
+        rounds = sum(len(client.took) for client in clients) - before
+        for client in clients:
+            client.stopping = True
+        for client in clients:
+            client.join()
+        assert not any(client.errors for client in clients), "every request is answered"
+    return rounds / seconds
+
+
 def load(database: str, folder: Path, seconds: float) -> tuple[list[float], int, int]:
     """Seconds of every request that was answered in time, how many failed, and the bytes that a round leaves."""
-    with served(database, folder) as (host, token):
+    with served(database, folder) as (host, token, _):
         ask(HTTPConnection(host), token, "POST", "/v1/streams", STREAM)
         clients = [Asker(host, token, number) for number in range(CLIENTS)]
         for client in clients:
@@ -121,7 +160,7 @@ class Asker(threading.Thread):
     be measured is the server.
     """
 
-    def __init__(self, host: str, token: str, number: int) -> None:
+    def __init__(self, host: str, token: str, number: int, stream: str = "loans") -> None:
         super().__init__()
         self.took: list[float] = []
         self.errors = 0
@@ -131,7 +170,7 @@ class Asker(threading.Thread):
         self._connection = socket.create_connection((name, int(port)))
         self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._head = (
-            f"POST /v1/streams/loans/rounds HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n"
+            f"POST /v1/streams/{stream}/rounds HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n"
             "Content-Type: application/json\r\nIdempotency-Key: {key}\r\nContent-Length: {length}\r\n\r\n"
         )
 
@@ -173,10 +212,23 @@ def ask(connection: HTTPConnection, token: str, method: str, path: str, body: An
     return answer.status, json.loads(answer.read())
 
 
+class Served(NamedTuple):
+    """A service that runs: its address, the administrator's token, and its process."""
+
+    host: str
+    token: str
+    process: int
+
+    def cpu(self) -> float:
+        """Processor seconds that it has used."""
+        fields = Path(f"/proc/{self.process}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @contextmanager
-def served(database: str, folder: Path) -> Iterator[tuple[str, str]]:
-    """``likewise serve`` in a process of its own: its address and the administrator's token."""
-    command = [sys.executable, "-m", "likewise", "serve", "--database", database, "--port", "0"]
+def served(database: str, folder: Path, *options: str) -> Iterator[Served]:
+    """``likewise serve`` in a process of its own, on a new file of keys and checkpoints or those of last time."""
+    command = [sys.executable, "-m", "likewise", "serve", "--database", database, *(options or ("--port", "0"))]
     limits = {"LIKEWISE_MAX_RATE": "1e9", "PYTHONUNBUFFERED": "1"}
     beside = {f"LIKEWISE_{name.upper()}": str(folder / name) for name in ("key", "checkpoints", "erasures")}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **limits, **beside})
@@ -189,7 +241,7 @@ def served(database: str, folder: Path) -> Iterator[tuple[str, str]]:
     try:
         while not _ready(host):
             time.sleep(0.05)
-        yield host, token
+        yield Served(host, token, process.pid)
     finally:
         process.terminate()
         process.wait()

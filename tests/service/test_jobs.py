@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
@@ -188,3 +189,32 @@ def test_a_certificate_is_computed_anew_when_the_log_has_grown_and_before_the_fi
                 service.engine.audit("loans", t, "none", "ann")
                 wanted = f"Over {3 * t} people"
                 until(lambda: viewer.get("/streams/loans/certificate").text, lambda text, w=wanted: w in text)
+
+
+def test_certificates_that_many_ask_for_at_once_are_made_in_another_process(tmp_path, monkeypatch):
+    """One is made here; whoever asks meanwhile shares the next one, and decisions don't have to wait for it."""
+    popen, children, gate, begun = process.subprocess.Popen, [], threading.Event(), threading.Event()
+    monkeypatch.setattr(process.subprocess, "Popen", lambda *a, **k: children.append(1) or popen(*a, **k))
+    made = process.Engine.certificate
+
+    def held(engine, stream, **arguments):
+        begun.set()
+        assert gate.wait(300)
+        return made(engine, stream, **arguments)
+
+    held.__module__, held.__qualname__ = made.__module__, made.__qualname__  # a child finds the real one
+    with running(database=str(tmp_path / "log.db")) as service, ThreadPoolExecutor(4) as pool:
+        service.engine.create(Settings.from_dict(LOANS), "root")
+        service.engine.decide("loans", people(1), "decider")
+        service.engine.label("loans", 1, {p["id"]: 1 for p in people(1)}, "decider")
+        monkeypatch.setattr(process.Engine, "certificate", held)
+        shared = service.app.state.service.shared_work
+        first = pool.submit(service.viewer.get, "/v1/streams/loans/certificate")
+        assert begun.wait(300)
+        later = [pool.submit(service.viewer.get, "/v1/streams/loans/certificate") for _ in range(3)]
+        until(lambda: ("loans", 0.05) in shared._next, bool)
+        gate.set()
+        answers = [each.result() for each in (first, *later)]
+    assert [answer.status_code for answer in answers] == [200] * 4
+    assert all(answer.json() == answers[0].json() for answer in answers)
+    assert len(children) >= 1

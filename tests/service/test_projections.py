@@ -11,6 +11,7 @@ from contextlib import closing
 
 import numpy as np
 import pytest
+from loans import drawn, loans
 from serving import running, strict_demo, until
 from sqlalchemy import event, insert, select
 from visitors import Browser
@@ -664,3 +665,18 @@ def test_the_demo_command_fills_once_and_hands_out_links_that_work_once(tmp_path
         with closing(Browser(service)) as browser:
             browser.post("/login", code=first.reviewer)
             assert browser.get("/").headers["location"] == "/streams/synthetic/review"
+
+
+def test_what_was_followed_before_the_service_was_started_again_is_left_alone(engine, monkeypatch):
+    """A thousand streams about which nothing is new must not be read through once more."""
+    for name in ("loans", "jobs"):
+        engine.create(loans(name=name), "root")
+    Follower(engine)()
+    engine.decide("jobs", drawn(np.random.default_rng(0)), "decider")
+    follower, followed = Follower(engine), []
+    follow = follower.follow
+    monkeypatch.setattr(follower, "follow", lambda stream, *rest: followed.append(stream) or follow(stream, *rest))
+    follower()
+    follower()
+    assert followed == ["jobs"]
+    assert summaries.behind(engine.store, "jobs") == 0

@@ -199,6 +199,13 @@ class TestContract:
             waiting = store.submit(Append(seal("a", 0, GENESIS, [note()])), wake=False)
         assert waiting.result(0) is None
 
+    def test_streams_are_found_by_a_kind_of_event_that_they_hold(self, store):
+        erased = PersonErased(at=stamp(0), erased=("r",), rounds=(), by="root")
+        for name, events in (("a", [note()]), ("b", [note(), erased]), ("c", [erased])):
+            store.append(Append(seal(name, 0, GENESIS, events), secret="00"))
+        assert store.streams(holding=PersonErased.kind) == ["b", "c"]
+        assert store.streams() == ["a", "b", "c"]
+
     def test_a_key_is_answered_once(self, store):
         key = Idempotency("me", "k", "request")
         store.append(Append(sealed(store, "loans", note(1)), at=5.0, key=key, response={"round": 1}))

@@ -20,6 +20,7 @@ from likewise.service.engine import Engine
 from likewise.service.log.export import in_blocks
 from likewise.service.notices import notice
 from likewise.service.projections.reviewers import reviewers
+from likewise.service.running import Service
 from likewise.service.stream import answers
 from likewise.service.stream.brief import Brief
 from likewise.service.stream.declared import plain_text
@@ -309,13 +310,20 @@ def get_proof(
 @router.get(STREAM + "/certificate", response_model=answers.StreamCertificate, tags=["reading"])
 async def get_certificate(stream: Stream, call: Call, delta: Annotated[float, Query(gt=0, lt=1)] = 0.05) -> Response:
     """Read what is proved about the stream's rounds, with every assumption, in numbers and as a letter."""
-    subprocesses = call.service.subprocesses
+    shared, key = call.service.shared_work, (stream, delta)
+    # One is made here in a moment. A crowd would keep this process from deciding, so the next ones are made elsewhere.
+    work = partial(_certificate, call.service, stream, delta, crowd=shared.running(key))
+    return Response(await shared.result(key, work), media_type=JSONResponse.media_type)
+
+
+async def _certificate(service: Service, stream: str, delta: float, *, crowd: bool) -> bytes:
+    """A certificate as it is sent: made and spelt once for everybody who waits, and never on the event loop."""
+    subprocesses = service.subprocesses
+    apart = crowd or await to_thread.run_sync(subprocesses.is_long, stream)
     # A long log takes minutes: whoever waits for one must not take the threads of others.
-    limiter = call.service.long_requests if await to_thread.run_sync(subprocesses.is_long, stream) else None
-    work = partial(subprocesses.run, Engine.certificate, stream, delta=delta)
-    shared = call.service.shared_work
-    answer = await shared.result((stream, delta), partial(to_thread.run_sync, work, limiter=limiter))
-    return JSONResponse(answer)
+    limiter = service.long_requests if apart else None
+    work = partial(subprocesses.run, Engine.certificate, stream, apart=apart, delta=delta)
+    return await to_thread.run_sync(lambda: spelt(work()).encode(), limiter=limiter)
 
 
 @router.get(

@@ -62,9 +62,20 @@ class Subprocesses:
         """The number of the last event of a stream."""
         return self._engine.store.head(stream)[0]
 
-    def run(self, work: Work, stream: str, progress: OnProgress = lambda share: None, **arguments: Any) -> Any:
-        """The result of ``work``; an error if there is none, or if the service is stopped before."""
-        if not self.is_long(stream):
+    def run(
+        self,
+        work: Work,
+        stream: str,
+        progress: OnProgress = lambda share: None,
+        *,
+        apart: bool = False,
+        **arguments: Any,
+    ) -> Any:
+        """The result of ``work``; an error if there is none, or if the service is stopped before.
+
+        It is done in another process where the log is long, or if it shall be done ``apart``.
+        """
+        if not apart and not self.is_long(stream):
             return work(self._engine, stream, progress=progress, **arguments)
         return self._answer([sys.executable, "-m", __name__, _named(work), stream, json.dumps(arguments)], progress)
 

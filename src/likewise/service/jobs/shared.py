@@ -30,6 +30,10 @@ class SharedWork:
         self._running: dict[Hashable, Task] = {}
         self._next: dict[Hashable, Task] = {}
 
+    def running(self, key: Hashable) -> bool:
+        """Whether the work under a key is being done for somebody."""
+        return key in self._running
+
     async def result(self, key: Hashable, work: Callable[[], Awaitable[Any]]) -> Any:
         """What ``work`` gives, run for everybody who asks under this key now; whoever leaves stops nobody else's."""
         if key not in self._next:

@@ -69,7 +69,8 @@ class Heads:
             raise BrokenLog(
                 f"The log of {live.name!r} was signed under the name {origin!r}; `origin` must be what it was then."
             )
-        if size > live.latest.seq or live.tree.frontier(size).root != root:
+        known = live.latest.tree
+        if size > known.size or (known if size == known.size else live.tree.frontier(size)).root != root:
             raise BrokenLog(
                 f"Event {size} of {live.name!r} is not the one that was signed: the log was changed, cut off or "
                 f"restored from an old copy. If that was intended, move {self._file.path} away."

@@ -60,7 +60,7 @@ class ErasureCleanup:
         """Take up what a process may have left undone that died after an erasure."""
         if self._file is not None:
             self._file.begin()
-        self._unlisted |= set(streams)
+        self._unlisted |= set(streams) & set(self._store.streams(holding=PersonErased.kind))
         times = [each.event.time for stream in self._unlisted for each in self._erasures(stream)]
         self.unscrubbed = any(at > self._clock() - LATELY for at in times)
         self._list()

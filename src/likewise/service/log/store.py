@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, Row, Select, bindparam, delete, func, select
+from sqlalchemy import Connection, Row, Select, bindparam, delete, exists, func, select
 
 from likewise.service.canonical import GENESIS, dumps, loads, people_root
 from likewise.service.log import scrub, tables
@@ -158,10 +158,14 @@ class Store:
         with self._readers.connect() as connection:
             yield connection
 
-    def streams(self) -> list[str]:
-        """The names of all streams, in order."""
+    def streams(self, holding: str | None = None) -> list[str]:
+        """The names of all streams, in order; of those that have an event of a kind, if one is given."""
+        log, named = tables.events.c, tables.streams.c
+        query = select(named.stream).order_by(named.stream)
+        if holding is not None:
+            query = query.where(exists().where(log.stream == named.stream, log.kind == holding))
         with self.read() as connection:
-            return list(connection.scalars(select(tables.streams.c.stream).order_by(tables.streams.c.stream)))
+            return list(connection.scalars(query))
 
     def heads(self) -> dict[str, int]:
         """The number of the last event of every stream, in one look: what waits for nothing must cost nothing."""

@@ -173,7 +173,7 @@ class LogTree:
 
     def _extend(self, blocks: int) -> None:
         """Know the roots of so many blocks: from where they are kept, else from the hashes of their events."""
-        if self._blocks == 0:
+        if self._blocks == 0 and blocks > 0:
             self._load(blocks)
         while self._blocks < blocks:
             start, end = self._blocks * BLOCK, min(blocks * BLOCK, self._blocks * BLOCK + READ)

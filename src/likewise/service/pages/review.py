@@ -312,7 +312,7 @@ def waiting(visit: Visit, stream: str) -> int:
 def questions(visit: Visit, stream: str) -> dict[int, Question]:
     """What this reviewer may be asked, by round: not what only a colleague can answer."""
     rounds = visit.service.engine.streams.get(stream).current().rounds
-    asked = {t: round_.panel.asks(visit.identity.name) for t, round_ in rounds.items() if round_.verdict is None}
+    asked = {t: round_.asks(visit.identity.name) for t, round_ in rounds.items()}
     return {t: question for t, question in asked.items() if question is not None}
 
 

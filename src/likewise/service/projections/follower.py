@@ -40,13 +40,15 @@ class Follower:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._seen: dict[str, int] = {}
+        self._seen: dict[str, int] | None = None
         self._pairs: dict[str, Pairs] = {}
         self._broken = BrokenStreams()
         self._lock = threading.Lock()
 
     def __call__(self) -> None:
         """What the clock does every time it looks: read on, for a moment."""
+        if self._seen is None:  # what was read before the service was started need not be looked at again
+            self._seen = summaries.read_so_far(self._engine.store)
         for live in self._engine.streams.loaded():
             if live.durable.seq > self._seen.get(live.name, 0):
                 self._broken.guard(live.name, lambda: self.follow(live.name, A_TICK))  # noqa: B023
@@ -66,7 +68,7 @@ class Follower:
                 return summaries.behind(self._engine.store, stream)
             while not (done := self._look(stream, state)) and time.monotonic() < until:
                 pass
-            if done:
+            if done and self._seen is not None:
                 self._seen[stream] = head
             return 0
         finally:

@@ -35,6 +35,12 @@ SHOWN = 60
 # The log, round by round ------------------------------------------------------------------------------------------
 
 
+def read_so_far(store: Store) -> dict[str, int]:
+    """For each stream the last event that the summaries have read."""
+    with store.read() as connection:
+        return {row.stream: row.seq for row in connection.execute(select(followed.c.stream, followed.c.seq))}
+
+
 def behind(store: Store, stream: str) -> int:
     """Events that the summaries have not read yet."""
     with store.read() as connection:

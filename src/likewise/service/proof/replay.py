@@ -273,7 +273,7 @@ class Again:
             wrong = self._rules.objection(self._state, event)
             if not wrong:
                 self._replay.note(self._state, event)
-                self._state = event.evolve(self._state)
+                self._state = self._rules.after(self._state, event)
         except Exception as error:  # whatever a forged event makes of the code that reads it, it is named
             wrong = f"does not follow from the events before it ({type(error).__name__}: {error})"
         if wrong:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from json.encoder import encode_basestring
 from typing import Any
@@ -18,9 +19,20 @@ LONG = re.compile(r"[:\[,]-?[0-9]{16}")
 """Where a whole number may begin that is no exact double; text that only looks like one does no harm."""
 UNLIKE = re.compile(r"[:\[,]-?(?:[0-9]{16}|[0-9]+(?:\.[0-9]+)?e|[0-9]+\.0[,\]}])")
 """Where a number may stand that Python spells otherwise than JavaScript: long, with an exponent, or a whole float."""
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 WORDS = {None: "null", True: "true", False: "false"}
 CONTENT = b'{"content":'
+
+
+def _encoder() -> Callable[[Any], str]:
+    """Python's encoder, which is compiled, made once for all lines; ``json.dumps`` makes one for each value."""
+    make: Any = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+    parts = make(None, None, encode_basestring, None, ":", ",", True, False, False)
+    return lambda value: "".join(parts(value, 0))
+
+
+_encode = _encoder()
 
 
 def canonical(value: Any) -> bytes:
@@ -31,7 +43,7 @@ def canonical(value: Any) -> bytes:
     """
     if isinstance(value, (dict, list, tuple)):
         # Python's encoder is compiled; where no number and no name could be spelt in another way, it spells the same.
-        plain = _ENCODER.encode(value)
+        plain = _encode(value)
         if plain.isascii() and not UNLIKE.search(plain):
             return plain.encode()
     return _spelt(value).encode()

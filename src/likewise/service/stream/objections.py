@@ -19,6 +19,7 @@ class Rules:
 
     def __init__(self) -> None:
         self._memory = Memory()
+        self._opened: tuple[Event, State] | None = None
 
     def objection(self, state: State, event: Event) -> str:
         """Why an event can't follow; "" if it can."""
@@ -33,5 +34,12 @@ class Rules:
         self._memory.expected = awaited is not None
         wrong = event.objection(state, self._memory)
         if not wrong and isinstance(event, RoundOpened):
-            self._memory.announced = announced(event.evolve(state), event.t)
+            self._opened = event, event.evolve(state)
+            self._memory.announced = announced(self._opened[1], event.t)
         return wrong
+
+    def after(self, state: State, event: Event) -> State:
+        """The state after an event that there was no objection to; of a round that it opens, it is known already."""
+        if self._opened is not None and self._opened[0] is event:
+            return self._opened[1]
+        return event.evolve(state)
