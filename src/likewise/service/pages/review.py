@@ -55,6 +55,8 @@ PRACTICE = '"use":"practice"'
 """What stands in the event of an answer that is no review."""
 PAGE = 500
 """Audits read at once when today's are counted."""
+KNOWN = "known_answered"
+"""An answer to a known round: for its reviewer a verdict as any other."""
 
 
 def reasons_of(brief: Brief) -> list[tuple[str, str]]:
@@ -320,7 +322,7 @@ def today(visit: Visit, stream: str) -> int:
     """Verdicts that somebody gave today (UTC) and did not take back."""
     start = datetime.now(UTC).strftime("%Y-%m-%d")
     by = f'"by":{dumps(visit.identity.name)}'
-    given = _since(visit, stream, "audited", by, start) + _since(visit, stream, "known_answered", by, start)
+    given = _since(visit, stream, "audited", by, start) + _since(visit, stream, KNOWN, by, start)
     return (
         given
         - _since(visit, stream, "audit_retracted", by, start)
