@@ -34,6 +34,7 @@ class Believed:
     late_voices: list = field(default_factory=list)
     wanted: int = 1
     rule: str | None = None
+    corrected: bool = False
 
     def asked(self, by):
         """Whether somebody is to be asked for a verdict, or an opinion."""
@@ -42,6 +43,20 @@ class Believed:
         if not self.voices:
             return Question("verdict")
         return next((q for q in self.outcome().questions if q.of == by or (q.of is None and by not in q.but)), None)
+
+    @property
+    def disputed(self):
+        """Whether it was closed while a pair was in dispute, which nobody has settled, corrected or lost since."""
+        ended = self.status in ("learned", "discarded") and self.auditor == "clock" and self.voices
+        if not ended or self.corrected or None in self.ids:
+            return False
+        questions = self.outcome().questions
+        return bool(questions) and all(question.pair is not None for question in questions)
+
+    def left(self, by):
+        """What somebody is asked of it then."""
+        questions = self.outcome().questions if self.disputed else ()
+        return next((q for q in questions if q.of == by or (q.of is None and by not in q.but)), None)
 
     def outcome(self):
         blind = [Verdict(by, pair, outcome == "skipped") for by, outcome, pair in self.voices]

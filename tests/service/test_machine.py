@@ -92,12 +92,17 @@ class Machine(RuleBasedStateMachine):
     def ask(self, engine, refusal, ask, key=None):
         """Ask, and see that a refusal comes exactly when the model expects it, and writes nothing."""
         key = key or self.key()
+        before = self.engines[0].store.head("loans")
+        try:
+            return self.asked(engine, refusal, ask, key)
+        except Killed:
+            assert refusal is None or self.engines[0].store.head("loans") == before
+            self.kill(engine)
+            return self.asked(engine, refusal, ask, key)
+
+    def asked(self, engine, refusal, ask, key):
         if refusal is None:
-            try:
-                return ask(self.engines[engine], key)
-            except Killed:
-                self.kill(engine)
-                return ask(self.engines[engine], key)
+            return ask(self.engines[engine], key)
         before = self.engines[0].store.head("loans")
         with pytest.raises(refusal):
             ask(self.engines[engine], key)
@@ -120,8 +125,9 @@ class Machine(RuleBasedStateMachine):
         store = self.engines[engine].store
 
         def submit(append, *, wake=True):
-            if after:
-                type(store).submit(store, append).result()
+            writing = type(store).submit(store, append) if after else None
+            if writing is not None and writing.exception() is not None:
+                return writing  # another process was faster: nothing was written, and it goes on
             raise Killed
 
         store.submit = submit
@@ -245,6 +251,8 @@ class Machine(RuleBasedStateMachine):
     def offered(self, t, by):
         """What somebody may be asked of a round now: nothing that another one has in front of them."""
         one, question = self.rounds[t], self.rounds[t].asked(by)
+        if question is not None and None in [one.ids[i] for i in question.pair or ()]:
+            return None  # nobody is asked about somebody who was erased
         over = self.clock.now >= one.audit_due(self.waits)
         free = self.holder(t) in (None, by)
         return question if question is not None and not over and (free or question.of == by) else None
@@ -253,12 +261,15 @@ class Machine(RuleBasedStateMachine):
     def claim(self, engine, by):
         found = self.engines[engine].claim("loans", by, LEASE)
         offered = {t: question for t in self.rounds if (question := self.offered(t, by)) is not None}
+        if not offered:  # then what was left in dispute when rounds were closed
+            left = {t: one.left(by) for t, one in self.rounds.items() if self.holder(t) in (None, by)}
+            offered = {t: question for t, question in left.items() if question is not None}
         assert (found is None) == (not offered)
         if found is not None:
             question, ids = offered[found["t"]], self.rounds[found["t"]].ids
             assert found["yours"] == (question.of == by)
             assert found.get("pair", []) == [str(ids[i]) for i in question.pair or ()]
-            if question.of is None:
+            if question.of is None or self.rounds[found["t"]].disputed:
                 self.leases[found["t"]] = (by, self.clock.now + LEASE)
                 self.had.add((found["t"], by))
 
@@ -270,7 +281,8 @@ class Machine(RuleBasedStateMachine):
         theirs = self.leases.get(t, (None, 0.0))[0] == by
         again = question is not None and (t, by) in self.had and self.holder(t) is None
         yours = question is not None and question.of == by
-        possible = one.status == "open" and (theirs or again or yours)
+        later = one.left(by) is not None and (t, by) in self.had and self.holder(t) in (None, by)
+        possible = later or (one.status == "open" and (theirs or again or yours))
         renewed = self.ask(engine, None if possible else Conflict, lambda e, key: e.renew("loans", t, by, LEASE))
         if renewed is not None and not yours:
             self.leases[t] = (by, self.clock.now + LEASE)
@@ -278,7 +290,8 @@ class Machine(RuleBasedStateMachine):
     def handed_on(self, t, by):
         """Who has answered lets go of a round that still has a question."""
         one = self.rounds[t]
-        if one.status == "open" and one.verdict is None and one.voices and self.leases.get(t, (None,))[0] == by:
+        waits = one.disputed or (one.status == "open" and one.verdict is None and one.voices)
+        if waits and self.leases.get(t, (None,))[0] == by:
             del self.leases[t]
 
     @precondition(lambda self: self.rounds)
@@ -334,6 +347,8 @@ class Machine(RuleBasedStateMachine):
         one = self.rounds[t]
         one.opinions.append(opinion)
         self.given.append(("pair_judged", t, opinion.by, opinion.objects))
+        if one.status != "open":
+            return  # what was learned stays learned
         one.heard(self.clock.now)
         self.close(t, one.settle(self.waits, self.clock.now))
 
@@ -343,7 +358,7 @@ class Machine(RuleBasedStateMachine):
         teams = sorted(t for t, one in self.rounds.items() if one.rule and one.voices)
         t = teams[place % len(teams)]
         one = self.rounds[t]
-        question = one.asked(by)
+        question = one.asked(by) or one.left(by)
         named = question.pair if question is not None else None
         if named is not None and None in [one.ids[i] for i in named]:
             return
@@ -421,6 +436,7 @@ class Machine(RuleBasedStateMachine):
             is not None
         ):
             one.found_later |= verdict == "pair" and one.status != "open"
+            one.corrected = True
 
     @rule(engine=either)
     def stop_or_resume(self, engine):

@@ -55,6 +55,7 @@ def test_a_file_is_asked_about_and_becomes_a_stream_fitted_to_it(service, enter)
     wrong = admin.post("/streams/new", **fields | {"alpha": "much", "name": "bank"})
     assert wrong.status_code == 422
     assert 'value="much"' in wrong.text
+    assert "“Largest difference allowed (α)” must be a number." in html.unescape(wrong.text)
     done = admin.post("/streams/new", **fields)
     assert done.status_code == 303, done.text
     made = service.engine.stream("bank")

@@ -364,6 +364,15 @@ class TestThroughAnEngine:
             bank.judge_pair("loans", t, pairs[other], True, by)
         assert bank.round("loans", t)["audit"]["verdict"] == "reported"
 
+    def test_nobody_is_asked_about_a_pair_of_which_one_was_erased(self, bank):
+        t, pairs = self.disagree(bank)
+        (gone,) = set(pairs["ben"]) - set(pairs["ann"])
+        bank.erase("loans", gone, "root")
+        assert bank.claim("loans", "ann")["t"] != t
+        asked = bank.claim("loans", "ben")
+        assert (asked["t"], asked["pair"]) == (t, pairs["ann"])
+        assert gone not in str(asked)
+
     def test_who_takes_a_verdict_back_may_go_on_with_the_round_unless_a_colleague_has_it(self, bank):
         bank.change_waits("loans", {"grace": 60}, "root")
         t = bank.claim("loans", "ann")["t"]

@@ -22,8 +22,10 @@ Examples:
     likewise user list
 
     likewise user revoke ann
+
+    likewise user add bob --role auditor --erasable
 """
-user = typer.Typer(no_args_is_help=True, help="Who may ask the service for what: add, list and revoke tokens.")
+user = typer.Typer(no_args_is_help=True, help="Who may ask the service for what: add, list, revoke and erase.")
 
 
 @user.command(epilog=EXAMPLES)
@@ -34,13 +36,16 @@ def add(
         list[str] | None, typer.Option(help="A stream that the token is for; may be repeated; all if not given.")
     ] = None,
     days: Annotated[float | None, typer.Option(help="Days until it expires; never if not given.")] = None,
+    erasable: Annotated[
+        bool, typer.Option("--erasable", help="The log gets a commitment in place of the name, which can be erased.")
+    ] = False,
     database: Database = None,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a token, which is shown once and never again."""
     with open_tokens(database, config, new=True) as tokens:
-        token, expires = tokens.add(name, role, stream or None, days)
+        token, expires = tokens.add(name, role, stream or None, days, erasable=erasable)
         to_come = tokens.unknown(stream or [])
     if as_json:
         about = {"name": name, "role": role, "streams": stream or None, "streams_to_come": to_come}
@@ -87,6 +92,22 @@ def revoke(
         print_json({"who": who, "revoked": count})
         return
     console.print(f"Revoked {plural(count, 'token')}.")
+
+
+@user.command()
+def erase(
+    name: Annotated[str, typer.Argument(help="The name of somebody who was added with --erasable.")],
+    database: Database = None,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Erase a name: the log keeps what they did, and nobody can tell any more who it was. Revoke their tokens first."""
+    with open_tokens(database, config) as tokens:
+        tokens.erase_name(name)
+    if as_json:
+        print_json({"erased": name})
+        return
+    console.print("The name is erased.")
 
 
 def _state(token: dict[str, Any]) -> str:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, func, insert, select, update
 
 from likewise.errors import InvalidParameter, require, require_number
+from likewise.service.accounts.staff import ALIAS, ERASED, Staff
 from likewise.service.log import Store
 from likewise.service.log.tables import tokens
 from likewise.service.refusals import Conflict
@@ -46,12 +47,23 @@ class Tokens:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self.staff = Staff(store)
 
     def add(
-        self, name: str, role: str, streams: Sequence[str] | None = None, days: float | None = None
+        self,
+        name: str,
+        role: str,
+        streams: Sequence[str] | None = None,
+        days: float | None = None,
+        *,
+        erasable: bool = False,
     ) -> tuple[str, float | None]:
-        """A new token, which is never shown again, and when it expires (seconds since 1970)."""
+        """A new token, which is never shown again, and when it expires (seconds since 1970).
+
+        If the name is to be ``erasable``, the log gets a commitment in its place.
+        """
         plain_text(name, "name")
+        require(ALIAS.fullmatch(name) is None, "name", "be a name, not what stands for one in the log", name)
         require(name != CLOCK, "name", "be another one: the log writes it where nobody acts", name)
         require(role in ROLES, "role", f"be one of {list(ROLES)}", role)
         for stream in streams or ():
@@ -62,9 +74,10 @@ class Tokens:
             require_number(days, "days", 0, MOST_DAYS, open_at="low")
         token, now = PREFIX + secrets.token_hex(32), time.time()
         expires = None if days is None else now + 86_400 * days
+        alias = self.staff.alias(name) if erasable else self.staff.find(name)
         row = {
             "digest": _digest(token),
-            "name": name,
+            "name": alias or name,
             "role": role,
             "streams": None if streams is None else json.dumps(sorted(set(streams))),
             "created_at": now,
@@ -98,10 +111,11 @@ class Tokens:
         """Every token there was, oldest first, by the start of its digest; never the token itself."""
         with self._store.read() as connection:
             rows = connection.execute(select(tokens).order_by(tokens.c.created_at, tokens.c.digest)).all()
+        names = self.staff.names()
         return [
             {
                 "token": row.digest[:12],
-                "name": row.name,
+                "name": names.get(row.name, ERASED if ALIAS.fullmatch(row.name) else row.name),
                 "role": row.role,
                 "streams": None if row.streams is None else json.loads(row.streams),
                 "created_at": row.created_at,
@@ -116,8 +130,10 @@ class Tokens:
 
         The last administrator's is refused: nobody could add another from afar.
         """
-        now = time.time()
-        match = (tokens.c.name == who) | (tokens.c.digest.startswith(who, autoescape=True) if _starts(who) else False)
+        now, alias = time.time(), self.staff.find(who)
+        match = tokens.c.name.in_([who, alias or who]) | (
+            tokens.c.digest.startswith(who, autoescape=True) if _starts(who) else False
+        )
         valid = tokens.c.revoked_at.is_(None), (tokens.c.expires_at.is_(None) | (tokens.c.expires_at > now))
         # Locked, so that of two who revoke each other at the same time one waits, and then sees that they are the last.
         admins = select(tokens.c.digest).where(tokens.c.role == ADMIN, *valid)
@@ -132,6 +148,17 @@ class Tokens:
             return int(count)
 
         return self._store.write(write)
+
+    def erase_name(self, name: str) -> None:
+        """Forget a name that stands in the log as a commitment; refused while it has a valid token."""
+        alias = self.staff.find(name)
+        if alias is None:
+            raise InvalidParameter(f"`name` must be one that can be erased, got {name!r}.")
+        valid = tokens.c.revoked_at.is_(None), (tokens.c.expires_at.is_(None) | (tokens.c.expires_at > time.time()))
+        with self._store.read() as connection:
+            if connection.execute(select(tokens.c.digest).where(tokens.c.name == alias, *valid)).first():
+                raise Conflict("This name still has a valid token. Revoke it first.")
+        self.staff.erase(name)
 
 
 def _starts(who: str) -> bool:

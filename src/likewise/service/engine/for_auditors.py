@@ -48,8 +48,7 @@ class ForAuditors(KnownRounds):
         taken = self.leases.current(stream, now)
         held = [t for t, lease in sorted(taken.items()) if lease.holder == auditor and t in state.rounds]
         for round_ in (state.rounds[t] for t in itertools.chain(held, state.rounds) if t not in beside):
-            waits = round_.verdict is None and round_.audit_due(state.waits) > now
-            question = round_.panel.asks(auditor) if waits else None
+            question = round_.asks(auditor) if round_.audit_due(state.waits) > now else None
             if question is None or (question.of is not None and not opinions):
                 continue
             free = round_.t not in taken or taken[round_.t].holder == auditor
@@ -69,10 +68,13 @@ class ForAuditors(KnownRounds):
         state, now = live.current(), self.clock()
         for dispute in (each for each in state.disputes if each.t not in beside):
             met = state.known.under(dispute.t, auditor) is not None  # under this number they know another round
-            question = None if met else dispute.panel.asks(auditor)
+            if met or dispute.panel.asks(auditor) is None:
+                continue
+            past = self.reads.past(live, state, dispute.t)
+            assert past is not None, "a dispute is of a closed round"
+            gone = frozenset(i for i, id in enumerate(past.ids) if id is None)
+            question = dispute.panel.asks(auditor, gone)
             if question is not None and self.leases.take(live.name, dispute.t, auditor, now, until):
-                past = self.reads.past(live, state, dispute.t)
-                assert past is not None, "a dispute is of a closed round"
                 return self._claimed(live.name, past, question, until)
         return None
 
@@ -88,13 +90,14 @@ class ForAuditors(KnownRounds):
         """Keep a round for longer, also one whose lease ended, if nobody else took it; one never claimed is refused."""
         require_number(seconds, "seconds", 0, open_at="low")
         now, state = self.clock(), self.streams.get(stream).current()
-        if state.known.under(t, auditor) is not None or state.dispute(t) is not None:
-            self.leases.take(stream, t, auditor, now, now + seconds)
+        if state.known.under(t, auditor) is not None or self._asked_later(state, stream, t, auditor):
+            if not self.leases.take(stream, t, auditor, now, now + seconds):
+                raise Conflict(f"Somebody else is auditing round {t}.")
             return {"t": t, "until": stamp(now + seconds)}
         if t not in state.rounds:
             require_past(state, t)
             raise Conflict(f"Round {t} is closed.")
-        question = state.rounds[t].panel.asks(auditor)
+        question = state.rounds[t].asks(auditor)
         yours = question is not None and question.of is not None
         if not yours and not self.leases.renew(stream, t, auditor, now + seconds):
             again = question is not None and self.leases.had(stream, t, auditor)
@@ -103,6 +106,12 @@ class ForAuditors(KnownRounds):
             if not again or not self.leases.take(stream, t, auditor, now, now + seconds):
                 raise Conflict(f"Somebody else is auditing round {t}.")
         return {"t": t, "until": stamp(now + seconds)}
+
+    def _asked_later(self, state: State, stream: str, t: int, auditor: str) -> bool:
+        """Whether somebody was given the question that was left when a round was closed, and is still asked."""
+        dispute = state.dispute(t)
+        asked = dispute is not None and dispute.panel.asks(auditor) is not None
+        return asked and self.leases.had(stream, t, auditor)
 
     def require_claimed(self, stream: str, t: int, auditor: str) -> None:
         """Refuse an auditor who never had a round in front of them: they can't have looked at it."""

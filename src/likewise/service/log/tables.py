@@ -127,6 +127,15 @@ tokens = Table(
 )
 """Who may do what: SHA-256 of the token, role, streams as a JSON list (null for all), times in seconds."""
 
+staff = Table(
+    "staff",
+    metadata,
+    Column("alias", Text, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("salt", Text, nullable=False),
+)
+"""Whom an alias in the log stands for, as long as that may be known."""
+
 logins = Table(
     "logins",
     metadata,

@@ -29,6 +29,8 @@ pages = router()
 KINDS = ("number", "category", "leave out")
 REVIEWERS = ("compare by it", "see it", "don’t see it", "must not see it: sensitive")
 """What reviewers do with a feature."""
+NUMBERS = {"alpha": "Largest difference allowed (α)", "k": "Largest batch"}
+"""Numbers that are asked for, as the form calls them."""
 
 
 class Question(NamedTuple):
@@ -163,4 +165,4 @@ def _number(sent: Mapping[str, Any], name: str) -> float:
     try:
         return float(str(sent.get(name, "")))
     except ValueError:
-        raise InvalidParameter(f"`{name}` must be a number.") from None
+        raise InvalidParameter(f"“{NUMBERS[name]}” must be a number.") from None

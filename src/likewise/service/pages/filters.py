@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, and_, false, or_, select
 from sqlalchemy.sql import Select
 
+from likewise.service.accounts.staff import Staff
 from likewise.service.canonical import dumps
 from likewise.service.log.tables import asides, events
 
@@ -28,9 +29,10 @@ class Filters(NamedTuple):
     until: str = ""
 
     @classmethod
-    def sent(cls, sent: Mapping[str, Any]) -> Filters:
-        """From the fields of a form."""
-        return cls(**{name: str(sent.get(name, "")).strip()[:200] for name in cls._fields})
+    def sent(cls, sent: Mapping[str, Any], staff: Staff) -> Filters:
+        """From the fields of a form; the log may know a reviewer by an alias."""
+        typed = cls(**{name: str(sent.get(name, "")).strip()[:200] for name in cls._fields})
+        return typed._replace(reviewer=(typed.reviewer and staff.find(typed.reviewer)) or typed.reviewer)
 
     @property
     def days(self) -> tuple[str | None, str | None]:

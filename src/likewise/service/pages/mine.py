@@ -16,7 +16,7 @@ from likewise.service.log.tables import events
 from likewise.service.pages.forms import plainly
 from likewise.service.pages.records import corrected, gap_now
 from likewise.service.pages.rendering import render, router
-from likewise.service.pages.review import reasons_of
+from likewise.service.pages.review import KNOWN, reasons_of
 from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.projections.reviewers import LEAST, figures
 from likewise.service.refusals import Conflict, Unknown, status_of
@@ -80,14 +80,14 @@ def _list(visit: Visit, stream: str, text: str = "") -> Response:
 def _reviewed(visit: Visit, stream: str, state: State, count: int) -> list[int]:
     """The newest rounds with a verdict of the visitor's, each once and under the number that they saw."""
     log, name = events.c, visit.identity.name
-    kinds, by = ("audited", "verdict_late", "known_answered"), f'"by":{dumps(name)}'
+    kinds, by = ("audited", "verdict_late", KNOWN), f'"by":{dumps(name)}'
     query = select(log.round, log.kind, log.data).where(
         log.stream == stream, log.kind.in_(kinds), log.data.contains(by, autoescape=True)
     )
     with visit.service.store.read() as connection:
         rows = connection.execute(query.order_by(log.seq.desc()).limit(count)).all()
     own = [(row.kind, row.round) for row in rows if loads(row.data)["by"] == name]
-    numbers = [_gold_number(state, t, name) if kind == "known_answered" else t for kind, t in own]
+    numbers = [_gold_number(state, t, name) if kind == KNOWN else t for kind, t in own]
     return list(dict.fromkeys(number for number in numbers if number is not None))
 
 

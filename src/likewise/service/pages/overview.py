@@ -201,7 +201,7 @@ def filtered_rounds(stream: str, visit: Visitor, request: Request) -> Response:
     """The same, filtered by what a form holds."""
     sent = str(visit.sent.get("before", ""))
     before = int(sent) if sent.isdecimal() and len(sent) < 16 else None
-    return _rounds(visit, request, stream, before, Filters.sent(visit.sent))
+    return _rounds(visit, request, stream, before, Filters.sent(visit.sent, visit.service.tokens.staff))
 
 
 def _rounds(visit: Visit, request: Request, stream: str, before: int | None, filters: Filters) -> Response:

@@ -181,7 +181,9 @@ def filtered_log(stream: str, visit: Visitor) -> Response:
     """The same, filtered by what a form holds."""
     sent = {name: str(visit.sent.get(name, ""))[:40].strip() for name in ("kind", "round", "before")}
     before = int(sent["before"]) if sent["before"].isdecimal() and len(sent["before"]) < 16 else None
-    return _log(visit, stream, sent["kind"], sent["round"][:16], before, Filters.sent(visit.sent))
+    return _log(
+        visit, stream, sent["kind"], sent["round"][:16], before, Filters.sent(visit.sent, visit.service.tokens.staff)
+    )
 
 
 def _with_reason(visit: Visit, stream: str, data: dict[str, Any]) -> dict[str, Any]:

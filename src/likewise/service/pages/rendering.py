@@ -139,6 +139,8 @@ def words(name: str) -> str:
 def render(template: str, visit: Visit | None = None, status: int = 200, **values: Any) -> HTMLResponse:
     """A page, or a part of one."""
     text = _templates().get_template(template).render(visit=visit, **{"stream": None, "tab": ""} | values)
+    if visit is not None:  # the log, and so the template, may know staff by their aliases
+        text = visit.service.tokens.staff.told(text, escaped=True)
     return HTMLResponse(text, status)
 
 

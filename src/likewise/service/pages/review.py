@@ -55,6 +55,8 @@ PRACTICE = '"use":"practice"'
 """What stands in the event of an answer that is no review."""
 PAGE = 500
 """Audits read at once when today's are counted."""
+KNOWN = "known_answered"
+"""An answer to a known round: for its reviewer a verdict as any other."""
 
 
 def reasons_of(brief: Brief) -> list[tuple[str, str]]:
@@ -312,7 +314,7 @@ def waiting(visit: Visit, stream: str) -> int:
 def questions(visit: Visit, stream: str) -> dict[int, Question]:
     """What this reviewer may be asked, by round: not what only a colleague can answer."""
     rounds = visit.service.engine.streams.get(stream).current().rounds
-    asked = {t: round_.panel.asks(visit.identity.name) for t, round_ in rounds.items() if round_.verdict is None}
+    asked = {t: round_.asks(visit.identity.name) for t, round_ in rounds.items()}
     return {t: question for t, question in asked.items() if question is not None}
 
 
@@ -320,7 +322,7 @@ def today(visit: Visit, stream: str) -> int:
     """Verdicts that somebody gave today (UTC) and did not take back."""
     start = datetime.now(UTC).strftime("%Y-%m-%d")
     by = f'"by":{dumps(visit.identity.name)}'
-    given = _since(visit, stream, "audited", by, start) + _since(visit, stream, "known_answered", by, start)
+    given = _since(visit, stream, "audited", by, start) + _since(visit, stream, KNOWN, by, start)
     return (
         given
         - _since(visit, stream, "audit_retracted", by, start)

@@ -73,9 +73,10 @@ class Panel(NamedTuple):
             return ()
         return settle(self._blind, self.opinions, wanted=self._wanted, rule=self.rule).questions
 
-    def asks(self, by: str) -> Question | None:
-        """What somebody in particular may be asked."""
-        return next((one for one in self.questions if one.of == by or (one.of is None and by not in one.but)), None)
+    def asks(self, by: str, gone: frozenset[int] = frozenset()) -> Question | None:
+        """What somebody in particular may be asked: nothing about a pair with one of those who are gone."""
+        theirs = (one for one in self.questions if one.of == by or (one.of is None and by not in one.but))
+        return next((one for one in theirs if one.pair is None or gone.isdisjoint(one.pair)), None)
 
     def settled(self) -> Verdict | None:
         """What all of it comes to; None while something is still to be asked."""

@@ -31,6 +31,7 @@ from likewise.service.stream.settings import Settings, Waits
 from likewise.service.stream.team import Team, added
 from likewise.service.stream.verdict import CLOCK, Pair, Verdict
 from likewise.theory import Overlap, ReviewCount
+from likewise.verdicts import Question
 
 __all__ = ["CLOCK", "OpenRound", "OpenRounds", "Pair", "State", "Totals", "Verdict"]
 PAGE = 64
@@ -136,6 +137,10 @@ class OpenRound:
     def fresh(self) -> list[int]:
         """Positions of people who count, and are still there."""
         return [i for i in range(len(self.refs)) if i not in self.returning and i not in self.erased]
+
+    def asks(self, by: str) -> Question | None:
+        """What somebody may be asked about it now: nothing about a pair of which one was erased."""
+        return None if self.verdict is not None else self.panel.asks(by, self.erased)
 
     def shown(self, settings: Settings) -> str:
         """A hash of what an auditor sees of it: whom, which of their features, and their probabilities or decisions.

@@ -1,0 +1,83 @@
+"""Names of staff that can be erased: the log holds a commitment in place of the name, and the name is kept beside it.
+
+    alias = "~" ‖ SHA-256(salt ‖ {"name": name})
+
+For everything but the pages the alias is the name: it stands in the log, in leases and in sessions. Whoever has the
+salt can show whose it is; once name and salt are erased, nobody can.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import secrets
+
+from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from likewise.service.canonical import commitment, dumps
+from likewise.service.log import Store
+from likewise.service.log.tables import staff
+
+ALIAS = re.compile("~[0-9a-f]{64}")
+ERASED = "somebody whose name was erased"
+
+
+def alias_of(name: str, salt: str) -> str:
+    """What stands in the log for a name.
+
+    Examples
+    --------
+    >>> alias_of("ann", "00" * 32)[:9]
+    '~cf7eb613'
+    """
+    return "~" + commitment(salt, dumps({"name": name}))
+
+
+class Staff:
+    """The names behind aliases."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def names(self) -> dict[str, str]:
+        """Every name that is still there and that its alias commits to, by alias."""
+        with self._store.read() as connection:
+            rows = connection.execute(select(staff)).all()
+        return {row.alias: row.name for row in rows if alias_of(row.name, row.salt) == row.alias}
+
+    def find(self, name: str) -> str | None:
+        """The alias of a name; None if it has none."""
+        with self._store.read() as connection:
+            alias: str | None = connection.scalar(select(staff.c.alias).where(staff.c.name == name))
+        return alias
+
+    def alias(self, name: str) -> str:
+        """The alias of a name, a new one if it has none."""
+        known = self.find(name)
+        if known is not None:
+            return known
+        salt = secrets.token_hex(32)
+        row = {"alias": alias_of(name, salt), "name": name, "salt": salt}
+        try:
+            self._store.write(lambda connection: connection.execute(insert(staff), [row]) and None)
+        except IntegrityError:  # somebody else was faster
+            return self.alias(name)
+        return row["alias"]
+
+    def erase(self, name: str) -> bool:
+        """Forget whose an alias is; whether there was one."""
+
+        def write(connection: Connection) -> bool:
+            return connection.execute(delete(staff).where(staff.c.name == name)).rowcount > 0
+
+        erased = self._store.write(write)
+        self._store.scrub(again=True)
+        return erased
+
+    def told(self, text: str, *, escaped: bool = False) -> str:
+        """A text with names in place of aliases, ``escaped`` for a page."""
+        if ALIAS.search(text) is None:
+            return text
+        names = {alias: html.escape(name) if escaped else name for alias, name in self.names().items()}
+        return ALIAS.sub(lambda found: names.get(found[0], ERASED), text)
