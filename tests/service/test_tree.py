@@ -7,6 +7,8 @@ from sqlalchemy import text
 
 from likewise.service.canonical import GENESIS
 from likewise.service.log import Append, Store
+from likewise.service.log import tree as log_tree
+from likewise.service.log.append import add
 from likewise.service.log.chain import seal
 from likewise.service.log.tree import BLOCK, LogTree, grown, leaves
 from likewise.service.refusals import BrokenLog
@@ -76,6 +78,20 @@ def test_blocks_that_somebody_wrote_are_computed_again(store, tree):
     again = LogTree(store, "loans")
     again.keep(SIZE)
     assert again.frontier(SIZE) == TREE
+
+
+def kept(connection):
+    return connection.execute(text("SELECT count(*) FROM blocks")).scalar()
+
+
+def test_two_processes_that_keep_the_same_blocks_stop_nothing(store, tree, monkeypatch):
+    """As if another one had written between the delete and the insert."""
+    with monkeypatch.context() as both:
+        both.setattr(log_tree, "add", lambda connection, table, rows: add(connection, table, rows + rows))
+        tree.keep(SIZE)
+    assert store.write(kept) == 0
+    tree.keep(SIZE)
+    assert store.write(kept) == SIZE // BLOCK
 
 
 @pytest.mark.parametrize("seq", [3, 300, SIZE])

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from sqlalchemy import Connection, delete, select
+from sqlalchemy.exc import IntegrityError
 
 from likewise.service.log import tables
 from likewise.service.log.append import add
@@ -117,7 +118,10 @@ class LogTree:
             connection.execute(delete(tables.blocks).where(kept.stream == self._stream, there))
             add(connection, tables.blocks, rows)
 
-        self._store.write(write)
+        try:
+            self._store.write(write)
+        except IntegrityError:  # it is a cache, and another process has just written the same roots
+            return
         self._saved = new[-1][0] + 1
 
     def _proved(self, tree: Frontier, prove: Callable[[Nodes], Result]) -> Result:
