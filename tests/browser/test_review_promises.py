@@ -346,7 +346,7 @@ def test_every_new_round_is_announced_and_the_focus_stays(desk):
     page.locator(".person").nth(2).focus()
     press(page, "n")
     next_round(page, second)
-    assert page.evaluate("document.activeElement.closest('tr')?.dataset.number") == "3"
+    page.wait_for_function("document.activeElement.closest('tr')?.dataset.number === '3'")
     press(page, "1", "5")
     page.locator("#report").focus()
     press(page, "Enter")
