@@ -342,7 +342,7 @@ def test_every_new_round_is_announced_and_the_focus_stays(desk):
     press(page, "Enter")
     in_front(page, second)
     assert page.locator("#announce").text_content().startswith(f"Round {second}: 5 people")
-    assert page.evaluate("document.activeElement.id") == "none"
+    page.wait_for_function("document.activeElement.id === 'none'")
     page.locator(".person").nth(2).focus()
     press(page, "n")
     next_round(page, second)
@@ -353,6 +353,18 @@ def test_every_new_round_is_announced_and_the_focus_stays(desk):
     page.locator("#round").get_by_text("No round is waiting").wait_for()
     assert page.evaluate("document.activeElement.id") == "report" or not page.locator("#report").is_visible()
     all_sent(page)
+
+
+@pytest.mark.parametrize(("focus", "back"), [("#none", "activeElement.id === 'none'"),
+    (".person >> nth=2", "activeElement.closest('tr')?.dataset.number === '3'")])  # fmt: skip
+def test_the_focus_comes_back_with_the_next_round_if_the_desk_was_empty_in_between(desk, focus, back):
+    page, _ = opened(desk, 1)
+    page.locator(focus).focus()
+    press(page, "Enter" if focus == "#none" else "n")
+    page.locator("#round").get_by_text("No round is waiting").wait_for()
+    (second,) = desk.open(1, desk.name, 5)
+    in_front(page, second)
+    page.wait_for_function(f"document.{back}")
 
 
 # Why ------------------------------------------------------------------------------------------------------------------

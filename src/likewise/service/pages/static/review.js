@@ -154,8 +154,13 @@
     return `You answered ${several(n, "round")} today. Thank you; you can close this page.`;
   }
 
+  let focused = null; // what to focus when a round comes: the place of a row, or a control that an empty desk hides
+
   function show(article) {
-    const place = rows().findIndex((row) => row.contains(document.activeElement)); // where the focus was, if it goes
+    const had = document.activeElement, place = rows().findIndex((row) => row.contains(had));
+    if (place >= 0) focused = place;
+    else if ($("verdict").contains(had)) focused = had;
+    else if (had !== document.body && had !== desk) focused = null; // somebody went elsewhere
     stopWatch();
     current = article;
     for (const old of desk.querySelectorAll("article")) old.remove();
@@ -165,7 +170,8 @@
       $("report").classList.toggle("primary", "possible" in article.dataset);
       $("none").classList.toggle("primary", !("possible" in article.dataset));
       desk.append(article);
-      if (place >= 0) (rows()[place] || rows().at(-1)).querySelector("button").focus();
+      if (focused !== null) (focused.nodeType ? focused : (rows()[focused] || rows().at(-1)).querySelector("button")).focus();
+      focused = null;
       $("announce").textContent = article.dataset.said;
     } else {
       empty.textContent = "Fetching a round …";
