@@ -250,7 +250,7 @@ class TestSystemd:
         (tmp_path / "backups").mkdir()
         line = unit("likewise-backup.service")["Service"]["ExecStart"].replace("$$", "$").replace("%%", "%")
         for there, here in (
-            ("/opt/likewise/bin/likewise", f"{sys.executable} -m likewise"),
+            ("/usr/local/lib/likewise/bin/likewise", f"{sys.executable} -m likewise"),
             ("/var/backups/likewise", str(tmp_path / "backups")),
             ("/etc/likewise", str(tmp_path)),
         ):
@@ -265,7 +265,7 @@ class TestSystemd:
     @pytest.mark.parametrize("name", ["likewise.service", "likewise-backup.service", "likewise-backup.timer"])
     def test_systemd_finds_nothing_wrong_with_it(self, name, tmp_path):
         for file in DEPLOY.glob("likewise*.*"):
-            text = file.read_text().replace("/opt/likewise/bin/likewise", "/bin/true")
+            text = file.read_text().replace("/usr/local/lib/likewise/bin/likewise", "/bin/true")
             (tmp_path / file.name).write_text(text)
         done = subprocess.run(
             ["systemd-analyze", "verify", "--man=no", tmp_path / name], capture_output=True, text=True

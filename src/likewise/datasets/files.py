@@ -111,7 +111,7 @@ def _read(pandas: Any, path: Path, kind: str, encoding: str, *, header: bool, sh
 def _sheet(pandas: Any, path: Path, *, header: bool) -> pd.DataFrame:
     """The first sheet of an Excel file; rows and columns that are empty all over are no people and no columns."""
     try:
-        import openpyxl  # noqa: F401
+        import openpyxl  # noqa: F401  # pandas imports it; here only whether it is there
     except ImportError:
         raise NotSupported(
             "Excel files need openpyxl, which is not installed: pip install openpyxl, or save the sheet as CSV."

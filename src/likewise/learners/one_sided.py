@@ -108,7 +108,8 @@ class OneSided:
     @property
     def k(self) -> int | None:
         """The largest batch."""
-        return self.learner.k  # type: ignore[no-any-return]
+        largest: int | None = self.learner.k
+        return largest
 
     @property
     def T(self) -> int | None:

@@ -73,7 +73,7 @@ class Subprocesses:
     ) -> Any:
         """The result of ``work``; an error if there is none, or if the service is stopped before.
 
-        It is done in another process where the log is long, or if it shall be done ``apart``.
+        A long log is read in another process; ``apart`` asks for one in any case.
         """
         if not apart and not self.is_long(stream):
             return work(self._engine, stream, progress=progress, **arguments)

@@ -52,7 +52,7 @@ class Memory:
     expected
         Whether the event before announced the one that is looked at.
     adjudicated
-        What the event before decided about a round that had been closed with something else.
+        What the event before made of a round that was closed with another outcome.
     """
 
     rounds: dict[int, PastRound] = field(default_factory=dict)
