@@ -18,6 +18,7 @@ from likewise.service import readiness
 from likewise.service import running as service_running
 from likewise.service.live.broken import AGAIN, BrokenStreams
 from likewise.service.log.checkpoints import LineFile, point
+from likewise.service.log.store import Store
 from likewise.service.refusals import BrokenLog, Unavailable
 from likewise.service.stream.events import stamp
 from likewise.service.stream.settings import Waits
@@ -56,6 +57,20 @@ class TestAFileThatGoes:
             until(lambda: service.anybody.get("/readyz").status_code == 503)
             os.replace(tmp_path / "away.db", beside["database"])
             assert decided(service, "loans", 9) == 201
+
+    @pytest.mark.parametrize("replaced", [False, True])
+    def test_no_connection_is_opened_to_another_file_or_makes_one(self, tmp_path, replaced):
+        path, away = tmp_path / "log.db", tmp_path / "away.db"
+        with Store(path) as store:
+            store.migrate()
+            os.replace(path, away)
+            if replaced:
+                path.touch()
+            with pytest.raises(Unavailable, match="removed or replaced"):
+                store.streams()
+            assert path.exists() == replaced
+            os.replace(away, path)
+            assert store.streams() == []
 
     def test_a_start_beside_checkpoints_of_a_lost_log_does_not_greet_as_new(self, beside, tmp_path, capsys):
         with running(**beside) as service:

@@ -54,9 +54,9 @@ class Store:
         self.keyed_hash: Callable[[bytes], str] = lambda content: hashlib.sha256(content).hexdigest()
         """What seals the caches; the engine puts a hash with the service's key in its place."""
         self._erased_before: str | None = None
-        self._readers = readers(self.url)
-        self._writers = writers(self.url)
         self._identity: tuple[int, int] | None = None
+        self._readers = readers(self.url, self.require_same_file)
+        self._writers = writers(self.url, self.require_same_file)
         self._writer: Writer[Work] = Writer(self._writers, self._carry_out)
 
     @property
