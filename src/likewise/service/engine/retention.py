@@ -67,8 +67,8 @@ class Retention(ForAdministrators):
 
         Rounds are opened one after another, so the first that is too young ends the search.
         """
-        found: list[int] = []
-        while len(found) < TOGETHER and (some := self.store.rounds_with_people(live.name, after, TOGETHER)):
+        over: list[int] = []
+        while len(over) < TOGETHER and (some := self.store.rounds_with_people(live.name, after, TOGETHER)):
             after, needed = some[-1], _needed(live.durable.state)
             closed = [t for t in some if t not in needed]
             opened, last = self.reads.opened(live.name, closed), self.store.last_events(live.name, closed)
@@ -76,10 +76,10 @@ class Retention(ForAdministrators):
                 if t not in opened:
                     raise BrokenLog(f"The event that opened round {t} of {live.name!r} is not where it was filed.")
                 if opened[t].time > before:
-                    return found
+                    return over
                 if last[t] <= self._heads.signed(live):
-                    found.append(t)
-        return found
+                    over.append(t)
+        return over
 
     def _kept(self, live: LiveStream, rounds: list[int]) -> list[Aside]:
         """What is kept of some rounds, but for people whose first answer still counts for a later visit."""
