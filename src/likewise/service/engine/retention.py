@@ -46,12 +46,13 @@ class Retention(ForAdministrators):
         if keep is None or not self._heads.owns(live.durable.state.key):
             return 0
         before = self.clock() - max(keep, at_least) * DAY
-        while rounds := self._over(live, self._retained.get(live.name, 0), before):
-            erased += self._erase_kept(live, rounds)
-            self._retained[live.name] = rounds[-1]
-            if time.monotonic() > until:
-                return erased
-        self._retained[live.name] = 0  # some may have stayed that can go the next time
+        # From where the last look stopped, and then from the start: some stayed that may go now.
+        for after in dict.fromkeys((self._retained.pop(live.name, 0), 0)):
+            while rounds := self._over(live, after, before):
+                erased, after = erased + self._erase_kept(live, rounds), rounds[-1]
+                if time.monotonic() > until:
+                    self._retained[live.name] = after
+                    return erased
         return erased
 
     def _erase_kept(self, live: LiveStream, rounds: list[int]) -> int:
