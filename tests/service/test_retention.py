@@ -128,8 +128,10 @@ def test_what_no_checkpoint_covers_stays(engine, clock, monkeypatch):
     assert engine.retain() == 1
 
 
-def test_whoever_comes_again_stays_until_their_last_visit_is_over(engine, clock, tmp_path):
+@pytest.mark.parametrize("hurried", [False, True])
+def test_whoever_comes_again_stays_until_their_last_visit_is_over(engine, clock, tmp_path, monkeypatch, hurried):
     """Where people get their first answer again: without the first visit, the next one would look like a first."""
+    monkeypatch.setattr("likewise.service.engine.retention.A_TICK", -1 if hurried else 60)
     engine.create(loans(lot="round", waits=Waits(grace=0, keep=3)), "root")
     first = round_(engine, clock, "often.")
     other = round_(engine, clock, "once.")

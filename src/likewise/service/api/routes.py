@@ -120,8 +120,8 @@ def get_brief(stream: Stream, call: Call) -> Response:
 @router.put(STREAM + "/brief", response_model=answers.BriefChanged, openapi_extra=KEYED, tags=["streams"])
 def put_brief(stream: Stream, body: Brief, call: Call) -> Response:
     """Replace what reviewers are told. An event records it for good, so it must name nobody."""
-    told = body.model_dump(mode="json")
-    return JSONResponse(call.service.engine.change_brief(stream, told, call.by, call.key))
+    brief = body.model_dump(mode="json")
+    return JSONResponse(call.service.engine.change_brief(stream, brief, call.by, call.key))
 
 
 @router.get(STREAM + "/reviewers", response_model=answers.Reviewers, tags=["reading"])
@@ -232,8 +232,8 @@ def put_audit(stream: Stream, t: Number, body: bodies.AuditBody, call: Call) -> 
     """Give a verdict: pair, none or skip; a late one is recorded too. Too small a gap is refused with 422."""
     if call.identity.role == AUDITOR:
         call.service.engine.require_claimed(stream, t, call.by)
-    said = body.model_dump(exclude={"verdict"})
-    answer = call.service.engine.audit(stream, t, body.verdict, call.by, **said, key=call.key)
+    given = body.model_dump(exclude={"verdict"})
+    answer = call.service.engine.audit(stream, t, body.verdict, call.by, **given, key=call.key)
     return JSONResponse(answer)
 
 

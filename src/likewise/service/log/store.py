@@ -54,9 +54,9 @@ class Store:
         self.keyed_hash: Callable[[bytes], str] = lambda content: hashlib.sha256(content).hexdigest()
         """What seals the caches; the engine puts a hash with the service's key in its place."""
         self._erased_before: str | None = None
-        self._readers = readers(self.url)
-        self._writers = writers(self.url)
         self._identity: tuple[int, int] | None = None
+        self._readers = readers(self.url, self.require_same_file)
+        self._writers = writers(self.url, self.require_same_file)
         self._writer: Writer[Work] = Writer(self._writers, self._carry_out)
 
     @property
@@ -287,12 +287,12 @@ class Store:
         for some in chunks(numbers):
             events = _after(stream, 0).where(log.round.in_(some))
             people = select(tables.asides).where(beside.stream == stream, beside.round.in_(some))
-            found: dict[int, list[Sealed]] = {t: [] for t in some}
+            by_number: dict[int, list[Sealed]] = {t: [] for t in some}
             with self.read() as connection:
                 asides = {row.ref: _aside(row, stream) for row in connection.execute(people)}
                 for row in connection.execute(events):
-                    found[row.round].append(_sealed(row))
-            yield from ((t, _with_people(sealed, asides)) for t, sealed in found.items())
+                    by_number[row.round].append(_sealed(row))
+            yield from ((t, _with_people(sealed, asides)) for t, sealed in by_number.items())
 
     def opened(self, stream: str, numbers: Sequence[int]) -> list[Sealed]:
         """The events that opened some rounds, with their people."""
@@ -314,13 +314,13 @@ class Store:
 
     def last_events(self, stream: str, numbers: Sequence[int]) -> dict[int, int]:
         """The number of the last event about each of some rounds."""
-        found: dict[int, int] = {}
+        last: dict[int, int] = {}
         log = tables.events.c
         for some in chunks(numbers):
             query = select(log.round, func.max(log.seq)).where(log.stream == stream, log.round.in_(some))
             with self.read() as connection:
-                found |= {int(t): int(seq) for t, seq in connection.execute(query.group_by(log.round))}
-        return found
+                last |= {int(t): int(seq) for t, seq in connection.execute(query.group_by(log.round))}
+        return last
 
     def asides_of(self, refs: Sequence[str], stream: str | None = None) -> Iterator[Aside]:
         """What is still there under some references, in their order; of one stream if that is said."""
@@ -354,11 +354,11 @@ class Store:
         """What is kept about some people, by their ids, the oldest first."""
         beside = tables.asides.c
         query = select(tables.asides).where(beside.stream == stream).order_by(beside.round, beside.ref)
-        found: list[Aside] = []
+        asides: list[Aside] = []
         with self.read() as connection:
             for some in chunks(people):
-                found += [_aside(row) for row in connection.execute(query.where(beside.person.in_(some)))]
-        return found
+                asides += [_aside(row) for row in connection.execute(query.where(beside.person.in_(some)))]
+        return asides
 
     def response(self, scope: str, key: str) -> tuple[str, Any] | None:
         """The request and the response under an idempotency key; the response is None if it was erased."""

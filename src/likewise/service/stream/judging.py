@@ -41,8 +41,8 @@ def audit(decision: Decision, command: Audit) -> None:
     opinion = _as_opinion(command, of, answer, question)
     if opinion is not None:
         if opinion not in of.panel.opinions:
-            said = opinion._asdict() | looked(command)
-            decision.add(PairJudged(at=decision.at, t=command.t, shown=shown, **said))
+            fields = opinion._asdict() | looked(command)
+            decision.add(PairJudged(at=decision.at, t=command.t, shown=shown, **fields))
             close(decision, command.t)
         return
     found = command.clean if answer["reports"] else None
