@@ -246,10 +246,9 @@ def _word(value: Any) -> str:
 def _datasheet(name: str, people: str, unlabelled: int, meaning: str, encoder: Encoder, same: str) -> Datasheet:
     problems = [f"The column {column} is not used: {reason}." for column, reason in encoder.left_out.items()]
     if unlabelled:
-        problems.append(
-            f"{plural(unlabelled, 'row has no label and is', 'rows have no label and are')} left out; if labels are missing for a reason, the people "
-            "who remain are not typical."
-        )
+        count = plural(unlabelled, "row has no label and is", "rows have no label and are")
+        why = "if labels are missing for a reason, the people who remain are not typical"
+        problems.append(f"{count} left out; {why}.")
     problems += [same] if same else []
     return Datasheet(
         name=name,
