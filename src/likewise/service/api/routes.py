@@ -127,7 +127,7 @@ def put_brief(stream: Stream, body: Brief, call: Call) -> Response:
 @router.get(STREAM + "/reviewers", response_model=answers.Reviewers, tags=["reading"])
 def get_reviewers(stream: Stream, call: Call, delta: Annotated[float, Query(gt=0, lt=1)] = 0.05) -> Response:
     """Read how good reviewers are: how they agree, what they find, with intervals. Nobody is ranked."""
-    return JSONResponse(reviewers(call.service.engine, stream, delta))
+    return JSONResponse(call.service.tokens.staff.named(reviewers(call.service.engine, stream, delta)))
 
 
 @router.put(ROUND + "/known", response_model=answers.KnownMarked, openapi_extra=KEYED, tags=["audits"])
@@ -265,7 +265,7 @@ def correct(stream: Stream, t: Number, body: bodies.VerdictBody, call: Call) -> 
 @router.get(ROUND, response_model=answers.RoundRecord, tags=["reading"])
 def get_round(stream: Stream, t: Number, call: Call) -> Response:
     """Read everything that is known about a round."""
-    return JSONResponse(call.service.engine.round(stream, t))
+    return JSONResponse(call.service.tokens.staff.named(call.service.engine.round(stream, t)))
 
 
 @router.get(STREAM + "/events", response_model=answers.EventPage, tags=["reading"])

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, Row, Select, bindparam, delete, exists, func, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, bindparam, delete, exists, func, select
 
 from likewise.service.canonical import GENESIS, dumps, loads, people_root
 from likewise.service.log import scrub, tables
@@ -225,10 +225,12 @@ class Store:
         query = _after(sealed.stream, 0).where(log.round == sealed.event.t, log.kind == RoundOpened.kind)
         return _sealed(connection.execute(query).one()).event.promised
 
-    def lines(self, stream: str, after: int = 0, limit: int = 1000) -> list[dict[str, Any]]:
-        """The same as they stand in the log, whatever it may be: what an outsider checks."""
+    def newest(self, stream: str, limit: int, *conditions: ColumnElement[bool]) -> list[Sealed]:
+        """The last events that meet all of some conditions, the newest first."""
+        query = select(tables.events).where(tables.events.c.stream == stream, *conditions)
         with self.read() as connection:
-            return [_line(row) for row in connection.execute(_after(stream, after).limit(limit))]
+            rows = connection.execute(query.order_by(tables.events.c.seq.desc()).limit(limit))
+            return [_sealed(row) for row in rows]
 
     def hashes(self, stream: str, after: int, until: int) -> list[str]:
         """The hashes of the events after number ``after`` up to number ``until``, as the log has them."""
@@ -398,14 +400,6 @@ def _hashed(data: str, people: list[Any]) -> str:
     """Data as they are hashed: with the root of a tree in place of people."""
     spelt = list(map(dumps, people))
     return data.replace(f'"people":[{",".join(spelt)}]', dumps({"people": people_root(spelt)})[1:-1], 1)
-
-
-def _line(row: Row[Any]) -> dict[str, Any]:
-    """An event as it is exported, without a look at what it says."""
-    data = loads(row.data)
-    _require_filed(row, data.get("t"))
-    names = ("stream", "seq", "prev", "kind", "version", "at", "hash")
-    return {name: row._mapping[name] for name in names} | {"data": data}
 
 
 class Exported(NamedTuple):

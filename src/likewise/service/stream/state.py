@@ -69,6 +69,8 @@ class OpenRound:
         What that comes to; None until the audit is settled or expired.
     retracted_at
         When a verdict was last taken back: the audit is given the grace time to be made again.
+    retractions
+        How often one was.
     labels_expired
         Whether the wait for labels has ended with some of them missing.
     closed
@@ -108,6 +110,7 @@ class OpenRound:
     late: tuple[tuple[int, int], ...] = ()
     verdict: Verdict | None = None
     retracted_at: float = -np.inf
+    retractions: int = 0
     labels_expired: bool = False
     closed: bool = False
     correction: Outcome | None = None

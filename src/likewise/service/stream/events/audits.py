@@ -342,7 +342,7 @@ class AuditRetracted(RoundEvent):
         """The round waits for a verdict again."""
         round_ = self.round(state)
         round_ = _settled(round_, self.hear(round_.panel))
-        return state.with_round(replace(round_, retracted_at=self.time))
+        return state.with_round(replace(round_, retracted_at=self.time, retractions=round_.retractions + 1))
 
     def hear(self, panel: Panel) -> Panel:
         """Without that verdict."""
