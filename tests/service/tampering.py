@@ -22,6 +22,7 @@ from sqlalchemy.exc import DBAPIError
 
 from likewise.errors import LikewiseError
 from likewise.service.log.tree import leaves as leaf_hashes
+from likewise.service.pages.questions import looked
 from likewise.service.proof import standalone
 from likewise.service.proof.spelling import canonical, commitment, event_hash, parsed
 from likewise.service.proof.standalone import Checker, check
@@ -453,12 +454,18 @@ class Insider:
         self.honest = [self.answer(look) for look in self.looks()]
 
     def looks(self):
-        """Whatever leads to a claim or a screen."""
-        engine = self.engine
+        """Whatever leads to a claim or a screen; first what finds nothing by the round that an event is filed under."""
+        engine, rounds = self.engine, range(1, self.rounds + 1)
         yield lambda: engine.certificate("loans")["letter"]
+        yield lambda: engine.events("loans", 0, 10_000)
+        yield lambda: engine.rounds("loans", rounds)
+        yield lambda: looked(engine.reads, "loans")
         yield lambda: engine.claim("loans", "ann")["people"]
-        for t in range(1, self.rounds + 1):
+        for t in rounds:
             yield lambda t=t: engine.round("loans", t)
+        for person in ("0.0", "5.1", "last.2"):
+            yield lambda person=person: engine.person("loans", person)
+            yield lambda person=person: claims(engine.proofs.person("loans", person))
 
     def answer(self, look):
         try:
@@ -509,7 +516,7 @@ class Insider:
         missed = []
         looks = list(zip(self.looks(), self.honest, strict=True))
         # Filed under another round for a moment, an event is missing on the page of its own: docs/service.md says so.
-        for look, honest in looks[:1] if kind == "the round of an event" else looks:
+        for look, honest in looks[:4] if kind == "the round of an event" else looks:
             if self.answer(look) not in (honest, "refused"):
                 missed.append(Miss("insider, for a moment", kind, seed))
         try:
@@ -517,6 +524,11 @@ class Insider:
         except (LikewiseError, DBAPIError, KeyError, TypeError, ValueError):
             return missed
         return missed if found(lines, self.kept) else [*missed, Miss("insider, for good", kind, seed)]
+
+
+def claims(receipt):
+    """What a receipt says of its person, without signatures of where the log stood."""
+    return {name: value for name, value in receipt.items() if "proof" not in name}
 
 
 def _rows(database):

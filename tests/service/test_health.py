@@ -11,8 +11,6 @@ from likewise.service.monitoring import MOST_NAMED, Metrics, StreamHealth
 from likewise.service.refusals import Unavailable
 from likewise.service.stream.settings import Waits
 
-RNG = np.random.default_rng(0)
-
 
 @pytest.fixture
 def engine(start, new_database):
@@ -30,7 +28,7 @@ class TestUnsigned:
         engine.tick()
         assert health(engine).oldest_unsigned == 0
         clock.forward(0.5)
-        engine.decide("loans", drawn(RNG), "decider")
+        engine.decide("loans", drawn(np.random.default_rng(0)), "decider")
         assert health(engine).oldest_unsigned == 0.5, "at most since the last look, at which there was nothing"
         engine.tick()
         assert health(engine).oldest_unsigned == 0.5, "a checkpoint is not due before two seconds"
@@ -42,7 +40,7 @@ class TestUnsigned:
     def test_it_goes_on_waiting_while_the_clock_stands_still(self, engine, clock):
         engine.create(loans(), "root")
         engine.tick()
-        engine.decide("loans", drawn(RNG), "decider")
+        engine.decide("loans", drawn(np.random.default_rng(0)), "decider")
         clock.forward(1000)
         assert health(engine).oldest_unsigned == 1000
         clock.forward(-5000)
@@ -57,13 +55,13 @@ class TestUnsigned:
         again.tick()
         clock.forward(1000)
         assert health(again).oldest_unsigned == 0
-        again.decide("loans", drawn(RNG), "decider")
+        again.decide("loans", drawn(np.random.default_rng(0)), "decider")
         assert health(again).oldest_unsigned == 1000
 
     def test_a_key_that_was_changed_leaves_everything_unsigned(self, engine, clock, monkeypatch):
         engine.create(loans(), "root")
         engine.tick()
-        engine.decide("loans", drawn(RNG), "decider")
+        engine.decide("loans", drawn(np.random.default_rng(0)), "decider")
         monkeypatch.setattr(engine._heads, "owns", lambda key: False)
         for _ in range(3):
             clock.forward(10)
@@ -76,7 +74,7 @@ class TestOpenAndOverdue:
         engine.create(loans(waits=Waits(audit=50, label=50, grace=0)), "root")
         assert health(engine).oldest_open_round == 0
         for _ in range(2):
-            engine.decide("loans", drawn(RNG), "decider")
+            engine.decide("loans", drawn(np.random.default_rng(0)), "decider")
             clock.forward(30)
         assert health(engine).oldest_open_round == 60
         assert health(engine).overdue == 10, "the first was due after 50 seconds"
@@ -88,7 +86,7 @@ class TestOpenAndOverdue:
 
     def test_what_is_due_stays_overdue_while_writes_fail(self, engine, clock, monkeypatch):
         engine.create(loans(waits=Waits(audit=50, label=50, grace=0)), "root")
-        engine.decide("loans", drawn(RNG), "decider")
+        engine.decide("loans", drawn(np.random.default_rng(0)), "decider")
         engine.tick()
         clock.forward(60)
 

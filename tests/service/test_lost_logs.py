@@ -24,8 +24,6 @@ from likewise.service.stream.events import stamp
 from likewise.service.stream.settings import Waits
 from likewise.transparency.notes import checkpoint_of, read_note
 
-RNG = np.random.default_rng(0)
-
 
 @pytest.fixture
 def beside(tmp_path):
@@ -102,7 +100,7 @@ class TestAFileThatGoes:
         for name in ("quiet", "busy"):
             engine.create(loans(name=name), "root")
         for _ in range(3):
-            engine.decide("quiet", drawn(RNG), "decider")
+            engine.decide("quiet", drawn(np.random.default_rng(0)), "decider")
         engine.tick()
         note = signer.checkpoint("busy", engine.streams.get("busy").durable.tree)
         LineFile.write(checkpoints, (point("busy", stamp(0), signer.public_key, note) for _ in range(4000)))
@@ -114,7 +112,7 @@ class TestAFileThatGoes:
         again = start(database)
         assert "quiet" in again.broken
         with pytest.raises(BrokenLog, match="Event 4 of 'quiet' is not the one that was signed"):
-            again.decide("quiet", drawn(RNG), "decider")
+            again.decide("quiet", drawn(np.random.default_rng(0)), "decider")
 
 
 class TestOneBrokenStream:
@@ -202,7 +200,7 @@ class TestAClockThatJumps:
     def test_a_jump_of_a_day_for_some_ticks_expires_nothing_and_one_that_lasts_does(self, start, new_database, clock):
         engine = start(new_database("sqlite"))
         engine.create(loans(waits=Waits(audit=3600, label=3600, grace=0)), "root")
-        engine.decide("loans", drawn(RNG), "decider")
+        engine.decide("loans", drawn(np.random.default_rng(0)), "decider")
         real = [0.0]
         looks = service_running.ClockThread(engine, 0.0, (), lambda: None, clock)
         looks._monotonic = lambda: real[0]

@@ -362,19 +362,19 @@ def _bands(p: Any, y: Floats) -> tuple[Band, ...]:
 
 
 def _notes(held: HeldOut, delta: float, held_out: bool, chosen_from: int, rates: str) -> tuple[str, ...]:
-    told = [f"Rates are {rates}. Impact ratio: a group's "
+    notes = [f"Rates are {rates}. Impact ratio: a group's "
             "selection rate over the largest one. Wrong yes: of those with label 0; wrong no: of those with label 1."
             ]  # fmt: skip
     if not held_out:
-        told.append("These people took part in learning: nothing is claimed about others.")
+        notes.append("These people took part in learning: nothing is claimed about others.")
     elif held.same_rows:
-        told.append(f"Nothing is claimed about new people: {unclear(held.same_rows)}.")
+        notes.append(f"Nothing is claimed about new people: {unclear(held.same_rows)}.")
     elif len(held) < FEWEST:
-        told.append(f"Nothing is claimed about new people: that takes at least {FEWEST} people.")
+        notes.append(f"Nothing is claimed about new people: that takes at least {FEWEST} people.")
     else:
         sure = f"In brackets: {number(100 * (1 - delta))}% intervals, each by itself and outside any joint claim, "
-        told.append(f"{sure}provided that new people come as these {number(len(held))} did.")
+        notes.append(f"{sure}provided that new people come as these {number(len(held))} did.")
     if chosen_from > 1 and held_out and not held.same_rows and len(held) >= FEWEST:
-        told.append(f"The policy was chosen from {number(chosen_from)} on these people; its intervals allow for that.")
-    told.append("Treating similar people alike doesn't make groups equal, and equal groups don't make it fair.")
-    return tuple(told)
+        notes.append(f"The policy was chosen from {number(chosen_from)} on these people; its intervals allow for that.")
+    notes.append("Treating similar people alike doesn't make groups equal, and equal groups don't make it fair.")
+    return tuple(notes)

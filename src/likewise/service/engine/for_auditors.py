@@ -162,8 +162,8 @@ class ForAuditors(KnownRounds):
         live, now = self.streams.get(stream), self.clock()
         look = live.current().known.under(t, by)
         if look is not None:
-            said = {"pair": pair, "reason": reason, "note": note, "hints": hints, "seconds": seconds}
-            return self._answer_gold(live, look, verdict, said, key)
+            given = {"pair": pair, "reason": reason, "note": note, "hints": hints, "seconds": seconds}
+            return self._answer_gold(live, look, verdict, given, key)
         lease = self.leases.current(stream, now).get(t)
         if lease is not None and lease.holder != by and not self.leases.had(stream, t, by):
             raise Conflict(f"Somebody else is auditing round {t}.")

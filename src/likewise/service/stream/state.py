@@ -69,6 +69,8 @@ class OpenRound:
         What that comes to; None until the audit is settled or expired.
     retracted_at
         When a verdict was last taken back: the audit is given the grace time to be made again.
+    retractions
+        How often one was.
     labels_expired
         Whether the wait for labels has ended with some of them missing.
     closed
@@ -108,6 +110,7 @@ class OpenRound:
     late: tuple[tuple[int, int], ...] = ()
     verdict: Verdict | None = None
     retracted_at: float = -np.inf
+    retractions: int = 0
     labels_expired: bool = False
     closed: bool = False
     correction: Outcome | None = None
@@ -210,9 +213,9 @@ class OpenRound:
         if verdict is None:
             return None
         needless = verdict.final and not self.panel.said
-        said = answer(verdict.outcome, by_nobody=needless, erased=bool(self.erased))
+        own = answer(verdict.outcome, by_nobody=needless, erased=bool(self.erased))
         late = any(pairs for _, _, pairs in self.panel.late)
-        return "reported" if said == "clean" and late else said
+        return "reported" if own == "clean" and late else own
 
     @property
     def labelled(self) -> Labelled | None:
@@ -519,8 +522,8 @@ class State:
         """The same state without a round, which counts with those before it from now on."""
         round_ = self.rounds[t]
         state = replace(self, rounds=self.rounds.without(t))
-        said = round_.answer or "unanswered"
-        own = one_more(state._counts_at(t), self.drawing.floor, round_.q, said, twice=round_.panel.twice)
+        outcome = round_.answer or "unanswered"
+        own = one_more(state._counts_at(t), self.drawing.floor, round_.q, outcome, twice=round_.panel.twice)
         state = state._with_counts_at(t, joined(own, round_.since))
         state = state._with_overlap(round_.panel) if round_.panel.wanted == 2 else state
         if not round_.panel.said:
