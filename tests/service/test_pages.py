@@ -592,6 +592,8 @@ def test_the_log_is_filtered_by_kind_and_round(service, enter):
     assert count("?kind=nonsense") == 4
     assert count("?round=%202") == 1
     assert count("?round=two") == 0  # rather than everything
+    assert [count(f"?before={seq}") for seq in (1, 3, 1000)] == [0, 2, 4]
+    assert viewer.post("/streams/loans/log", before="0").text.count('scope="row"') == 0
 
 
 @on_both

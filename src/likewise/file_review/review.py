@@ -289,4 +289,4 @@ def _groups(
         y = labels(arrow(table, label), label, positive)[0]
     ids = people.ids if people.distinct else None
     given = people.scores.astype(int) if people.decisions else people.scores
-    return groups(given, people.people, y, list(sensitive), delta=delta, ids=ids)
+    return groups(given, people.people, y, list(sensitive), delta=delta, ids=ids, drawn=False)
