@@ -17,13 +17,13 @@ from likewise.cli import main
 from likewise.service import readiness
 from likewise.service import running as service_running
 from likewise.service.live.broken import AGAIN, BrokenStreams
+from likewise.service.log import Idempotency
 from likewise.service.log.checkpoints import LineFile, point
+from likewise.service.log.store import Store
 from likewise.service.refusals import BrokenLog, Unavailable
 from likewise.service.stream.events import stamp
 from likewise.service.stream.settings import Waits
 from likewise.transparency.notes import checkpoint_of, read_note
-
-RNG = np.random.default_rng(0)
 
 
 @pytest.fixture
@@ -57,6 +57,20 @@ class TestAFileThatGoes:
             os.replace(tmp_path / "away.db", beside["database"])
             assert decided(service, "loans", 9) == 201
 
+    @pytest.mark.parametrize("replaced", [False, True])
+    def test_no_connection_is_opened_to_another_file_or_makes_one(self, tmp_path, replaced):
+        path, away = tmp_path / "log.db", tmp_path / "away.db"
+        with Store(path) as store:
+            store.migrate()
+            os.replace(path, away)
+            if replaced:
+                path.touch()
+            with pytest.raises(Unavailable, match="removed or replaced"):
+                store.streams()
+            assert path.exists() == replaced
+            os.replace(away, path)
+            assert store.streams() == []
+
     def test_a_start_beside_checkpoints_of_a_lost_log_does_not_greet_as_new(self, beside, tmp_path, capsys):
         with running(**beside) as service:
             signed(service, "loans")
@@ -87,7 +101,7 @@ class TestAFileThatGoes:
         for name in ("quiet", "busy"):
             engine.create(loans(name=name), "root")
         for _ in range(3):
-            engine.decide("quiet", drawn(RNG), "decider")
+            engine.decide("quiet", drawn(np.random.default_rng(0)), "decider")
         engine.tick()
         note = signer.checkpoint("busy", engine.streams.get("busy").durable.tree)
         LineFile.write(checkpoints, (point("busy", stamp(0), signer.public_key, note) for _ in range(4000)))
@@ -99,7 +113,7 @@ class TestAFileThatGoes:
         again = start(database)
         assert "quiet" in again.broken
         with pytest.raises(BrokenLog, match="Event 4 of 'quiet' is not the one that was signed"):
-            again.decide("quiet", drawn(RNG), "decider")
+            again.decide("quiet", drawn(np.random.default_rng(0)), "decider")
 
 
 class TestOneBrokenStream:
@@ -184,10 +198,13 @@ class TestReadiness:
 
 
 class TestAClockThatJumps:
-    def test_a_jump_of_a_day_for_some_ticks_expires_nothing_and_one_that_lasts_does(self, start, new_database, clock):
-        engine = start(new_database("sqlite"))
+    def test_a_jump_of_a_day_for_some_ticks_expires_nothing_and_one_that_lasts_does(
+        self, start, new_database, clock, monkeypatch
+    ):
+        monkeypatch.setattr(service_running, "SWEEP_EVERY", -1.0)  # with every look
+        engine, key = start(new_database("sqlite")), Idempotency("decider", "a key", "a request")
         engine.create(loans(waits=Waits(audit=3600, label=3600, grace=0)), "root")
-        engine.decide("loans", drawn(RNG), "decider")
+        engine.decide("loans", drawn(np.random.default_rng(0)), "decider", key)
         real = [0.0]
         looks = service_running.ClockThread(engine, 0.0, (), lambda: None, clock)
         looks._monotonic = lambda: real[0]
@@ -200,4 +217,6 @@ class TestAClockThatJumps:
 
         assert [look(), look(jump=90_000), look(), look(jump=-90_000), look()] == [1] * 5
         assert [look(jump=90_000), look(30.0)] == [1, 1]
+        assert engine.store.response(key.scope, key.key) is not None, "an answer may still be asked for again"
         assert look(31.0) == 0
+        assert engine.store.response(key.scope, key.key) is None

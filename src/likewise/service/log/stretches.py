@@ -65,11 +65,11 @@ class Stretches:
         self._require(stream, self._store.unfiled(stream, 0, seq))
         erasures = self._erasures(stream, seq)
         wanted = self._wanted(stream, state.opened, seq, erasures)
-        found = []
-        for one in wanted:
-            found.append(self._kept(stream, one) or self._made(stream, state, one, erasures))
-            progress((one.number + 1) / len(wanted))
-        return found
+        stretches = []
+        for each in wanted:
+            stretches.append(self._kept(stream, each) or self._made(stream, state, each, erasures))
+            progress((each.number + 1) / len(wanted))
+        return stretches
 
     def catch_up(self, stream: str, state: State, seq: int) -> bool:
         """Make the first stretch that is missing, of those that no round will be added to; whether there was one."""
