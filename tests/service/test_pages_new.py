@@ -84,3 +84,16 @@ def test_a_file_that_is_none_gets_a_sentence(service, enter, text):  # noqa: F81
     said = re.search(r'class="alert"[^>]*>([^<]*)', page)[1]
     assert not re.search(r"`|\['|None|Error|pandas", said), said
     assert enter("viewer").get("/streams/new").status_code == 403
+
+
+def test_a_file_is_read_as_the_command_reads_it(service, enter):  # noqa: F811
+    """Decimal commas between semicolons are numbers, and a short line is refused with its number."""
+    text = people().replace(",", ";").replace(".", ",")
+    admin = enter("admin")
+    status, page = asked(admin, text)
+    assert status == 200
+    rows = dict(re.findall(r'<th scope="row">(\w+)</th>.*?name="kind-\d".*?<option selected>([\w ]+)', page))
+    assert rows["score"] == "number"
+    status, page = asked(admin, text + "\np9;0,5")
+    assert status == 422
+    assert "line 122 has 2 of 5 fields" in page

@@ -6,13 +6,13 @@ said with ``POST /v1/streams``.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fastapi.responses import RedirectResponse
 from starlette.responses import Response
 
+from likewise.datasets.delimited import read_text
 from likewise.datasets.doctor import examined, possible_labels
 from likewise.datasets.doctor.finding import Finding
 from likewise.datasets.frames import inspected
@@ -72,7 +72,9 @@ def _frame(text: str) -> Any:
 
     require(bool(text.strip()), "file", "hold lines of people, with a line of names first", "nothing")
     try:
-        frame = pd.read_csv(io.StringIO(text), sep=None, engine="python")
+        frame = read_text(text.removeprefix("\ufeff"))
+    except InvalidParameter:
+        raise
     except (ValueError, pd.errors.ParserError):
         raise InvalidParameter(
             "This file can't be read as a table: it needs a line of names, then one for each person."
