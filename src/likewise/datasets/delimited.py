@@ -101,8 +101,11 @@ def _records(file: IO[str], comma: str) -> Iterator[tuple[int, list[str]]]:
         yield from ((number, _words(line)) for number, line in enumerate(file, 1))
         return
     reader = csv.reader(file, delimiter=comma)
-    for fields in reader:
-        yield reader.line_num, fields
+    try:
+        for fields in reader:
+            yield reader.line_num, fields
+    except csv.Error as error:
+        raise InvalidParameter(f"`file` must be lines of text, got line {reader.line_num + 1}: {error}.") from None
 
 
 def _words(line: str) -> list[str]:

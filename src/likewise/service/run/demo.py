@@ -210,9 +210,9 @@ def _demo_people(data: Dataset, seed: int) -> DemoPeople:
 def _brief(data: Dataset) -> dict[str, str]:
     """What the reviewers are told: what the simulated ones go by."""
     compared = joined([name.replace("_", " ") for name in data.compare_by])
-    right = f"A yes is right for the label 1. {data.datasheet.positive}"
+    meaning = data.datasheet.positive.removeprefix("1")
     return {
-        "decided": f"A demonstration with the data set {data.name}. {right}",
+        "decided": f"A demonstration with the data set {data.name}. A yes{meaning}",
         "alike": data.distance_described,
         "pairs": f"Two people with nearly the same {compared}, but far apart in probability.",
         "non_pairs": "Two people who differ much in one of these: that justifies a gap.",
