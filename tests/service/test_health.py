@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from loans import drawn, loans
 from serving import STREAM, people, running, until
+from sqlalchemy import event
 
 from likewise.service.monitoring import MOST_NAMED, Metrics, StreamHealth
 from likewise.service.refusals import Unavailable
@@ -145,3 +146,20 @@ class TestMetrics:
         assert "likewise_clock_lag_seconds " in said
         assert ('likewise_stream_oldest_unsigned_seconds{stream="loans"}' in said) == named
         assert ("loans" in said) == named
+
+
+def test_streams_that_wait_for_nothing_cost_nothing_but_one_look_for_all(engine):
+    asked = []
+    for database in (engine.store._readers, engine.store._writers):
+        event.listen(database, "before_cursor_execute", lambda *given: asked.append(given[2]))
+
+    def cost(streams):
+        for i in range(len(engine.streams.names()), streams):
+            engine.create(loans(name=f"s{i}"), "root")
+        for _ in range(3):  # what is new is looked at and signed
+            engine.tick()
+        asked.clear()
+        engine.tick()
+        return [statement.partition(" ")[0] for statement in asked if statement != "BEGIN"]
+
+    assert cost(2) == cost(30) == ["SELECT", "PRAGMA"], "where the logs end, and what tidies up"

@@ -17,6 +17,7 @@ from likewise.cli import main
 from likewise.service import readiness
 from likewise.service import running as service_running
 from likewise.service.live.broken import AGAIN, BrokenStreams
+from likewise.service.log import Idempotency
 from likewise.service.log.checkpoints import LineFile, point
 from likewise.service.log.store import Store
 from likewise.service.refusals import BrokenLog, Unavailable
@@ -197,10 +198,13 @@ class TestReadiness:
 
 
 class TestAClockThatJumps:
-    def test_a_jump_of_a_day_for_some_ticks_expires_nothing_and_one_that_lasts_does(self, start, new_database, clock):
-        engine = start(new_database("sqlite"))
+    def test_a_jump_of_a_day_for_some_ticks_expires_nothing_and_one_that_lasts_does(
+        self, start, new_database, clock, monkeypatch
+    ):
+        monkeypatch.setattr(service_running, "SWEEP_EVERY", -1.0)  # with every look
+        engine, key = start(new_database("sqlite")), Idempotency("decider", "a key", "a request")
         engine.create(loans(waits=Waits(audit=3600, label=3600, grace=0)), "root")
-        engine.decide("loans", drawn(np.random.default_rng(0)), "decider")
+        engine.decide("loans", drawn(np.random.default_rng(0)), "decider", key)
         real = [0.0]
         looks = service_running.ClockThread(engine, 0.0, (), lambda: None, clock)
         looks._monotonic = lambda: real[0]
@@ -213,4 +217,6 @@ class TestAClockThatJumps:
 
         assert [look(), look(jump=90_000), look(), look(jump=-90_000), look()] == [1] * 5
         assert [look(jump=90_000), look(30.0)] == [1, 1]
+        assert engine.store.response(key.scope, key.key) is not None, "an answer may still be asked for again"
         assert look(31.0) == 0
+        assert engine.store.response(key.scope, key.key) is None

@@ -26,6 +26,7 @@ from likewise.service.monitoring import Metrics
 from likewise.service.readiness import Readiness
 from likewise.service.redaction import redacted
 from likewise.service.supervision import keep_notified
+from likewise.service.timestamping import Timestamping
 
 log = logging.getLogger(__name__)
 AGAIN = 60.0
@@ -75,7 +76,8 @@ class Service:
         self.gate = Gate(self.tokens, self.sessions, configuration.max_rate, configuration.max_anonymous_rate)
         self.metrics = Metrics(named=configuration.metrics_by_stream)
         cosigning = Cosigning(self.engine, witnesses_of(configuration.witnesses))
-        self.each_tick: list[Callable[[], None]] = [cosigning]
+        timestamping = Timestamping(self.engine, configuration.timestamps)
+        self.each_tick: list[Callable[[], None]] = [cosigning, timestamping]
         """What else is done every time the clock looks."""
         self.before_stop: list[Callable[[], None]] = [self.subprocesses.stop]
         """What else is ended before the database is let go of."""

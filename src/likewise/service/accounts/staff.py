@@ -58,6 +58,10 @@ class Staff:
             alias: str | None = connection.scalar(select(staff.c.alias).where(staff.c.name == name))
         return alias
 
+    def known_as(self, name: str) -> str:
+        """What everything but what is shown knows somebody by: an alias, or the name itself."""
+        return self.find(name) or name
+
     def alias(self, name: str) -> str:
         """The alias of a name, a new one if it has none."""
         known = self.find(name)

@@ -256,6 +256,8 @@ def retract(stream: Stream, t: Number, call: Call) -> Response:
 @router.post(ROUND + "/audit/correct", response_model=answers.VerdictCorrected, openapi_extra=KEYED, tags=["audits"])
 def correct(stream: Stream, t: Number, body: bodies.VerdictBody, call: Call) -> Response:
     """Correct the verdict of a closed round. The correction is recorded as an event; nothing is unlearned."""
+    if call.identity.role == AUDITOR:
+        call.service.engine.require_claimed(stream, t, call.by)
     answer = call.service.engine.correct(
         stream, t, body.verdict, call.by, pair=body.pair, reason=body.reason, note=body.note, key=call.key
     )

@@ -12,6 +12,8 @@ from sqlalchemy.exc import IntegrityError
 from likewise.service.log.store import Store
 from likewise.service.log.tables import leases, looks
 
+REMEMBERED = 30 * 86_400.0
+"""Seconds for which a verdict may come late, from a browser that was offline for example."""
 PROBED = ("", 0)
 """A stream that can't be, and a round: what a look at the database writes to."""
 
@@ -74,8 +76,8 @@ class Leases:
         return self._store.hand_in(lambda connection: _take(connection, *PROBED, "readiness", now, now))
 
     def sweep(self, before: float) -> None:
-        """Forget leases that ran out before a time (seconds)."""
-        old = [delete(table).where(table.c.until < before) for table in (leases, looks)]
+        """Forget leases that ran out before a time (seconds); whose they were is known for a month longer."""
+        old = [delete(leases).where(leases.c.until < before), delete(looks).where(looks.c.until < before - REMEMBERED)]
         self._store.write(lambda connection: [connection.execute(each) for each in old] and None)
 
 

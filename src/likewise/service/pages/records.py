@@ -208,7 +208,8 @@ def _newest(
     engine = visit.service.engine
     live = engine.streams.get(stream)
     live.current()
-    end = live.durable.seq + 1 if before is None else before
+    last = live.durable.seq + 1
+    end = last if before is None else min(max(before, 1), last)
     if conditions:
         return engine.reads.newest(stream, LINES, events.c.seq < end, *conditions)
     after = max(0, end - 1 - LINES)

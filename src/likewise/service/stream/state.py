@@ -145,6 +145,9 @@ class OpenRound:
         """What somebody may be asked about it now: nothing about a pair of which one was erased."""
         return None if self.verdict is not None else self.panel.asks(by, self.erased)
 
+    def _answerable(self, question: Question) -> bool:
+        return question.pair is None or self.erased.isdisjoint(question.pair)
+
     def shown(self, settings: Settings) -> str:
         """A hash of what an auditor sees of it: whom, which of their features, and their probabilities or decisions.
 
@@ -265,8 +268,12 @@ class OpenRound:
         return self.verdict.at + (0.0 if self.verdict.final else waits.grace)
 
     def audit_due(self, waits: Waits) -> float:
-        """When its audit expires, if nobody makes it."""
-        if self.verdict is not None or waits.audit is None:
+        """When its audit expires, if nobody makes it: at once if all that is left to ask is about somebody erased."""
+        if self.verdict is not None:
+            return np.inf
+        if self.erased and not any(self._answerable(question) for question in self.panel.questions):
+            return self.opened_at
+        if waits.audit is None:
             return np.inf
         return max(self.opened_at + waits.audit, self.retracted_at + waits.grace)
 
