@@ -17,7 +17,8 @@ from likewise.cli import main
 from likewise.service import readiness
 from likewise.service import running as service_running
 from likewise.service.live.broken import AGAIN, BrokenStreams
-from likewise.service.log import Idempotency
+from likewise.service.log import Idempotency, leases
+from likewise.service.log.append import Append
 from likewise.service.log.checkpoints import LineFile, point
 from likewise.service.log.store import Store
 from likewise.service.refusals import BrokenLog, Unavailable
@@ -195,6 +196,34 @@ class TestReadiness:
             monkeypatch.setattr(service.engine.store._writer, "_carry_out", full)
             answer = service.anybody.get("/readyz")
             assert (answer.status_code, answer.json()["detail"]) == (503, "The database does not accept a write.")
+
+    def test_a_disk_that_takes_a_small_write_but_no_events_is_told_until_it_has_room(self, beside, monkeypatch):
+        with running(**beside) as service:
+            signed(service, "loans")
+            until(lambda: service.anybody.get("/readyz").status_code == 200)
+            writer, full = service.engine.store._writer, [True]
+            carry_out, probe = writer._carry_out, leases._probe
+
+            def refused(*_):
+                raise OperationalError("INSERT", {}, sqlite3.OperationalError("database or disk is full"))
+
+            def no_events(connection, works):
+                events = full[0] and any(isinstance(work, Append) for work in works)
+                return (refused if events else carry_out)(connection, works)
+
+            def nothing_large(connection, holder, now):
+                return (refused if full[0] and len(holder) > 1000 else probe)(connection, holder, now)
+
+            monkeypatch.setattr(writer, "_carry_out", no_events)
+            monkeypatch.setattr(leases, "_probe", nothing_large)
+            assert decided(service, "loans") == 503
+            assert [service.anybody.get("/readyz").status_code for _ in range(3)] == [503] * 3
+            full[0] = False
+            assert service.anybody.get("/readyz").status_code == 200
+            assert decided(service, "loans") == 201
+            monkeypatch.setattr(service.engine.store, "room", lambda: 2.0**20)
+            answer = service.anybody.get("/readyz")
+            assert (answer.status_code, answer.json()["detail"]) == (503, "The disk of the database is full.")
 
 
 class TestAClockThatJumps:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -84,6 +86,12 @@ def file_identity(url: URL) -> tuple[int, int] | None:
     except OSError:
         return 0, 0
     return found.st_dev, found.st_ino
+
+
+def room(url: URL) -> float:
+    """Bytes that are free on the disk of a SQLite file; infinite for other databases, whose server knows it."""
+    file = _file(url)
+    return math.inf if file is None else float(shutil.disk_usage(file.absolute().parent).free)
 
 
 @contextmanager

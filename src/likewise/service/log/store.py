@@ -23,6 +23,7 @@ from likewise.service.log.connections import (
     lock_migrations,
     make_private,
     readers,
+    room,
     writers,
 )
 from likewise.service.log.writer import Writer
@@ -53,6 +54,8 @@ class Store:
         self.url = address(database)
         self.keyed_hash: Callable[[bytes], str] = lambda content: hashlib.sha256(content).hexdigest()
         """What seals the caches; the engine puts a hash with the service's key in its place."""
+        self.failing = False
+        """Whether the database did not accept the last events."""
         self._erased_before: str | None = None
         self._identity: tuple[int, int] | None = None
         self._readers = readers(self.url, self.require_same_file)
@@ -102,7 +105,12 @@ class Store:
         The future fails with ``SequenceConflict`` if its first event doesn't follow the log's last one, and with
         ``KeyTaken`` if its idempotency key was used meanwhile. Then nothing of it was written.
         """
-        return self._writer.submit(append, wake=wake)
+        future = self._writer.submit(append, wake=wake)
+        future.add_done_callback(self._heard)
+        return future
+
+    def _heard(self, appended: Future[None]) -> None:
+        self.failing = isinstance(appended.exception(), Unavailable)
 
     def wake(self) -> None:
         """Begin with what was handed in."""
@@ -131,6 +139,10 @@ class Store:
             self._erased_before = scrub.now(self._writers)
             return False  # whoever is reading at this moment shall finish first
         return scrub.postgresql(self._writers, self._erased_before)
+
+    def room(self) -> float:
+        """Bytes that are free on the disk of the database; infinite where only its server knows."""
+        return room(self.url)
 
     def tidy(self) -> None:
         """Move what was written from SQLite's side file into the database, which nobody has to wait for.
