@@ -23,6 +23,7 @@ import numpy as np
 
 from likewise.errors import InvalidParameter, require
 from likewise.service.log.chain import unsealed
+from likewise.service.packed import Records
 from likewise.service.proof.spelling import parsed
 from likewise.service.proof.standalone import CONTINUES, Checker, Findings, read_lines, read_texts
 from likewise.service.stream.events import Aside, Event, LabelsBooked, Learned, LearnerCheckpointed, RoundOpened
@@ -239,7 +240,7 @@ class Again:
         self._asides: dict[str, dict[str, Any]] = {}
         self._kept: dict[str, dict[str, Any]] = {}
         self._keys, self._offsets = array("I"), array("Q")
-        self._state, self._replay, self._rules = State(), Replay(), Rules(Memory(rounds=PastRounds(scratch)))
+        self._state, self._replay, self._rules = State(), Replay(), Rules(Memory(rounds=PastRounds(Records(scratch))))
 
     @property
     def people(self) -> int:

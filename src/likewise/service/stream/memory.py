@@ -9,16 +9,14 @@ from __future__ import annotations
 import hashlib
 import marshal
 import math
-from array import array
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from io import BytesIO
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from likewise.protocol import Estimate, Floats
-from likewise.service.packed import KEY, Packed
+from likewise.service.packed import KEY, Packed, Records
 from likewise.service.stream.answers import Outcome
 from likewise.service.stream.verdict import Verdict
 
@@ -49,12 +47,12 @@ class PastRound(NamedTuple):
 
 
 class PastRounds:
-    """Closed rounds by number, each as a few bytes in a file, as hardly any of them is asked for again.
+    """Closed rounds by number, each as a few bytes.
 
     Parameters
     ----------
-    file
-        Where they are written; it is never closed.
+    records
+        Where the bytes are: in memory, if nothing is given.
 
     Examples
     --------
@@ -64,21 +62,14 @@ class PastRounds:
     (False, [1.0, nan], ('ann',))
     """
 
-    def __init__(self, file: BinaryIO | None = None) -> None:
-        self._file = BytesIO() if file is None else file
-        self._places = array("Q")
-        """Where each round begins in the file, counted from 1; 0 if it isn't there."""
-        self._end, self._at_end = 0, True
+    def __init__(self, records: Records | None = None) -> None:
+        self._records = Records() if records is None else records
 
     def __contains__(self, t: int) -> bool:
-        return 0 <= t < len(self._places) and self._places[t] > 0
+        return t in self._records
 
     def __getitem__(self, t: int) -> PastRound:
-        if t not in self:
-            raise KeyError(t)
-        self._file.seek(self._places[t] - 1)
-        self._at_end = False
-        shown, labels, refs, decisions, returning, estimate, *rest = marshal.load(self._file)
+        shown, labels, refs, decisions, returning, estimate, *rest = marshal.loads(self._records[t])
         known = np.array([np.nan if label == MISSING else float(label) for label in labels])
         estimated = None if estimate is None else Estimate(*estimate)
         return PastRound(np.frombuffer(shown), known, _read(refs), tuple(decisions), returning, estimated, *rest)
@@ -102,12 +93,7 @@ class PastRounds:
             estimated,
             *rest,
         )
-        self._places.extend([0] * (t + 1 - len(self._places)))
-        if not self._at_end:
-            self._file.seek(self._end)
-            self._at_end = True
-        self._places[t] = self._end + 1
-        self._end += self._file.write(marshal.dumps(plain))
+        self._records[t] = marshal.dumps(plain)
 
 
 def _packed(refs: tuple[str, ...]) -> bytes | tuple[str, ...]:
