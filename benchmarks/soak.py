@@ -28,6 +28,8 @@ from likewise.service.log.connections import WAL_PAGES
 from service import STREAM, K
 
 CLIENTS = 2
+PAUSE = 0.03
+"""Seconds that a client waits after a round: an hour is about growth, and leaves the machine to others."""
 AHEAD = 25 * 3600.0
 JUMP = 3.0
 """Seconds for which the clock is ahead."""
@@ -75,6 +77,7 @@ class Load(threading.Thread):
         while not self.stopping:
             try:
                 self._round()
+                time.sleep(PAUSE)
             except ServiceUnreachable:
                 time.sleep(0.1)
             except ServiceRefused as error:

@@ -179,8 +179,18 @@ def pytest_testnodedown(node) -> None:
     node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", node.config.stash[LEFT_OUT])
 
 
+def _told(terminalreporter: pytest.TerminalReporter) -> Iterator[str]:
+    """What tests found out and recorded with ``record_property("told", …)``: a worker's own output is lost."""
+    for report in (report for reports in terminalreporter.stats.values() for report in reports):
+        if getattr(report, "when", None) == "call":
+            yield from (str(text) for name, text in report.user_properties if name == "told")
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say it."""
+    """Say it, and what tests found out."""
+    for text in _told(terminalreporter):
+        terminalreporter.section(text.partition("\n")[0], sep="-")
+        terminalreporter.write_line(text.partition("\n")[2])
     left_out = config.stash[LEFT_OUT]
     if left_out:
         terminalreporter.section(f"{len(left_out)} slow tests are left out; make test-all runs them, too", sep="-")

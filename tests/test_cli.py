@@ -301,11 +301,12 @@ BAD = {
         "`--label` must be a column of people.csv",
     ),
     "nearly a column": ("play people.csv --label approved --compare-by Income,dept", "did you mean 'income'?"),
+    "a yes in several spellings": ("play spelled.csv --label a --compare-by b", "`--label` must have one spelling"),
     "ids to compare by": ("play people.csv --label approved --compare-by application_id", "free text or an id"),
     "the label to compare by": ("play people.csv --label approved --compare-by approved", "not hold the label"),
     "an unknown positive": ("play OURS --positive maybe", "`--positive` must be one of"),
     "no such file": ("play nobody.csv --label a --compare-by b", "got 'nobody.csv', which is neither"),
-    "nothing at all": ("play", "`source` must be a file"),
+    "nothing at all": ("play", "The first argument must be a file"),
     "an empty file": ("play empty.csv --label a --compare-by b", "at least one person"),
     "only a head": ("play head.csv --label a --compare-by b", "at least one person"),
     "not UTF-8": ("play latin.csv --label a --compare-by b", "UTF-8"),
@@ -343,6 +344,7 @@ def test_bad_input_is_one_sentence_that_says_what_to_do(words, says, here, run):
     written("latin.csv", "a,b\n1,Z\xfcrich\n".encode("latin-1"))
     written("people.xlsx", b"PK")
     written("people.ods", b"PK")
+    written("spelled.csv", b"a,b\nyes,3\nYes,4\nno,5\n")
     written("few.csv", b"a,b\n1,3\n0,4\n1,5\n")
     code, said, problem = run(*words.replace("OURS", " ".join(PEOPLE)).split())
     assert code == 2, said

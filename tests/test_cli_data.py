@@ -130,10 +130,10 @@ def in_one_sentence(monkeypatch, capsys, *arguments):
 
 def test_wrong_names_and_files_are_one_sentence(monkeypatch, capsys, tmp_path):
     assert in_one_sentence(monkeypatch, capsys, "titanic") == (
-        "`source` must be one of adult, compas, german, mortgage, renters, resumes, synthetic, or a file, "
+        "The first argument must be one of adult, compas, german, mortgage, renters, resumes, synthetic, or a file, "
         "got 'titanic'."
     )
-    assert "which does not exist" in in_one_sentence(monkeypatch, capsys, tmp_path / "people.csv")
+    assert "The file must exist, got" in in_one_sentence(monkeypatch, capsys, tmp_path / "people.csv")
     (tmp_path / "ragged.csv").write_text("a,b\n1,2\n1,2,3\n")
     assert "Expected 2 fields in line 3" in in_one_sentence(monkeypatch, capsys, tmp_path / "ragged.csv")
 

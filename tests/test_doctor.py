@@ -380,7 +380,8 @@ def test_columns_of_every_type_and_dataframes_of_every_kind_are_looked_at(kind):
 
     table = pa.Table.from_pandas(strange())
     frame = {"pandas": strange(), "polars": pl.from_arrow(table.drop(["took"])), "pyarrow": table}[kind]
-    assert kinds(frame, label="y") == ["people"]
+    assert kinds(frame, label="y") == ["written", "people"]
+    assert of("written", frame, label="y")[0].columns == ("endless",)
     datasets.from_frame(frame, label="y", compare_by=["income"])
 
 

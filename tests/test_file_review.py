@@ -171,6 +171,9 @@ def test_groups_are_compared_beside_pairs():
     frame = people(200)
     frame["good"] = (frame["score"] > 0.5).astype(int)
     review = lw.audit(frame, "score", ["income"], sensitive=["sex"], label="good")
+    assert "Rates are means of scores" in review.groups.notes[0], "no lot is drawn with them"
+    decided = lw.audit(frame, "good", ["income"], sensitive=["sex"])
+    assert "Rates are shares of yeses. Impact" in decided.groups.notes[0]
     by_hand = lw.groups(frame["score"].to_numpy(), frame, frame["good"], ["sex"], ids=np.arange(200))
     assert review.groups.tables == by_hand.tables
     with pytest.raises(InvalidParameter, match="`sensitive` must hold no column to compare by"):

@@ -227,6 +227,16 @@ def test_what_is_wrong_with_models_is_one_sentence(with_models, tmp_path):
     assert run.probability(frame[:3]).shape == (3,)
     with pytest.raises(NotSupported, match="the function `two_columns`"):
         run.save(tmp_path / "run")
+    folder = run.save(tmp_path / "without", models=False)
+    again = lw.load_run(folder, models={"left": two_columns})
+    np.testing.assert_array_equal(again.predict_proba(frame), run.predict_proba(frame))
+    for models, said in (
+        (None, "got none"),
+        ({"right": two_columns}, "be those of the columns ..left"),
+        ({"left": model}, "must be the model this was saved with"),
+    ):
+        with pytest.raises((InvalidParameter, ModelMismatch), match=said):
+            lw.load_run(folder, models=models)
     with pytest.raises(InvalidParameter, match="`X` must have the columns that 'left' is scored from"):
         run.probability(frame[:3].drop(columns="effort"))
     with pytest.raises(InvalidParameter, match="`models` must be left out with a Dataset"):

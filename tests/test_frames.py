@@ -241,11 +241,11 @@ def test_infinite_numbers_are_left_out_and_the_rest_is_used(applicants):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("empty.csv", b"", "`path` must be a file with at least one person, got empty.csv, which has none"),
+        ("empty.csv", b"", "`path` must hold at least one person, got empty.csv, which has none"),
         ("header.csv", b"a,b\n", "at least one person, got header.csv"),
         ("ragged.csv", b"a,b\n1,2\n1,2,3\n", "must be a CSV file, got ragged.csv: Expected 2 fields in line 3, saw 3"),
         ("longer.csv", b"a,b\n1,2,3\n1,2,3\n", "must have a name for every column, got longer.csv"),
-        ("latin.csv", "a,b\nKöln,1\n".encode("latin-1"), "must be a file of UTF-8 text, got latin.csv"),
+        ("latin.csv", "a,b\nKöln,1\n".encode("latin-1"), "must be text in UTF-8, got latin.csv"),
         ("people.ods", b"", "must end in one of .csv, .* got 'people.ods'"),
         ("people.xlsx", b"", "must be an Excel file, got people.xlsx"),
         ("broken.parquet", b"PAR1", "must be a parquet file, got broken.parquet"),
@@ -262,10 +262,10 @@ def test_what_is_wrong_with_a_file_is_one_sentence(tmp_path, name, content, said
 
 
 def test_a_file_that_is_not_there_and_a_folder_are_one_sentence(tmp_path):
-    with pytest.raises(DataUnavailable, match="which does not exist"):
+    with pytest.raises(DataUnavailable, match="`path` must exist, got"):
         datasets.read_people(tmp_path / "people.csv")
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(DataUnavailable, match="which is a folder"):
+    with pytest.raises(DataUnavailable, match="`path` must not be a folder"):
         datasets.read_people(tmp_path / "folder.csv")
 
 
@@ -275,3 +275,10 @@ def test_without_pandas_a_sentence_says_how_to_get_it(tmp_path, monkeypatch):
         datasets.read_people(tmp_path / "people.csv")
     with pytest.raises(NotSupported, match="need pandas"):
         datasets.synthetic(10)
+
+
+def test_a_label_whose_yes_has_several_spellings_is_refused():
+    """Otherwise all but one of them would count as a no, and nobody would notice."""
+    frame = pd.DataFrame({"income": range(6), "granted": ["yes", "YES", "Yes ", "no", "No ", "no"]})
+    with pytest.raises(InvalidParameter, match="`label` must have one spelling of its yes, got 'YES' and 'Yes ' and"):
+        datasets.from_frame(frame, label="granted", positive="yes", compare_by=["income"])

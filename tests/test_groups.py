@@ -262,7 +262,7 @@ def test_it_is_said_whether_rules_may_use_sensitive_columns(run, tmp_path):
     from likewise.experiments.runs import prepare, sensitive_columns
 
     started, _, result = run
-    said = "Rules may use the sensitive column sex; to forbid it, name them in --drop as well."
+    said = "Rules may use the sensitive column sex; to forbid it, use --drop as well."
     assert sensitive_columns(started.setup) == result["sensitive_columns"] == said
     settings = started.setup.settings
     without = prepare(dataclasses.replace(settings, drop=("sex",)))

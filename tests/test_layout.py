@@ -24,10 +24,12 @@ ELSEWHERE = {
     "service/proof/script": "chain",
     "service/proof/signed_log": "transparency",
     "service/proof/spelling": "canonical",
+    "service/proof/stamps": "timestamps",
     "service/readiness": "lost_logs",
     "service/run/app": "api",
     "service/run/temporary": "backup",
     "service/stream": "decide",
+    "service/timestamping": "timestamps",
 }
 """Modules and folders whose tests are named after what they promise; keep it short."""
 

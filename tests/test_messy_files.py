@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -71,6 +72,7 @@ def hundreds(form):
 
 AGES = RNG.integers(18, 80, N)
 DAYS = pd.date_range("1970-01-01", periods=N)
+FORMS = ("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y %H:%M")
 WORDS = PEOPLE.drop(columns="town")
 
 MESSY = {
@@ -102,7 +104,18 @@ MESSY = {
     "minus.parquet": (parquet(PEOPLE.assign(answer=np.where(AGES < 20, -99, AGES % 5))), "answer is -99 in"),
     "million.csv": (csv(PEOPLE.assign(loan=np.where(AGES < 20, 999_999, LOANS))), "loan is 999,999 in"),
     "spellings.csv": (csv(with_cell("home", " Rent")), "home has 'rent' and ' Rent', which differ only in case or sp"),
+    "decimal-euros.csv": (
+        csv(PEOPLE.assign(loan=[f"{n / 2:,.2f} €".translate(str.maketrans(".,", ",.")) for n in LOANS])),
+        "loan holds money like '500,00 €'",
+    ),
+    "one-infinite.csv": (csv(with_cell("debt", "inf")), "debt is infinite in 1 row of 400 (the first is row 42)"),
+    "three-dates.csv": (
+        csv(PEOPLE.assign(seen=[day.strftime(FORMS[i % 3]) for i, day in enumerate(DAYS)])),
+        "not used: it holds dates",
+    ),
     # Names, twins, ids
+    "nameless.csv": (csv(PEOPLE.assign(x=AGES)).replace(b",x\n", b",\n"), "called column6 by place"),
+    "wide-names.csv": (csv(PEOPLE.rename(columns={"debt": " debt "})), "--compare-by 'income,\" debt \"'"),
     "repeated.csv": (csv(PEOPLE.assign(x=PEOPLE.debt)).replace(b",x\n", b",debt\n"), "debt.1 says the same as debt"),
     "differ.csv": (csv(PEOPLE.assign(x=AGES)).replace(b",x\n", b",debt\n"), "Two columns are called debt"),
     "twins.csv": (csv(PEOPLE.assign(cents=PEOPLE.debt * 100)), "cents says the same as debt"),
@@ -112,13 +125,27 @@ MESSY = {
         csv(PEOPLE.drop(columns="approved").assign(white=AGES % 2, married=AGES % 3 % 2)), "No column has exactly two",
     ),
     "gender.csv": (csv(PEOPLE.assign(Gender=RNG.choice(["F", "M"], N))), "Gender looks protected"),
+    "odd-names.csv": (
+        csv(PEOPLE.assign(Gender_cd=AGES % 2 + 1, ethnic=AGES % 5, mar_stat=AGES % 3, Geschlecht=AGES % 7)),
+        "Gender_cd, ethnic, mar_stat, Geschlecht look protected",
+    ),
     "codes.csv": (csv(PEOPLE.assign(x3=RNG.choice(["male", "female"], N))), "[--sensitive x3]"),
     # Labels and people
     "refused.csv": (
         csv(PEOPLE.rename(columns={"approved": "granted"}).assign(
             repaid=np.where(PEOPLE.approved == 1, AGES % 2, np.nan))), "with granted = 0. They are left out",
     ),
-    "gaps.csv": (csv(with_cell("approved", None)), "1 row of 400 have no approved"),
+    "gaps.csv": (csv(with_cell("approved", None)), "1 row of 400 has no approved and is left out"),
+    "outcome.csv": (
+        csv(PEOPLE.assign(decision=np.where(PEOPLE.approved == 1, "accepted", "refused"),
+            repaid=np.where(PEOPLE.approved == 1, AGES % 2, np.nan)).drop(columns="approved")),
+        "Here it is taken to be repaid",
+    ),
+    "decisions.csv": (
+        csv(PEOPLE.assign(decision=np.where(PEOPLE.approved == 1, "accepted", "refused")).drop(columns="approved")),
+        "A yes is taken to be accepted; --positive names another. To play, for example: likewise play",
+    ),
+    "constant.csv": (csv(PEOPLE.assign(approved=1)), "No column has exactly two values"),
     "rare.csv": (csv(PEOPLE.assign(approved=[1] * 9 + [0] * (N - 9))), "Only 9 people have a yes in approved"),
     "few.csv": (csv(PEOPLE[:80]), "Only 80 different people have a label, fewer than 200"),
     "again.csv": (csv(pd.concat([PEOPLE, PEOPLE[:30]])), "30 rows are the same as another"),
@@ -137,10 +164,11 @@ MESSY = {
     "sheet.xlsx": (excel(PEOPLE), "400 people, 5 columns"),
     "no-sheet.xlsx": (b"PK but no sheet", "The file must be an Excel file, got no-sheet.xlsx"),
     "endless.csv": (csv(PEOPLE.assign(ratio=np.inf)), "ratio unusable 0 not used: it holds infinite numbers"),
-    "empty.csv": (b"", "The file must be a file with at least one person"),
+    "empty.csv": (b"", "The file must hold at least one person"),
     "cut.parquet": (parquet(PEOPLE)[:500], "The file must be a parquet file"),
     "list.jsonl": (b"[1, 2]\n", "line 1 is not a JSON object"),
     "clean.csv": (csv(PEOPLE), "400 people, 5 columns"),
+    "one.csv": (csv(PEOPLE[:1]), "1 person, 5 columns"),
 }  # fmt: skip
 QUIET = (
     "utf16.csv",
@@ -198,7 +226,7 @@ def test_the_command_to_copy_writes_a_file_without_that_finding(folder, tmp_path
     source = tmp_path / name
     source.write_bytes(MESSY[name][0])
     said = said_of(source)
-    command = shlex.split(said.partition("To write a mended copy: ")[2].partition(" Columns with two")[0])
+    command = shlex.split(re.split(" Columns with two| To play,", said.partition("To write a mended copy: ")[2])[0])
     assert command[:2] == ["likewise", "data"]
     assert "Written: " in said_of(*command[2:])
     copy = Path(command[-1])
@@ -206,6 +234,36 @@ def test_the_command_to_copy_writes_a_file_without_that_finding(folder, tmp_path
     assert [finding for finding in findings if finding["kind"] in ("file", "written")] == []
     assert len(datasets.read_people(copy)) == N
     assert "must be a new file" in said_of(*command[2:]), "nothing is written over"
+
+
+def test_a_comma_that_may_be_either_is_not_mended(tmp_path):
+    """Between semicolons 6,096 may be six or six thousand: a copy must not say which."""
+    source = tmp_path / "kilometres.csv"
+    source.write_bytes(csv(PEOPLE.assign(away=[f"{n % 9 + 1},{n % 1000:03}" for n in LOANS]), sep=";"))
+    assert "away" not in json.loads(said_of(source, "--fix", tmp_path / "copy.csv", "--json"))["fixed"]
+    copy = datasets.read_people(tmp_path / "copy.csv")
+    assert copy["away"].tolist() == datasets.read_people(source)["away"].tolist()
+    assert isinstance(copy["away"][0], str), "still text, as nobody knows"
+
+
+@pytest.mark.parametrize("name", ["short.csv", "headless.csv"])
+def test_no_command_to_play_is_offered_for_a_file_that_play_refuses_or_misreads(folder, tmp_path, name):
+    assert "likewise play" not in said_of(folder / name)
+    options = ["--no-header"] if name == "headless.csv" else []
+    said = said_of(folder / name, *options, "--fix", tmp_path / "copy.csv")
+    assert f"likewise play {tmp_path / 'copy.csv'} --label" in said
+
+
+def test_a_label_that_never_changes_has_no_command_to_play(folder):
+    said = said_of(folder / "constant.csv", "--label", "approved")
+    assert "approved is the same for everybody: there is nothing to learn" in said
+    assert "likewise play" not in said
+
+
+def test_the_command_of_a_mended_copy_is_about_the_copy(folder, tmp_path):
+    """In the file as it is, income is text that nobody can be compared by."""
+    assert "--compare-by debt" in said_of(folder / "abc.csv")
+    assert "--compare-by income,debt" in said_of(folder / "abc.csv", "--fix", tmp_path / "copy.csv")
 
 
 def test_a_mended_copy_holds_the_same_people(folder, tmp_path):

@@ -176,7 +176,7 @@ def test_a_csv_file_is_scored_as_it_was_read(policy, tmp_path, monkeypatch):
 def test_text_that_is_not_utf_8_is_one_sentence_until_its_encoding_is_named(policy, tmp_path):
     people = applicants(9).assign(person="Zoë")
     people.to_csv(tmp_path / "people.csv", index=False, encoding="latin-1")
-    with pytest.raises(InvalidParameter, match="must be a file of UTF-8 text"):
+    with pytest.raises(InvalidParameter, match="must be text in UTF-8"):
         score_file(policy, tmp_path / "people.csv", tmp_path / "scores.csv")
     done = score_file(policy, tmp_path / "people.csv", tmp_path / "scores.csv", ids=["person"], encoding="latin-1")
     assert scores(done.path)["person"].tolist() == ["Zoë"] * 9

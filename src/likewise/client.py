@@ -233,8 +233,8 @@ class Client:
         ``hints`` says whether the auditor had asked why people got their probabilities, ``seconds`` how long they
         looked.
         """
-        said = {"verdict": verdict, "pair": list(pair), "reason": reason, "note": note}
-        body = said | {"hints": hints, "seconds": seconds}
+        answer = {"verdict": verdict, "pair": list(pair), "reason": reason, "note": note}
+        body = answer | {"hints": hints, "seconds": seconds}
         return self._change("PUT", _at(stream, "rounds", t, "audit"), body, stream)
 
     def reviewers(self, stream: str) -> dict[str, Any]:
@@ -346,10 +346,10 @@ class Client:
 
         Raises ``LogContradicted`` with a proof if the service signed two pasts.
         """
-        told = self.checkpoint(stream)
-        key = self._known_key(stream, told["key"], read_note(told["note"]).text.split("\n")[0], told)
-        self._consistent(stream, Kept(key, read_note(told["note"])))
-        return told
+        checkpoint = self.checkpoint(stream)
+        key = self._known_key(stream, checkpoint["key"], read_note(checkpoint["note"]).text.split("\n")[0], checkpoint)
+        self._consistent(stream, Kept(key, read_note(checkpoint["note"])))
+        return checkpoint
 
     def _change(self, method: str, path: str, body: Any, stream: str, timeout: float | None = None) -> dict[str, Any]:
         """Ask for a change, and check its receipt."""

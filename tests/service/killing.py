@@ -188,7 +188,7 @@ class Life:
         key = None
         for configuration in (self.here, self.there):
             engine = self.started(configuration)
-            lines = {line["seq"]: line for line in engine.store.lines("loans", 0, 10_000)}
+            lines = {line["seq"]: line for line in engine.events("loans", 0, 10_000)}
             if configuration is self.here:
                 receipts = [fact["receipt"] for fact in facts if fact["receipt"] is not None]
                 key = receipts[0]["key"]

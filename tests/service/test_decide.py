@@ -17,6 +17,8 @@ from likewise.service.refusals import Conflict, StreamStopped, Unknown
 from likewise.service.stream import commands
 from likewise.service.stream.commands import Audit, ChangeWaits, CorrectAudit, Erase, ReceiveLabels, RetractAudit
 from likewise.service.stream.events import Aside, Learned, LearnerCheckpointed, RoundOpened
+from likewise.service.stream.judging import RETRACTIONS
+from likewise.service.stream.plain_state import dump_state, load_state
 from likewise.service.stream.settings import Waits
 from likewise.service.stream.state import State
 from likewise.service.stream.status import observed_regret, regret, status
@@ -460,6 +462,21 @@ def test_no_round_is_kept_open_for_ever_by_retracting():
     fold.clock.forward(9)
     fold.audit(t)
     with pytest.raises(Conflict, match="the time for its audit is over"):
+        fold.do(RetractAudit(t, "ann"))
+    fold.clock.forward(10)
+    assert "round_closed" in fold.kinds(commands.Advance(t))
+
+
+def test_not_even_where_rounds_wait_for_ever():
+    fold = Fold(loans(waits=Waits(label=0, grace=10)))
+    t, _ = fold.open(APART)
+    for _ in range(RETRACTIONS):
+        fold.audit(t)
+        fold.do(RetractAudit(t, "ann"))
+    again = load_state(dump_state(fold.state))
+    assert again.rounds[t].retractions == RETRACTIONS
+    fold.audit(t)
+    with pytest.raises(Conflict, match=r"verdicts on it were retracted 10 times\. Correct it once the round is closed"):
         fold.do(RetractAudit(t, "ann"))
     fold.clock.forward(10)
     assert "round_closed" in fold.kinds(commands.Advance(t))

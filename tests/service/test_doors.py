@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
+from contextlib import closing
 
 import numpy as np
 import pytest
 from loans import drawn, loans
-from serving import STREAM, people, running
+from serving import STREAM, people, running, until
+from visitors import Browser
 
 from likewise.errors import InvalidParameter, ReportRefused
 from likewise.service.pages.visits import COOKIE
@@ -94,3 +96,28 @@ def test_a_refusal_does_not_tell_how_far_apart_two_people_are(new_database, star
     assert f"{p[high] - p[low]:.4g}" not in str(refused.value)
     with pytest.raises(InvalidParameter):
         engine.audit("loans", answer["t"], "pair", "ann", pair=["nobody", ids[low]])
+
+
+def test_no_door_takes_a_verdict_of_an_auditor_who_never_had_the_round_open_or_closed(beside):
+    rounds, stranger = "/v1/streams/loans/rounds", {"verdict": "none"}
+    with running(**beside) as service:
+        service.admin.post("/v1/streams", json=STREAM | {"waits": {"grace": 0, "label": 0}})
+        for t in (1, 2):
+            service.admin.post(rounds, json={"people": people(t)})
+        assert service.auditor.post("/v1/streams/loans/audits/claim").json()["t"] == 1
+        service.auditor.put(f"{rounds}/1/audit", json={"verdict": "none"})
+        until(lambda: service.viewer.get(f"{rounds}/1").json()["status"] == "learned")
+        before = service.engine.store.head("loans")
+        token, _ = service.service.tokens.add("eve", "auditor")
+        eve = service.connect(token)
+        cookie = service.service.sessions.login(token)
+        csrf = service.service.sessions.csrf(service.service.sessions.find(cookie))
+        with closing(Browser(service, cookie, csrf)) as page:
+            refused = [page.ask("/streams/loans/review/verdict", t=t, verdict="none") for t in (1, 2)]
+        refused += [eve.put(f"{rounds}/{t}/audit", json=stranger) for t in (1, 2)]
+        refused.append(eve.post(f"{rounds}/1/audit/correct", json=stranger))
+        assert [(answer.status_code, "have not claimed" in answer.text) for answer in refused] == [(409, True)] * 5
+        assert service.engine.store.head("loans") == before
+        assert eve.put(f"{rounds}/3/audit", json=stranger).status_code == 404
+        service.engine.leases.sweep(service.engine.clock() + 86_400)  # whose verdict it is stays known
+        assert service.auditor.post(f"{rounds}/1/audit/correct", json={"verdict": "skip"}).status_code == 200

@@ -95,7 +95,7 @@ def test_the_reason_of_a_stop_is_not_in_the_log_and_can_be_erased(engine, start,
     engine.stop("loans", "Zebulon again", "root", Idempotency("root", "key", "hash"))
     export = write(tmp_path / "before.jsonl", engine.export("loans"))
     assert verify(export, key=engine.signer.public_key).first is None
-    assert not any("Zebulon" in dumps(line) for line in engine.store.lines("loans"))
+    assert not any("Zebulon" in dumps(line) for line in engine.events("loans"))
     engine.streams.get("loans").save(always=True)
     assert engine.stream("loans")["stopped"] == "Zebulon again"
     assert start(database).stream("loans")["stopped"] == "Zebulon again"
@@ -123,7 +123,7 @@ def test_a_stop_of_an_earlier_release_is_read_with_its_reason(engine, tmp_path):
     engine.store.append(Append(seal("loans", live.durable.seq, live.durable.hash, [old])))
     assert engine.stream("loans")["stopped"] == "lunch"
     assert verify(write(tmp_path / "old.jsonl", engine.export("loans"))).first is None
-    assert engine.store.lines("loans")[-1]["data"] == {"reason": "lunch", "by": "root"}
+    assert engine.events("loans")[-1]["data"] == {"reason": "lunch", "by": "root"}
 
 
 def test_an_old_backup_does_not_bring_back_the_reason_of_a_stop(tmp_path):

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from loans import drawn, loans
 from serving import STREAM, people, running, until
+from sqlalchemy import event
 
 from likewise.service.monitoring import MOST_NAMED, Metrics, StreamHealth
 from likewise.service.refusals import Unavailable
 from likewise.service.stream.settings import Waits
-
-RNG = np.random.default_rng(0)
 
 
 @pytest.fixture
@@ -30,7 +29,7 @@ class TestUnsigned:
         engine.tick()
         assert health(engine).oldest_unsigned == 0
         clock.forward(0.5)
-        engine.decide("loans", drawn(RNG), "decider")
+        engine.decide("loans", drawn(np.random.default_rng(0)), "decider")
         assert health(engine).oldest_unsigned == 0.5, "at most since the last look, at which there was nothing"
         engine.tick()
         assert health(engine).oldest_unsigned == 0.5, "a checkpoint is not due before two seconds"
@@ -42,7 +41,7 @@ class TestUnsigned:
     def test_it_goes_on_waiting_while_the_clock_stands_still(self, engine, clock):
         engine.create(loans(), "root")
         engine.tick()
-        engine.decide("loans", drawn(RNG), "decider")
+        engine.decide("loans", drawn(np.random.default_rng(0)), "decider")
         clock.forward(1000)
         assert health(engine).oldest_unsigned == 1000
         clock.forward(-5000)
@@ -57,13 +56,13 @@ class TestUnsigned:
         again.tick()
         clock.forward(1000)
         assert health(again).oldest_unsigned == 0
-        again.decide("loans", drawn(RNG), "decider")
+        again.decide("loans", drawn(np.random.default_rng(0)), "decider")
         assert health(again).oldest_unsigned == 1000
 
     def test_a_key_that_was_changed_leaves_everything_unsigned(self, engine, clock, monkeypatch):
         engine.create(loans(), "root")
         engine.tick()
-        engine.decide("loans", drawn(RNG), "decider")
+        engine.decide("loans", drawn(np.random.default_rng(0)), "decider")
         monkeypatch.setattr(engine._heads, "owns", lambda key: False)
         for _ in range(3):
             clock.forward(10)
@@ -76,7 +75,7 @@ class TestOpenAndOverdue:
         engine.create(loans(waits=Waits(audit=50, label=50, grace=0)), "root")
         assert health(engine).oldest_open_round == 0
         for _ in range(2):
-            engine.decide("loans", drawn(RNG), "decider")
+            engine.decide("loans", drawn(np.random.default_rng(0)), "decider")
             clock.forward(30)
         assert health(engine).oldest_open_round == 60
         assert health(engine).overdue == 10, "the first was due after 50 seconds"
@@ -88,7 +87,7 @@ class TestOpenAndOverdue:
 
     def test_what_is_due_stays_overdue_while_writes_fail(self, engine, clock, monkeypatch):
         engine.create(loans(waits=Waits(audit=50, label=50, grace=0)), "root")
-        engine.decide("loans", drawn(RNG), "decider")
+        engine.decide("loans", drawn(np.random.default_rng(0)), "decider")
         engine.tick()
         clock.forward(60)
 
@@ -147,3 +146,20 @@ class TestMetrics:
         assert "likewise_clock_lag_seconds " in said
         assert ('likewise_stream_oldest_unsigned_seconds{stream="loans"}' in said) == named
         assert ("loans" in said) == named
+
+
+def test_streams_that_wait_for_nothing_cost_nothing_but_one_look_for_all(engine):
+    asked = []
+    for database in (engine.store._readers, engine.store._writers):
+        event.listen(database, "before_cursor_execute", lambda *given: asked.append(given[2]))
+
+    def cost(streams):
+        for i in range(len(engine.streams.names()), streams):
+            engine.create(loans(name=f"s{i}"), "root")
+        for _ in range(3):  # what is new is looked at and signed
+            engine.tick()
+        asked.clear()
+        engine.tick()
+        return [statement.partition(" ")[0] for statement in asked if statement != "BEGIN"]
+
+    assert cost(2) == cost(30) == ["SELECT", "PRAGMA"], "where the logs end, and what tidies up"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 
 import numpy as np
 import pytest
 from forging import SIGNER, lived, rechained, write
 from loans import drawn
+from serving import STREAM, people, running
 from sqlalchemy import text
+from visitors import Browser
 
 from likewise.service.canonical import digest
 from likewise.service.jobs.runner import Jobs
@@ -40,7 +43,7 @@ def asked(engine):
 
 def cleared(engine):
     """The first cleared verdict: its line in the log."""
-    lines = engine.store.lines("loans", 0, 10_000)
+    lines = engine.events("loans", 0, 10_000)
     return next(line for line in lines if line["kind"] == "audited" and line["data"]["verdict"] == "cleared")
 
 
@@ -155,7 +158,7 @@ def test_a_certificate_names_the_head_that_it_rests_on_and_is_signed(engine):
 
 
 def test_the_secret_behind_decisions_is_not_changed_together_with_the_event_that_commits_to_it(engine):
-    line = engine.store.lines("loans", 0, 1)[0]
+    line = engine.events("loans", 0, 1)[0]
     secret = bytes(32)
     line["data"]["secret"] = "66687aadf862bd776c8fc18b8e9f8e20089714856ee233b3902a591d0d5f2925"
     do(engine, "UPDATE streams SET secret = :secret", secret=secret.hex())
@@ -164,3 +167,34 @@ def test_the_secret_behind_decisions_is_not_changed_together_with_the_event_that
     engine.reads.secrets.clear()
     with pytest.raises(BrokenLog):
         asked(engine)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        'UPDATE events SET data = replace(data, \'"by":"ann"\', \'"by":"eve"\') WHERE kind = \'audited\'',
+        "UPDATE events SET at = '2020-01-01T00:00:00.000000+00:00' WHERE seq = 3",
+        "DELETE FROM events WHERE seq = 3",
+        "DELETE FROM events WHERE seq > 7",
+    ],
+)
+def test_no_forged_log_is_shown_over_http_nor_on_its_page(tmp_path, change):
+    with running(database=str(tmp_path / "log.db"), tick=3600) as service:
+        service.admin.post("/v1/streams", json=STREAM)
+        for t in range(1, 5):
+            service.admin.post("/v1/streams/loans/rounds", json={"people": people(t)})
+            service.engine.audit("loans", t, "none", "ann")
+        shown = service.admin.get("/v1/streams/loans/events").json()["events"]
+        exported = [line for line in service.engine.export("loans") if line["line"] == "event"]
+        assert [{"line": "event"} | event for event in shown] == exported
+        with closing(Browser(service, service.service.sessions.login(service.tokens["admin"]))) as admin:
+            pages = ["/streams/loans/log", "/streams/loans/log?kind=audited", "/streams/loans"]
+            assert "ann" in admin.get(pages[0]).text
+            assert [admin.get(page).status_code for page in pages] == [200, 200, 200]
+            for trigger in ("events_follow", "events_stay", "events_last", "events_once"):
+                do(service.engine, f"DROP TRIGGER {trigger}")
+            do(service.engine, change)
+            assert service.admin.get("/v1/streams/loans/events").status_code == 500
+            assert admin.get(pages[0]).status_code == 500
+            if "ann" in change:
+                assert [admin.get(page).status_code for page in pages] == [500, 500, 500]

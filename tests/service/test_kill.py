@@ -123,7 +123,7 @@ def test_whatever_was_acknowledged_survives_kill_9_and_nothing_happens_twice(
     ],
 )
 def test_a_service_killed_at_any_point_of_its_life_lives_on_without_losing_or_doubling_anything(
-    kind, trials, seed, new_database, tmp_path, capsys
+    kind, trials, seed, new_database, tmp_path, record_property
 ):
     """Before or after a commit, an fsync, a link or a rename.
 
@@ -136,7 +136,6 @@ def test_a_service_killed_at_any_point_of_its_life_lives_on_without_losing_or_do
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr[-4000:]
     told = json.loads(ran.stdout.splitlines()[-1])
-    with capsys.disabled():
-        sys.stdout.write(f"\nkills on {kind}: {told}\n")
+    record_property("told", f"kills on {kind}: {told}")
     assert (told["kills"], told["failed"]) == (trials, 0)
     assert told["points"] > 100

@@ -17,13 +17,14 @@ from likewise.cli import main
 from likewise.service import readiness
 from likewise.service import running as service_running
 from likewise.service.live.broken import AGAIN, BrokenStreams
+from likewise.service.log import Idempotency, leases
+from likewise.service.log.append import Append
 from likewise.service.log.checkpoints import LineFile, point
+from likewise.service.log.store import Store
 from likewise.service.refusals import BrokenLog, Unavailable
 from likewise.service.stream.events import stamp
 from likewise.service.stream.settings import Waits
 from likewise.transparency.notes import checkpoint_of, read_note
-
-RNG = np.random.default_rng(0)
 
 
 @pytest.fixture
@@ -57,6 +58,20 @@ class TestAFileThatGoes:
             os.replace(tmp_path / "away.db", beside["database"])
             assert decided(service, "loans", 9) == 201
 
+    @pytest.mark.parametrize("replaced", [False, True])
+    def test_no_connection_is_opened_to_another_file_or_makes_one(self, tmp_path, replaced):
+        path, away = tmp_path / "log.db", tmp_path / "away.db"
+        with Store(path) as store:
+            store.migrate()
+            os.replace(path, away)
+            if replaced:
+                path.touch()
+            with pytest.raises(Unavailable, match="removed or replaced"):
+                store.streams()
+            assert path.exists() == replaced
+            os.replace(away, path)
+            assert store.streams() == []
+
     def test_a_start_beside_checkpoints_of_a_lost_log_does_not_greet_as_new(self, beside, tmp_path, capsys):
         with running(**beside) as service:
             signed(service, "loans")
@@ -87,7 +102,7 @@ class TestAFileThatGoes:
         for name in ("quiet", "busy"):
             engine.create(loans(name=name), "root")
         for _ in range(3):
-            engine.decide("quiet", drawn(RNG), "decider")
+            engine.decide("quiet", drawn(np.random.default_rng(0)), "decider")
         engine.tick()
         note = signer.checkpoint("busy", engine.streams.get("busy").durable.tree)
         LineFile.write(checkpoints, (point("busy", stamp(0), signer.public_key, note) for _ in range(4000)))
@@ -99,7 +114,7 @@ class TestAFileThatGoes:
         again = start(database)
         assert "quiet" in again.broken
         with pytest.raises(BrokenLog, match="Event 4 of 'quiet' is not the one that was signed"):
-            again.decide("quiet", drawn(RNG), "decider")
+            again.decide("quiet", drawn(np.random.default_rng(0)), "decider")
 
 
 class TestOneBrokenStream:
@@ -182,12 +197,43 @@ class TestReadiness:
             answer = service.anybody.get("/readyz")
             assert (answer.status_code, answer.json()["detail"]) == (503, "The database does not accept a write.")
 
+    def test_a_disk_that_takes_a_small_write_but_no_events_is_told_until_it_has_room(self, beside, monkeypatch):
+        with running(**beside) as service:
+            signed(service, "loans")
+            until(lambda: service.anybody.get("/readyz").status_code == 200)
+            writer, full = service.engine.store._writer, [True]
+            carry_out, probe = writer._carry_out, leases._probe
+
+            def refused(*_):
+                raise OperationalError("INSERT", {}, sqlite3.OperationalError("database or disk is full"))
+
+            def no_events(connection, works):
+                events = full[0] and any(isinstance(work, Append) for work in works)
+                return (refused if events else carry_out)(connection, works)
+
+            def nothing_large(connection, holder, now):
+                return (refused if full[0] and len(holder) > 1000 else probe)(connection, holder, now)
+
+            monkeypatch.setattr(writer, "_carry_out", no_events)
+            monkeypatch.setattr(leases, "_probe", nothing_large)
+            assert decided(service, "loans") == 503
+            assert [service.anybody.get("/readyz").status_code for _ in range(3)] == [503] * 3
+            full[0] = False
+            assert service.anybody.get("/readyz").status_code == 200
+            assert decided(service, "loans") == 201
+            monkeypatch.setattr(service.engine.store, "room", lambda: 2.0**20)
+            answer = service.anybody.get("/readyz")
+            assert (answer.status_code, answer.json()["detail"]) == (503, "The disk of the database is full.")
+
 
 class TestAClockThatJumps:
-    def test_a_jump_of_a_day_for_some_ticks_expires_nothing_and_one_that_lasts_does(self, start, new_database, clock):
-        engine = start(new_database("sqlite"))
+    def test_a_jump_of_a_day_for_some_ticks_expires_nothing_and_one_that_lasts_does(
+        self, start, new_database, clock, monkeypatch
+    ):
+        monkeypatch.setattr(service_running, "SWEEP_EVERY", -1.0)  # with every look
+        engine, key = start(new_database("sqlite")), Idempotency("decider", "a key", "a request")
         engine.create(loans(waits=Waits(audit=3600, label=3600, grace=0)), "root")
-        engine.decide("loans", drawn(RNG), "decider")
+        engine.decide("loans", drawn(np.random.default_rng(0)), "decider", key)
         real = [0.0]
         looks = service_running.ClockThread(engine, 0.0, (), lambda: None, clock)
         looks._monotonic = lambda: real[0]
@@ -200,4 +246,6 @@ class TestAClockThatJumps:
 
         assert [look(), look(jump=90_000), look(), look(jump=-90_000), look()] == [1] * 5
         assert [look(jump=90_000), look(30.0)] == [1, 1]
+        assert engine.store.response(key.scope, key.key) is not None, "an answer may still be asked for again"
         assert look(31.0) == 0
+        assert engine.store.response(key.scope, key.key) is None

@@ -75,7 +75,7 @@ def forwarded(server, address, scheme="https"):
 def cookie(server, scheme="https"):
     """What a browser gets at the login page when a header says how it came."""
     headers = {"X-Forwarded-Proto": scheme} if scheme else {}
-    asked = {"data": {"token": server.token}, "headers": headers, "timeout": 60}
+    asked = {"data": {"token": server.token}, "headers": headers, "timeout": 300}
     return httpx.post(f"{server.url}/login", **asked).headers["set-cookie"]
 
 

@@ -12,7 +12,7 @@ from serving import STREAM, people, running
 from visitors import Browser
 
 from likewise.service import notices
-from likewise.service.refusals import Unknown
+from likewise.service.refusals import Conflict, Unknown
 from likewise.service.stream.settings import Feature
 
 
@@ -46,6 +46,17 @@ def test_reasons_add_up_to_the_probability_of_the_day_and_nothing_is_written(eng
         assert record["policy"] in told.policy
         assert told.asked == "Ask the desk."
     assert engine.store.head("loans") == head
+
+
+def test_where_an_erasure_took_the_policy_of_a_round_with_it_that_is_said(engine):
+    """The learner can't be run again between the round of whoever was erased and the next state in the log."""
+    lived(engine)
+    engine.erase("loans", "3.0", "root")
+    assert (
+        notices.notice(engine, "loans", "3.1").probability == engine.person("loans", "3.1")["rounds"][0]["probability"]
+    )
+    with pytest.raises(Conflict, match="nobody knows the policy of round 8 any more"):
+        notices.notice(engine, "loans", "7.1")
 
 
 def test_the_split_of_cut_offs_is_exact(engine):

@@ -592,6 +592,8 @@ def test_the_log_is_filtered_by_kind_and_round(service, enter):
     assert count("?kind=nonsense") == 4
     assert count("?round=%202") == 1
     assert count("?round=two") == 0  # rather than everything
+    assert [count(f"?before={seq}") for seq in (1, 3, 1000)] == [0, 2, 4]
+    assert viewer.post("/streams/loans/log", before="0").text.count('scope="row"') == 0
 
 
 @on_both
@@ -657,14 +659,21 @@ def test_the_settings_say_whether_something_was_changed_and_their_labels_are_wor
 def test_users_are_added_linked_and_revoked(service, enter):
     admin = enter("admin")
     token = re.search(r"lw_[0-9a-f]{64}", admin.post("/users", name="cleo", role="auditor").text)[0]
-    assert service.service.tokens.find(token, time.time()).name == "cleo"
+    alias = service.service.tokens.staff.find("cleo")
+    assert service.service.tokens.find(token, time.time()).name == alias
     assert token not in admin.get("/users").text
     start = next(one["token"] for one in service.service.tokens.list() if one["name"] == "cleo")
     page = admin.post("/users/link", token=start).text
     assert "A link that logs cleo in, once" in page
     code = re.search(r"/login/([\w-]+)", page)[1]
-    assert service.app.state.service.sessions.known(code) == "cleo"
+    sessions = service.app.state.service.sessions
+    assert sessions.known(code) == alias
+    assert "cleo" in admin.get(f"/login/{code}").text
+    assert alias not in admin.get(f"/login/{code}").text
+    cookie = sessions.login(token)
+    assert sessions.find(cookie) is not None
     assert "cleo is logged out everywhere." in admin.post("/users/logout", name="cleo").text
+    assert sessions.find(cookie) is None
     asked = admin.post("/users/revoke", token=start)
     assert "Revoke the token of cleo?" in asked.text
     assert service.service.tokens.find(token, time.time()) is not None

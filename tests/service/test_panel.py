@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from forging import write
 from loans import Clock, Fold, far_apart, fingerprint, loans
 from test_reviews import APART, first_objection, taught
 
@@ -14,6 +15,7 @@ from likewise.errors import InvalidParameter
 from likewise.service.engine import Engine
 from likewise.service.log import Idempotency
 from likewise.service.log.signing import Signer
+from likewise.service.proof.replay import verify
 from likewise.service.refusals import Conflict
 from likewise.service.stream import commands
 from likewise.service.stream.claims import claim, counted
@@ -372,6 +374,17 @@ class TestThroughAnEngine:
         asked = bank.claim("loans", "ben")
         assert (asked["t"], asked["pair"]) == (t, pairs["ann"])
         assert gone not in str(asked)
+
+    def test_a_round_whose_last_questions_are_about_somebody_erased_waits_no_longer(self, bank, tmp_path):
+        t, pairs = self.disagree(bank)
+        (both,) = set(pairs["ben"]) & set(pairs["ann"])
+        assert bank.stream("loans")["settings"]["waits"]["audit"] is None, "it would wait for ever"
+        bank.erase("loans", both, "root")
+        assert bank.claim("loans", "ann")["t"] != t
+        bank.tick()
+        assert bank.round("loans", t)["learned"] is not None
+        assert t not in bank.streams.get("loans").latest.state.rounds
+        assert verify(write(tmp_path / "export.jsonl", bank.export("loans"))).first is None
 
     def test_who_takes_a_verdict_back_may_go_on_with_the_round_unless_a_colleague_has_it(self, bank):
         bank.change_waits("loans", {"grace": 60}, "root")

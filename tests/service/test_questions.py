@@ -31,9 +31,9 @@ def test_who_looked_is_told_by_name(tmp_path, start):
     for t, (verdict, by) in enumerate([("none", "bea"), ("skip", "ann"), ("none", "ann"), ("none", "ann")], 1):
         engine.decide("loans", people([[0.1, 0.2], [0.8, 0.9]], prefix=f"{t}."), "decider")
         engine.audit("loans", t, verdict, by)
-    rows = looked(engine.store, "loans")
+    rows = looked(engine.reads, "loans")
     assert [tuple(row) for row in rows] == [("ann", 3, 0, 2, 1), ("bea", 1, 0, 1, 0)]
-    assert [row.verdicts for row in looked(engine.store, "loans", count=2)] == [2]
+    assert [row.verdicts for row in looked(engine.reads, "loans", count=2)] == [2]
 
 
 def test_reports_per_hundred_have_a_band_that_is_wider_where_fewer_were_reviewed():

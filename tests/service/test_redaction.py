@@ -131,9 +131,11 @@ def test_json_logs_have_the_id_of_their_request_and_name_nobody(tmp_path):
             os.close(stderr)
         try:
             headers = {"Authorization": f"Bearer {server.token}", "X-Request-ID": "mine-1"}
-            answer = httpx.get(f"{server.url}/v1/streams/none/people/ada", headers=headers)
+            answer = httpx.get(f"{server.url}/v1/streams/none/people/ada", headers=headers, timeout=300)
             assert answer.headers["x-request-id"] == "mine-1"
-            other = httpx.get(f"{server.url}/livez", headers={"X-Request-ID": "a b"}).headers["x-request-id"]
+            other = httpx.get(f"{server.url}/livez", headers={"X-Request-ID": "a b"}, timeout=300).headers[
+                "x-request-id"
+            ]
             assert re.fullmatch("[0-9a-f]{16}", other)
         finally:
             server.end()

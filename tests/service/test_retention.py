@@ -59,7 +59,7 @@ def test_people_go_when_they_were_kept_for_as_long_as_the_stream_says(engine, cl
     assert [len(there(engine, t)) for t in rounds] == [0, 0, 0, 0, 2, 2]
     assert engine.store.remarks("loans", rounds[:4]) == []
     assert engine.retain() == 0, "and once only"
-    (erased,) = [line for line in engine.store.lines("loans", 0, 1000) if line["kind"] == "person_erased"]
+    (erased,) = [line for line in engine.events("loans", 0, 1000) if line["kind"] == "person_erased"]
     assert (erased["data"]["by"], erased["data"]["rounds"]) == ("clock", rounds[:4])
     found = verify(exported(engine, tmp_path / "export.jsonl"), key=engine.signer.public_key)
     assert found.first is None, found.first
@@ -128,8 +128,10 @@ def test_what_no_checkpoint_covers_stays(engine, clock, monkeypatch):
     assert engine.retain() == 1
 
 
-def test_whoever_comes_again_stays_until_their_last_visit_is_over(engine, clock, tmp_path):
+@pytest.mark.parametrize("hurried", [False, True])
+def test_whoever_comes_again_stays_until_their_last_visit_is_over(engine, clock, tmp_path, monkeypatch, hurried):
     """Where people get their first answer again: without the first visit, the next one would look like a first."""
+    monkeypatch.setattr("likewise.service.engine.retention.A_TICK", -1 if hurried else 60)
     engine.create(loans(lot="round", waits=Waits(grace=0, keep=3)), "root")
     first = round_(engine, clock, "often.")
     other = round_(engine, clock, "once.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 
 import pytest
@@ -69,6 +70,15 @@ def test_what_else_is_done_every_time_may_fail_without_ending_it(caplog):
     assert failures == 1 + len(done)
     assert len(done) == engine.asked.count("tick")
     assert "ZeroDivisionError" in caplog.text
+
+
+@pytest.mark.parametrize("again", [math.inf, 0.0])
+def test_what_stays_the_matter_is_logged_once_and_again_when_it_is_time(caplog, monkeypatch, again):
+    monkeypatch.setattr(running, "AGAIN", again)
+    failures = looked(Engine(), [lambda: 1 / 0])
+    assert failures >= 6  # the start that failed, and every look since
+    logged = [record for record in caplog.records if "ZeroDivisionError" in record.message]
+    assert len(logged) == (1 if again else failures - 1)
 
 
 @pytest.mark.parametrize("started", [False, True])

@@ -76,7 +76,7 @@ def test_others_are_answered_while_scores_are_fitted(service, monkeypatch):
 
     def slowly(*given):
         begun.release()
-        go_on.wait(60)
+        go_on.wait(300)
         return scores()
 
     monkeypatch.setattr(service.service.subprocesses, "fit", slowly)
@@ -89,7 +89,7 @@ def test_others_are_answered_while_scores_are_fitted(service, monkeypatch):
     waiting = [threading.Thread(target=create, args=(f"slow-{i}",)) for i in range(5)]
     for thread in waiting:
         thread.start()
-    assert begun.acquire(timeout=60)
+    assert begun.acquire(timeout=300)
     people = [{"id": "a", "features": {"score": 0.4, "age": 30}}]
     assert service.admin.post("/v1/streams/other/rounds", json={"people": people}).status_code == 201
     assert service.admin.get("/v1/streams/other").json()["rounds"] >= 1

@@ -266,7 +266,9 @@ def test_several_workers_share_a_postgresql_log(new_database, tmp_path):
                 rounds.append(client.decide("loans", people(t))["t"])
         assert rounds == list(range(1, 21))
         counted = 'route="/v1/streams/{stream}/rounds",status="201"} 20.0'
-        assert all(counted in httpx.get(f"{server.url}/metrics").text for _ in range(10)), "whoever answers"
+        assert all(counted in httpx.get(f"{server.url}/metrics", timeout=300).text for _ in range(10)), (
+            "whoever answers"
+        )
     finally:
         server.end()
 

@@ -127,11 +127,13 @@ def test_a_link_is_made_only_for_somebody_with_a_valid_token(sessions, token):
 )
 def test_a_form_of_another_site_logs_nobody_in(tmp_path, headers, status):
     with running(database=str(tmp_path / "log.db")) as service:
-        answer = httpx.post(f"{service.url}/login", data={"token": service.tokens["admin"]}, headers=headers)
+        answer = httpx.post(
+            f"{service.url}/login", data={"token": service.tokens["admin"]}, headers=headers, timeout=300
+        )
         assert answer.status_code == status, answer.text
         assert ("set-cookie" in answer.headers) == (status == 303)
         form = {"data": {"token": service.tokens["admin"]}, "headers": {"Origin": service.url}}
-        assert httpx.post(f"{service.url}/login", **form).status_code == 303
+        assert httpx.post(f"{service.url}/login", timeout=300, **form).status_code == 303
 
 
 @pytest.mark.parametrize(
@@ -150,6 +152,8 @@ def test_a_link_that_logs_in_names_no_host_that_only_the_request_names(tmp_path,
         sessions = service.service.sessions
         cookie = sessions.login(token)
         form = {"csrf": sessions.csrf(sessions.find(cookie)), "token": service.service.tokens.list()[0]["token"]}
-        answer = httpx.post(f"{service.url}/users/link", data=form, headers=own, cookies={COOKIE: cookie}).text
+        answer = httpx.post(
+            f"{service.url}/users/link", data=form, headers=own, cookies={COOKIE: cookie}, timeout=300
+        ).text
         found = re.search(r"(\S*)/login/[\w-]{20,}", re.sub(r'[<>"]', " ", answer))[1]
         assert found == (service.url if address is True else address)

@@ -147,7 +147,7 @@ def test_a_running_service_asks_its_witness_without_being_told(tmp_path):
         service.admin.post("/v1/streams", json=STREAM)
         service.admin.post("/v1/streams/loans/rounds", json={"people": people(1)})
         cosigning()
-        cosigning.wait(60)
+        cosigning.wait(300)
         told = service.admin.get("/v1/streams/loans/checkpoint").json()
         assert read_note(told["cosigned"]).text.startswith("bank/loans\n")
 

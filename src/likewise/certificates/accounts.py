@@ -193,9 +193,9 @@ def hidden(t: Transcript, delta: float) -> Hidden | None:
 def _hidden_by_lot(t: Transcript, delta: float, persistence: float) -> Hidden:
     """As ``hidden``, where rounds are drawn for review: Σ 1/(q · gap), and Proposition W, which is loose."""
     q, least = np.asarray(t.review_probabilities), t.level * (t.facts.auditor.review_floor or 0.0) * persistence
-    found = q[t.report_rounds] * t.pair_gaps * persistence
+    seen_gaps = q[t.report_rounds] * t.pair_gaps * persistence
     unanswered = np.asarray(t.drawn) & ~t.reviewed
-    counted = [*found.tolist(), *(q[unanswered] * t.level * persistence).tolist()]
+    counted = [*seen_gaps.tolist(), *(q[unanswered] * t.level * persistence).tolist()]
     few = least <= min(counted, default=1.0) and least > 0
     limit = theory.hidden_by_review(counted, least, delta) if few else t.rounds
-    return Hidden(float((1 / found).sum()), float(min(t.rounds, limit)), persistence, t.stated is not None)
+    return Hidden(float((1 / seen_gaps).sum()), float(min(t.rounds, limit)), persistence, t.stated is not None)

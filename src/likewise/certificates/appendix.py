@@ -237,10 +237,10 @@ def _new_errors(c: Certificate) -> str:
 
 def _redrawn(c: Certificate) -> str:
     """What draws with replacement prove."""
-    said = [] if c.redraw is None else [*_redrawn_fairness(c, c.redraw), *_redrawn_errors(c, c.redraw)]
-    if c.redraw is None or not said:
+    sentences = [] if c.redraw is None else [*_redrawn_fairness(c, c.redraw), *_redrawn_errors(c, c.redraw)]
+    if c.redraw is None or not sentences:
         return ""
-    return f"Another draw from these {c.redraw.rows:,} rows. {' '.join(said)} This says nothing of anybody else."
+    return f"Another draw from these {c.redraw.rows:,} rows. {' '.join(sentences)} This says nothing of anybody else."
 
 
 def _redrawn_fairness(c: Certificate, redraw: Redraw) -> list[str]:

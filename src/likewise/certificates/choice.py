@@ -165,9 +165,9 @@ class Choice:
     def to_dict(self) -> dict[str, Any]:
         """The choice as plain JSON values."""
         plain = {name: value for name, value in vars(self).items() if name not in ("policy", "candidates")}
-        said = {"claims_made": self.claims_made, "dominated": self.dominated, "headline": self.headline}
+        conclusions = {"claims_made": self.claims_made, "dominated": self.dominated, "headline": self.headline}
         candidates = [candidate.to_dict() for candidate in self.candidates]
-        return {**plain, "costs": list(self.costs), **said, "candidates": candidates}
+        return {**plain, "costs": list(self.costs), **conclusions, "candidates": candidates}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Choice:

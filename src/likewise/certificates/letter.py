@@ -392,13 +392,13 @@ def paragraphs(text: str) -> list[tuple[str, str, list[str]]]:
     >>> paragraphs("What happened. Over 2 people\\nnothing.\\n\\nIt rests on:\\n  [kept] one\\n    thing")
     [('What happened.', 'Over 2 people nothing.', []), ('It rests on:', '', ['[kept] one thing'])]
     """
-    found = []
+    parts = []
     for part in text.split("\n\n"):
         sentence, *items = re.split(r"\n +(?=\[|\d\. )", part)
         match = re.match(r"(?s)(.*?[.:])(?:\s+(.*))?$", sentence)
         lead, rest = match.groups(default="") if match else ("", sentence)
-        found.append((_line(lead), _line(rest), [_line(item) for item in items]))
-    return found
+        parts.append((_line(lead), _line(rest), [_line(item) for item in items]))
+    return parts
 
 
 def _line(text: str) -> str:

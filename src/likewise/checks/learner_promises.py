@@ -156,8 +156,8 @@ def _check_unseen(learner: Learner, transcript: Transcript) -> bool:
         after = learner.update(state, round_)
         for label in (0.0, 1.0):
             y = np.where(np.asarray(round_.unseen), label, round_.batch.y)
-            told = learner.update(state, round_._replace(batch=round_.batch._replace(y=y)))
-            expect(same(told, after), "a label that is unseen teaches nothing")
+            relearned = learner.update(state, round_._replace(batch=round_.batch._replace(y=y)))
+            expect(same(relearned, after), "a label that is unseen teaches nothing")
         state = after
     return True
 

@@ -48,6 +48,6 @@ def archive(
     if as_json:
         print_json({"file": str(file), "stream": stream, "first": done.first, "last": done.last, "key": done.key})
         return
-    told = f"Events {done.first:,} to {done.last:,} of {stream!r} are in {file}, signed with the key {done.key}."
+    sentence = f"Events {done.first:,} to {done.last:,} of {stream!r} are in {file}, signed with the key {done.key}."
     beside = " It holds people: keep it as you keep the database." if people else ""
-    console.print(told + beside, markup=False, highlight=False, soft_wrap=True)
+    console.print(sentence + beside, markup=False, highlight=False, soft_wrap=True)

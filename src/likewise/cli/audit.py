@@ -270,8 +270,8 @@ def _comparators(review: Review, person: int) -> Table:
     place = int((review.people.rows == person).argmax())
     table.add_row(f"{person:,}", review.people.given[place], "", "", *map(escape, review.people.person(place)),
                   style="bold")  # fmt: skip
-    for one in review.compared_to_whom(person):
-        cells = (f"{one.distance:.2f}", f"{one.excess:.2f}")
-        table.add_row(f"{one.row:,}", review.people.given[one.place], *cells,
-                      *map(escape, review.people.person(one.place)))  # fmt: skip
+    for other in review.compared_to_whom(person):
+        cells = (f"{other.distance:.2f}", f"{other.excess:.2f}")
+        table.add_row(f"{other.row:,}", review.people.given[other.place], *cells,
+                      *map(escape, review.people.person(other.place)))  # fmt: skip
     return table

@@ -16,7 +16,7 @@ from rich.table import Table
 from likewise.cli.findings import mending, options_of, print_findings
 from likewise.cli.options import Encoding, as_list
 from likewise.cli.output import AsJson, in_words_of, print_json, words
-from likewise.wording import joined
+from likewise.wording import joined, plural
 
 if TYPE_CHECKING:
     from likewise.datasets import Column, Dataset
@@ -79,18 +79,30 @@ class Look:
     encoding: str
     header: bool
 
-    def people(self, source: str) -> Any:
+    def seen(self, source: str) -> Seen:
         """The file's people, with short lines filled up: they are among the findings."""
-        from likewise.datasets import read_people
+        from likewise import datasets
+        from likewise.datasets.doctor import examined, of_file, possible_labels
 
-        return read_people(source, encoding=self.encoding, header=self.header, short_lines=True)
+        people = datasets.read_people(source, encoding=self.encoding, header=self.header, short_lines=True)
+        columns = datasets.inspected(people)
+        labels = possible_labels(columns)
+        label = _chosen(self.label, labels, columns)
+        findings = of_file(source, people, encoding=self.encoding, header=self.header)
+        findings += examined(people, label=label, positive=self.positive)
+        return Seen(source, people, columns, labels, label, findings)
 
-    def findings(self, source: str, people: Any, label: str | None) -> list[Finding]:
-        """What there is to say about them."""
-        from likewise.datasets.doctor import examined, of_file
 
-        about_file = of_file(source, people, encoding=self.encoding, header=self.header)
-        return about_file + examined(people, label=label, positive=self.positive)
+@dataclasses.dataclass(frozen=True)
+class Seen:
+    """What there is to say about a file; its label is the one that was named, or the likeliest one."""
+
+    source: str
+    people: Any
+    columns: list[Column]
+    labels: list[Column]
+    label: str | None
+    findings: list[Finding]
 
 
 def _list(as_json: bool) -> None:
@@ -141,36 +153,31 @@ def _facts(name: str, dataset: Dataset) -> dict[str, Any]:
 
 def _file(source: str, look: Look, fix: Path | None, as_json: bool) -> None:
     from likewise import datasets
-    from likewise.datasets import doctor
     from likewise.errors import InvalidParameter
 
     if not Path(source).suffix and not Path(source).exists():
         raise InvalidParameter(f"`source` must be one of {', '.join(datasets.NAMES)}, or a file, got {source!r}.")
-    people = look.people(source)
-    columns = datasets.inspected(people)
-    labels = doctor.possible_labels(columns)
-    label = _chosen(look.label, labels, columns)
-    findings = look.findings(source, people, label)
-    copied = _fix(fix, people) if fix is not None else None
+    seen = look.seen(source)
+    copied = _fix(fix, seen.people) if fix is not None else None
     if as_json:
-        facts = {"file": source, "people": len(people), "columns": [column.to_dict() for column in columns]}
-        facts |= {"possible_labels": [column.name for column in labels], "label": label}
-        print_json(facts | {"findings": [finding.to_dict() for finding in findings], "fixed": copied})
+        facts = {"file": source, "people": len(seen.people), "columns": [column.to_dict() for column in seen.columns]}
+        facts |= {"possible_labels": [column.name for column in seen.labels], "label": seen.label}
+        print_json(facts | {"findings": [finding.to_dict() for finding in seen.findings], "fixed": copied})
         return
     console = words(as_json)
-    console.print(f"{Path(source).name}: {len(people):,} people, {len(columns)} columns.", highlight=False)
-    console.print(_columns(columns, {}))
-    print_findings(console, findings)
-    if findings:
+    counted = f"{plural(len(seen.people), 'person', 'people')}, {plural(len(seen.columns), 'column')}"
+    console.print(f"{Path(source).name}: {counted}.", highlight=False)
+    console.print(_columns(seen.columns, {}))
+    print_findings(console, seen.findings)
+    if seen.findings:
         console.print("")
     if copied is not None:
         console.print(f"Written: {fix}{f', mended: {joined(copied)}' if copied else ''}.", markup=False, soft_wrap=True)
-    elif command := mending(source, findings, look.encoding):
+        look = dataclasses.replace(look, encoding="", header=True)
+        seen = look.seen(str(fix))
+    elif command := mending(source, seen.findings, look.encoding):
         console.print(f"To write a mended copy: {command}", markup=False, soft_wrap=True)
-    if look.header:
-        source, look = (source, look) if fix is None else (str(fix), dataclasses.replace(look, encoding=""))
-        advice = _advice(source, look, label, labels, columns, findings)
-        console.print(advice, markup=False, highlight=False, soft_wrap=True)
+    console.print(_advice(look, seen), markup=False, highlight=False, soft_wrap=True)
 
 
 def _chosen(label: str | None, labels: list[Column], columns: list[Column]) -> str | None:
@@ -194,7 +201,9 @@ def _fix(copy: Path, people: Any) -> list[str]:
     require(not copy.exists(), "fix", "be a new file", str(copy))
     frame, changed = mended(people)
     with whole_file(copy) as draft:
-        frame.to_csv(draft, index=False) if copy.suffix == ".csv" else frame.to_parquet(draft)
+        # Between commas a comma in a number that is left would mean thousands, which between semicolons nobody knows.
+        comma = ";" if people.attrs.get("separator") == ";" else ","
+        frame.to_csv(draft, index=False, sep=comma) if copy.suffix == ".csv" else frame.to_parquet(draft)
     return changed
 
 
@@ -225,35 +234,55 @@ def _table(*headings: str, right: tuple[str, ...] = ()) -> Table:
     return table
 
 
-def _advice(
-    source: str, look: Look, label: str | None, labels: list[Column], columns: list[Column], findings: list[Finding]
-) -> str:
+def _advice(look: Look, seen: Seen) -> str:
     """What to do next: the command, with the columns that fit; which are right, only its user can say."""
-    from likewise.datasets.doctor import protected
-
-    if label is None:
-        return "No column has exactly two values: --positive says which value of your label counts as 1."
-    taken = {label, *(name for finding in findings for name in finding.values), *(column.name for column in labels)}
-    by = [c.name for c in columns if c.kind == "number" and c.name not in taken and not protected(c)][:2]
-    words = ["likewise", "play", source, *(["--encoding", look.encoding] if look.encoding else [])]
-    command = f"{shlex.join([*words, '--label', label, *_positive(look, label, columns)])} --compare-by "
-    command += shlex.quote(as_list(by)) if by else "…"
+    if not look.header or any(finding.kind == "file" and finding.option for finding in seen.findings):
+        return "To play, write a mended copy with --fix first: play can't read this file."
+    if seen.label is None:
+        return "No column has exactly two values: --positive says which value of your label counts as a yes."
+    about = next(column for column in seen.columns if column.name == seen.label)
+    if about.different < 2:
+        return f"{about.name} is the same for everybody: there is nothing to learn. --label names another."
+    positive, guessed = _positive(look, about)
+    words = ["likewise", "play", seen.source, *(["--encoding", look.encoding] if look.encoding else [])]
+    command = shlex.join([*words, "--label", about.name, *(["--positive", positive] if positive else [])])
     # Whether each row is a person of its own, nobody can see from the file.
-    settled = [finding for finding in findings if finding.kind != "people"]
-    guessed = "" if look.label else f" Here it is taken to be {label}; --label names another."
+    settled = [finding for finding in seen.findings if finding.kind != "people"]
+    chosen = "" if look.label else f" Here it is taken to be {about.name}; --label names another."
+    chosen += f" A yes is taken to be {positive}; --positive names another." if guessed else ""
+    names = ", ".join(column.name for column in seen.labels) or "none"
     return (
-        f"Columns with two values, one of which may be the label: {', '.join(c.name for c in labels)}.{guessed}\n"
-        f"To play, for example: {command} {options_of(settled)}".rstrip()
+        f"Columns with two values, one of which may be the label: {names}.{chosen}\n"
+        f"To play, for example: {command} --compare-by {_compared(seen)} {options_of(settled)}".rstrip()
     )
 
 
-def _positive(look: Look, label: str, columns: list[Column]) -> list[str]:
-    """The option that says which value is a yes, where the values don't say it."""
+def _compared(seen: Seen) -> str:
+    """Two columns that may justify a difference: rather numbers than categories, and nothing that an option names."""
+    from likewise.datasets.doctor import protected
+
+    taken = {seen.label, *(name for finding in seen.findings for name in finding.values)}
+    taken |= {column.name for column in seen.labels}
+    fitting = [column for column in seen.columns if column.name not in taken and not protected(column)]
+    for kind in ("number", "category"):
+        by = [column.name for column in fitting if column.kind == kind][:2]
+        if by:
+            return shlex.quote(as_list(by))
+    return "…"
+
+
+def _positive(look: Look, label: Column) -> tuple[str, bool]:
+    """Which value is a yes, where the play doesn't know it; and whether that is only guessed."""
+    from likewise.datasets.doctor import REFUSALS
     from likewise.datasets.roles import OBVIOUS
 
-    values = next(column.values for column in columns if column.name == label)
-    by_lower = {value.strip().lower(): value for value in values}
-    yes = next((by_lower[yes] for no, yes in OBVIOUS if set(by_lower) == {no, yes}), values[-1] if values else "")
-    known = set(by_lower) in ({"0", "1"}, {"false", "true"})  # which of them is a yes, the play knows
-    positive = look.positive or ("" if known else yes)
-    return ["--positive", positive] if positive else []
+    if look.positive:
+        return look.positive, False
+    by_lower = {value.strip().lower(): value for value in label.values}
+    if set(by_lower) in ({"0", "1"}, {"false", "true"}):
+        return "", False
+    yes = next((by_lower[yes] for no, yes in OBVIOUS if set(by_lower) == {no, yes}), None)
+    if yes is not None:
+        return yes, False
+    wished = [value for lower, value in by_lower.items() if lower not in REFUSALS]
+    return (wished or list(label.values))[-1], True

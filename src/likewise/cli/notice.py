@@ -57,17 +57,17 @@ def notice(
     require(id is None or id in frame.columns, "id", f"be one of the columns {list(frame.columns)}", id)
     require(secret_file is None or id is not None, "id", "be given with --secret-file: the secret decides by id", id)
     with reading(words(as_json)):
-        told = _notices(folder, frame, source, id, secret_file, contact=contact, top=top, by=by, named=people.name)
+        notices = _notices(folder, frame, source, id, secret_file, contact=contact, top=top, by=by, named=people.name)
     if out is not None:
-        write_notices(out, told)
+        write_notices(out, notices)
     if as_json:
-        print_json({"notices": [notice.to_dict() for notice in told], "page": None if out is None else str(out)})
+        print_json({"notices": [notice.to_dict() for notice in notices], "page": None if out is None else str(out)})
         return
     console = words(as_json)
     if out is not None:
-        console.print(f"{len(told):,} notices: {out}", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"{len(notices):,} notices: {out}", markup=False, highlight=False, soft_wrap=True)
         return
-    console.print("\n\n\n".join(map(str, told)), markup=False, highlight=False, soft_wrap=True)
+    console.print("\n\n\n".join(map(str, notices)), markup=False, highlight=False, soft_wrap=True)
 
 
 def _rows(text: str, most: int) -> list[int]:

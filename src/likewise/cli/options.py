@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 import logging
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -113,19 +112,20 @@ People = Annotated[
 ]
 Seed = Annotated[int, typer.Option(min=0, rich_help_panel=PLAY, help="Determines every random number of the play.")]
 
+_WORD = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*(?=,|$)|([^,]+))')
 LISTS = ("compare_by", "sensitive", "drop", "categories", "features", "show")
 
 
 def listed(text: str) -> tuple[str, ...]:
-    """Words separated by commas; one that has a comma itself goes in quotes, as in a CSV file.
+    """Words separated by commas; one that has a comma itself, or spaces at its ends, goes in quotes, as in a CSV file.
 
     Examples
     --------
-    >>> listed('income, "debt, in thousands"')
-    ('income', 'debt, in thousands')
+    >>> listed('income, "debt, in thousands"," age "')
+    ('income', 'debt, in thousands', ' age ')
     """
-    words = next(csv.reader([text], skipinitialspace=True), [])
-    return tuple(word.strip() for word in words if word.strip())
+    words = (quoted.replace('""', '"') or plain.strip() for quoted, plain in _WORD.findall(text))
+    return tuple(word for word in words if word)
 
 
 def as_list(words: Iterable[str]) -> str:
@@ -133,12 +133,14 @@ def as_list(words: Iterable[str]) -> str:
 
     Examples
     --------
-    >>> as_list(["income", "debt, in thousands"])
-    'income,"debt, in thousands"'
+    >>> as_list(["income", "debt, in thousands", " age "])
+    'income,"debt, in thousands"," age "'
     """
-    line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(words)
-    return line.getvalue()
+    return ",".join('"' + word.replace('"', '""') + '"' if _needs_quotes(word) else word for word in words)
+
+
+def _needs_quotes(word: str) -> bool:
+    return word != word.strip() or "," in word or word.startswith('"')
 
 
 def shares(text: str) -> tuple[float, ...]:

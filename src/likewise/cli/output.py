@@ -26,19 +26,22 @@ def words(as_json: bool) -> Console:
 
 
 def in_words_of(text: str, options: Iterable[str]) -> str:
-    """A sentence of the library in the words of the command: `label` is --label, and `path` is the file.
+    """A sentence of the library in the words of the command: `label` is --label, and `path` the file.
 
     Examples
     --------
     >>> in_words_of("`positive` must be one of …; name it in `categories`.", ["--positive", "--categories"])
     '`--positive` must be one of …; name it in `--categories`.'
-    >>> in_words_of("`path` must be a file.", [])
-    'The file must be a file.'
+    >>> in_words_of("`path` must be a CSV file.", [])
+    'The file must be a CSV file.'
+    >>> in_words_of("`source` must be a folder.", []), in_words_of("`source` must be a folder.", ["--source"])
+    ('The first argument must be a folder.', '`--source` must be a folder.')
     """
     by_name = {option.lstrip("-").replace("-", "_"): option for option in options}
     if "id" in by_name:  # the library takes a list of ids, or a column that has them
         by_name.setdefault("ids", by_name["id"])
     text = re.sub("^`(path|frame)`", "The file", text)
+    text = re.sub("^`source`", "The first argument", text) if "source" not in by_name else text
     return re.sub(r"`([\w-]+)`", lambda found: f"`{by_name.get(found[1].replace('-', '_'), found[1])}`", text)
 
 

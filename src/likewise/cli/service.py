@@ -13,6 +13,7 @@ from likewise.errors import NotSupported
 
 if TYPE_CHECKING:
     from likewise.service.accounts.tokens import Tokens
+    from likewise.service.log.erasure import ErasureFile
 
 Database = Annotated[
     str | None, typer.Option(help="A SQLite file, or postgresql://…; likewise.db, or LIKEWISE_DATABASE, if not given.")
@@ -46,3 +47,11 @@ def open_tokens(database: str | None, config: Path | None, *, new: bool = False)
     with Store(url) as store:
         store.migrate()
         yield Tokens(store)
+
+
+def erasures(database: str | None, config: Path | None) -> ErasureFile:
+    """Where the service lists what was erased."""
+    with service_part():
+        from likewise.service.configuration import configured
+        from likewise.service.log.erasure import ErasureFile
+    return ErasureFile(configured(config, database=database).erasure_file)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from likewise.cli.output import AsJson, console, print_json
-from likewise.cli.service import Config, Database, open_tokens
+from likewise.cli.service import Config, Database, erasures, open_tokens
 from likewise.errors import InvalidParameter
 from likewise.wording import plural
 
@@ -23,22 +23,26 @@ Examples:
 
     likewise user revoke ann
 
-    likewise user add bob --role auditor --erasable
+    likewise user erase ann
 """
 user = typer.Typer(no_args_is_help=True, help="Who may ask the service for what: add, list, revoke and erase.")
 
 
 @user.command(epilog=EXAMPLES)
 def add(
-    name: Annotated[str, typer.Argument(help="The name that the log will show.")],
+    name: Annotated[str, typer.Argument(help="The name that pages will show.")],
     role: Annotated[str, typer.Option(help="admin, decider, auditor or viewer.")],
     stream: Annotated[
         list[str] | None, typer.Option(help="A stream that the token is for; may be repeated; all if not given.")
     ] = None,
     days: Annotated[float | None, typer.Option(help="Days until it expires; never if not given.")] = None,
     erasable: Annotated[
-        bool, typer.Option("--erasable", help="The log gets a commitment in place of the name, which can be erased.")
-    ] = False,
+        bool,
+        typer.Option(
+            "--erasable/--in-log",
+            help="Whether the log gets a commitment in place of the name, which can be erased, or the name itself.",
+        ),
+    ] = True,
     database: Database = None,
     config: Config = None,
     as_json: AsJson = False,
@@ -96,14 +100,14 @@ def revoke(
 
 @user.command()
 def erase(
-    name: Annotated[str, typer.Argument(help="The name of somebody who was added with --erasable.")],
+    name: Annotated[str, typer.Argument(help="The name of somebody who was not added with --in-log.")],
     database: Database = None,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
     """Erase a name: the log keeps what they did, and nobody can tell any more who it was. Revoke their tokens first."""
     with open_tokens(database, config) as tokens:
-        tokens.erase_name(name)
+        tokens.erase_name(name, erasures(database, config))
     if as_json:
         print_json({"erased": name})
         return

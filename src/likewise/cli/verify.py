@@ -29,6 +29,10 @@ def verify(
     witness: Annotated[
         list[str] | None, typer.Option(help="A witness's key, name+id+key: how far did it cosign? May be repeated.")
     ] = None,
+    authority: Annotated[
+        Path | None,
+        typer.Option(help="Certificates of an authority, in PEM: when did it stamp checkpoints of the log?"),
+    ] = None,
     evidence: Annotated[
         Path | None, typer.Option(help="Where to write a proof of cheating, if the service signed two pasts.")
     ] = None,
@@ -89,14 +93,21 @@ def verify(
             replay=replay,
             progress=progress,
         )
+    stamped = None
+    if authority is not None:
+        from likewise.service.proof.stamps import stamps
+
+        if checkpoints is None:
+            raise InvalidParameter("`checkpoints` must be given with `authority`: the timestamps are in that file.")
+        stamped = stamps(export, checkpoints, authority)
     if evidence is not None and report.findings.evidence is not None:
         evidence.write_text(json.dumps(report.findings.evidence, indent=2) + "\n", encoding="utf-8")
     if as_json:
-        print_json(report.to_dict())
+        print_json(report.to_dict() | ({} if stamped is None else stamped.to_dict()))
     else:
-        for sentence in checking.sentences(report):
+        for sentence in [*(stamped.sentences() if stamped else ()), *checking.sentences(report)]:
             console.print(sentence, markup=False, highlight=False, soft_wrap=True)
-    raise typer.Exit(report.exit_code)
+    raise typer.Exit(1 if stamped and stamped.wrong else report.exit_code)
 
 
 def _refuse_other_files(path: Path) -> None:

@@ -36,7 +36,12 @@ MISSING, UNSEEN = -1, -2
 """Codes of values that are missing, and of levels that were not there when the levels were learned."""
 
 ID_NAME = re.compile(r"(^|[_\W])(id|uuid|index|key|number|nr|no)$", re.IGNORECASE)
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+_MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_DATE = re.compile(
+    rf"\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}([T ].*)?|\d{{1,2}}[-/.]\d{{1,2}}[-/.](\d{{2}}|\d{{4}})( .*)?|"
+    rf"\d{{1,2}}[ -]{_MONTH}[ -]\d{{2,4}}|{_MONTH}\.? \d{{1,2}},? \d{{4}}",
+    re.IGNORECASE,
+)
 _FIGURES = re.compile(r"[-+(]?\s*[$€£¥]?\s*\d[\d\s.,'’]*\s*[$€£¥%]?\)?")
 
 
@@ -124,6 +129,15 @@ def numbers(values: Any, name: str) -> Floats:
         raise InvalidParameter(f"`{name}` must be a column of numbers, got {_odd(values)}.") from None
     require(not np.isinf(floats).any(), name, "be a column of finite numbers", "an infinite one")
     return np.asarray(floats, dtype=float)
+
+
+def infinite(values: Any) -> NDArray[np.intp]:
+    """The rows of a column of numbers that hold no finite one; none of any other column."""
+    import pyarrow as pa
+
+    if not _is_number(values.type):
+        return np.empty(0, dtype=np.intp)
+    return np.flatnonzero(np.isinf(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)))
 
 
 def _odd(values: Any) -> str:
@@ -261,7 +275,7 @@ def _no_category(distinct: tuple[str, ...], rows: int, *, forced: bool) -> str:
         return "it is always missing"
     if forced:
         return ""
-    if all(_DATE.fullmatch(level) for level in distinct):
+    if are_dates(distinct):
         return "it holds dates; turn them into numbers (an age, a number of days) to use them"
     if len(distinct) > MANY or (len(distinct) > FEW and len(distinct) > rows / 2):
         odd = [level for level in distinct if not _is_float(level)]
@@ -272,6 +286,17 @@ def _no_category(distinct: tuple[str, ...], rows: int, *, forced: bool) -> str:
         counts = f"with {len(distinct):,} different values in {rows:,} rows"
         return f"it is free text or an id, {counts}; if it is a category all the same, name it in `categories`"
     return "it is the same for everybody" if len(distinct) == 1 and rows > 1 else ""
+
+
+def are_dates(distinct: Sequence[str]) -> bool:
+    """Whether texts are dates, in one form or in several.
+
+    Examples
+    --------
+    >>> are_dates(["2019-02-28", "28.2.2019", "02/28/2019 14:30", "28-Feb-2019"]), are_dates(["2019"]), are_dates([])
+    (True, False, False)
+    """
+    return bool(distinct) and all(_DATE.fullmatch(text.strip()) for text in distinct)
 
 
 def _other(values: Any, name: str) -> Column:

@@ -42,12 +42,13 @@ def read_delimited(path: Path, encoding: str = "", *, header: bool = True, short
     # Without chunks a column has one type from the first row to the last; with them it may change half-way.
     first = "infer" if header else None
     people = pandas.read_csv(path, sep=comma, low_memory=False, encoding=encoding, header=first)
-    if not header:
-        people.columns = [f"column{place}" for place in range(1, people.shape[1] + 1)]
+    people = with_names(people, header=header)
     # A short line lacks its last field; only then is it worth reading all of them once more.
     if not short_lines and len(people.columns) > 1 and people[people.columns[-1]].isna().any():
         refuse_short_lines(path, encoding)
-    return with_numbers(people, comma)
+    people = with_numbers(people, comma)
+    people.attrs["separator"] = comma  # what a comma inside a number may mean depends on it
+    return people
 
 
 def refuse_short_lines(path: Path, encoding: str = "", name: str = "path") -> None:
@@ -94,7 +95,30 @@ def _words(line: str) -> list[str]:
 def column_names(path: Path, encoding: str = "") -> list[str]:
     """The columns of a CSV file as :func:`read_delimited` names them, even where two share a name or one has none."""
     comma, encoding = separator(path, encoding), encoding_of(path, encoding)
-    return [str(name) for name in needs("pandas").read_csv(path, sep=comma, nrows=0, encoding=encoding).columns]
+    return list(with_names(needs("pandas").read_csv(path, sep=comma, nrows=0, encoding=encoding)).columns)
+
+
+def with_names(people: Any, *, header: bool = True) -> Any:
+    """A dataframe as pandas read it from a file, where a column without a name is called by its place.
+
+    Without a header that is every column. Its ``attrs`` say which names a header lacked.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> read = with_names(pd.DataFrame([[1, 2, 3]], columns=["Unnamed: 0", "income", "Unnamed: 2"]))
+    >>> list(read.columns), read.attrs["nameless"]
+    (['column1', 'income', 'column3'], ['column1', 'column3'])
+    """
+    before = [str(name) for name in people.columns]
+    places = [f"column{place}" for place in range(1, len(before) + 1)]
+    names = [
+        place if not header or (name == f"Unnamed: {i}" and place not in before) else name
+        for i, (name, place) in enumerate(zip(before, places, strict=True))
+    ]
+    people = people.set_axis(names, axis="columns")
+    people.attrs["nameless"] = [name for name in names if header and name not in before]
+    return people
 
 
 def separator(path: Path, encoding: str = "") -> str:

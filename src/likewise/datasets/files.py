@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from likewise.datasets.columns import needs
-from likewise.datasets.delimited import open_text, read_delimited
+from likewise.datasets.delimited import open_text, read_delimited, with_names
 from likewise.errors import DataUnavailable, InvalidParameter, NotSupported
 
 if TYPE_CHECKING:
@@ -52,9 +52,9 @@ def read_people(
     pandas = needs("pandas")
     kind = file_kind(path)
     if not path.exists():
-        raise DataUnavailable(f"`path` must be a file, got {str(path)!r}, which does not exist.")
+        raise DataUnavailable(f"`path` must exist, got {str(path)!r}.")
     if not path.is_file():
-        raise DataUnavailable(f"`path` must be a file, got {str(path)!r}, which is a folder.")
+        raise DataUnavailable(f"`path` must not be a folder, got {str(path)!r}.")
     try:
         people = _read(pandas, path, kind, encoding, header=header, short_lines=short_lines)
     except InvalidParameter:
@@ -66,14 +66,14 @@ def read_people(
     except (ValueError, EOFError, KeyError, gzip.BadGzipFile, zipfile.BadZipFile) as error:
         raise InvalidParameter(f"`path` must be {_a(kind)} file, got {path.name}: {_reason(error)}.") from None
     except OSError as error:
-        raise DataUnavailable(f"`path` must be a file that can be read, got {path.name}: {_reason(error)}.") from None
+        raise DataUnavailable(f"`path` must be readable, got {path.name}: {_reason(error)}.") from None
     if not isinstance(people.index, pandas.RangeIndex):
         # pandas takes what is left of the header's columns for the names of the rows.
         raise InvalidParameter(
             f"`path` must have a name for every column, got {path.name}, whose rows are longer than its header."
         )
     if people.empty:
-        raise InvalidParameter(f"`path` must be a file with at least one person, got {path.name}, which has none.")
+        raise InvalidParameter(f"`path` must hold at least one person, got {path.name}, which has none.")
     return people
 
 
@@ -89,7 +89,7 @@ def file_kind(path: str | Path, role: str = "path") -> str:
 def not_decoded(name: str, path: Path, encoding: str) -> str:
     """What to say of a file that is not in its encoding."""
     return (
-        f"`{name}` must be a file of {encoding or 'UTF-8'} text, got {path.name}, which is not; name its `encoding` "
+        f"`{name}` must be text in {encoding or 'UTF-8'}, got {path.name}, which is not; name its `encoding` "
         "(cp1252 is common on Windows), or save it as UTF-8."
     )
 
@@ -117,9 +117,8 @@ def _sheet(pandas: Any, path: Path, *, header: bool) -> pd.DataFrame:
             "Excel files need openpyxl, which is not installed: pip install openpyxl, or save the sheet as CSV."
         ) from None
     people: pd.DataFrame = pandas.read_excel(path, header=0 if header else None, engine="openpyxl").dropna(how="all")
-    people = people.reset_index(drop=True)
-    names = [str(name) for name in people.columns] if header else [f"column{i + 1}" for i in range(people.shape[1])]
-    return people.set_axis(names, axis="columns")
+    named: pd.DataFrame = with_names(people.reset_index(drop=True), header=header)
+    return named
 
 
 def _objects(path: Path, encoding: str) -> list[dict[str, Any]]:

@@ -210,6 +210,7 @@ def _positive(distinct: tuple[str, ...], name: str, positive: Any) -> str:
         text = positive if isinstance(positive, str) else _word(positive)
         matches = [level for level in distinct if level == text] or [x for x in distinct if x.lower() == text.lower()]
         require(len(matches) == 1, "positive", f"be one of the values {list(distinct[:10])} of {name!r}", positive)
+        _refuse_spellings(distinct, name, matches[0])
         return matches[0]
     for zero, one in (("0", "1"), ("false", "true")):
         if tuple(level.lower() for level in distinct) == (zero, one):
@@ -224,6 +225,16 @@ def _positive(distinct: tuple[str, ...], name: str, positive: Any) -> str:
     )
 
 
+def _refuse_spellings(distinct: tuple[str, ...], name: str, yes: str) -> None:
+    """Raise if the yes is written in several ways: all but one of them would be a no."""
+    spellings = [level for level in distinct if " ".join(level.casefold().split()) == " ".join(yes.casefold().split())]
+    if len(spellings) > 1:
+        raise InvalidParameter(
+            f"`label` must have one spelling of its yes, got {' and '.join(map(repr, spellings))} in the column "
+            f"{name!r}; likewise data with --fix writes a copy with one."
+        )
+
+
 def _word(value: Any) -> str:
     """A value as its level is written."""
     if isinstance(value, (bool, np.bool_)):
@@ -235,10 +246,9 @@ def _word(value: Any) -> str:
 def _datasheet(name: str, people: str, unlabelled: int, meaning: str, encoder: Encoder, same: str) -> Datasheet:
     problems = [f"The column {column} is not used: {reason}." for column, reason in encoder.left_out.items()]
     if unlabelled:
-        problems.append(
-            f"{unlabelled:,} rows have no label and are left out; if labels are missing for a reason, the people "
-            "who remain are not typical."
-        )
+        count = plural(unlabelled, "row has no label and is", "rows have no label and are")
+        why = "if labels are missing for a reason, the people who remain are not typical"
+        problems.append(f"{count} left out; {why}.")
     problems += [same] if same else []
     return Datasheet(
         name=name,

@@ -109,9 +109,9 @@ def _behind(review: Review) -> str:
         return ""
     names = ["row", "score", "behind", *review.people.shown]
     rows: list[Sequence[str]] = [
-        (f"{review.people.rows[one.person]:,}", review.people.given[one.person],
-         f"{one.behind:,} of {review.ranked.compared - 1:,}", *review.people.person(one.person))
-        for one in people
+        (f"{review.people.rows[ranked.person]:,}", review.people.given[ranked.person],
+         f"{ranked.behind:,} of {review.ranked.compared - 1:,}", *review.people.person(ranked.person))
+        for ranked in people
     ]  # fmt: skip
     text = "Each of the others has a score that is higher by more than the distance between the two and the tolerance."
     return _section("Who is behind the most others?", text) + table(names, rows)

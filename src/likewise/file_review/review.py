@@ -128,16 +128,16 @@ class Review:
     @property
     def headline(self) -> str:
         """What was found, in two sentences."""
-        found, every = self.measured, self.open_pairs
+        measured, every = self.measured, self.open_pairs
         if every.count == 0:
             return (
                 f"No two of these {len(self.people):,} people have scores that differ by more than {self.alpha:g}: "
                 "there is nothing to review."
             )
         return (
-            f"{found.violating:,} of {found.pairs:,} pairs ({percent(found.share)}) have scores further apart than "
-            f"their written distance + {self.alpha:g}. That counts what the distance sees; whether a difference is "
-            "unfair, people have to say."
+            f"{measured.violating:,} of {measured.pairs:,} pairs ({percent(measured.share)}) have scores further apart "
+            f"than their written distance + {self.alpha:g}. That counts what the distance sees; whether a difference "
+            "is unfair, people have to say."
         )
 
     @property
@@ -289,4 +289,4 @@ def _groups(
         y = labels(arrow(table, label), label, positive)[0]
     ids = people.ids if people.distinct else None
     given = people.scores.astype(int) if people.decisions else people.scores
-    return groups(given, people.people, y, list(sensitive), delta=delta, ids=ids)
+    return groups(given, people.people, y, list(sensitive), delta=delta, ids=ids, drawn=False)

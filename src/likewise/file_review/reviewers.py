@@ -136,9 +136,9 @@ class Assignment:
         self._check(verdicts)
         overlap = Overlap()
         for pair, asked in self.asked.items():
-            said = _said(verdicts, pair, asked)
-            if len(said) == 2 and None not in said:
-                overlap = overlap.add(*(pair if verdict else None for verdict in said))
+            opinions = _said(verdicts, pair, asked)
+            if len(opinions) == 2 and None not in opinions:
+                overlap = overlap.add(*(pair if verdict else None for verdict in opinions))
         return Agreement(overlap, delta)
 
     def _check(self, verdicts: Verdicts) -> None:

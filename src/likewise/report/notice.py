@@ -201,10 +201,10 @@ class Notice:
     def __str__(self) -> str:
         blocks = [f"Notice about {self.about}" if self.about else "Notice about a decision"]
         for heading, text, lines in self.parts():
-            said = textwrap.wrap(f"{heading}. {text}", WIDTH) if text else [f"{heading}:"]
-            said += [line for one in lines for line in textwrap.wrap(one, WIDTH, initial_indent="  - ",
+            wrapped = textwrap.wrap(f"{heading}. {text}", WIDTH) if text else [f"{heading}:"]
+            wrapped += [line for one in lines for line in textwrap.wrap(one, WIDTH, initial_indent="  - ",
                                                                      subsequent_indent="    ")]  # fmt: skip
-            blocks.append("\n".join(said))
+            blocks.append("\n".join(wrapped))
         return "\n\n".join(blocks)
 
     def to_dict(self) -> dict[str, Any]:

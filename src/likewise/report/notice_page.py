@@ -35,7 +35,7 @@ def _sheet(notice: Notice) -> str:
     heading = f"Notice about {notice.about}" if notice.about else "Notice about a decision"
     parts = [f'<article style="break-after: page"><h1>{escape(heading)}</h1>']
     for name, text, lines in notice.parts():
-        said = f"<p>{escape(text)}</p>" if text else ""
+        paragraph = f"<p>{escape(text)}</p>" if text else ""
         listed = "".join(f"<li>{escape(line)}</li>" for line in lines)
-        parts.append(f'<h2 class="flow">{escape(name)}</h2>{said}' + (f"<ul>{listed}</ul>" if listed else ""))
+        parts.append(f'<h2 class="flow">{escape(name)}</h2>{paragraph}' + (f"<ul>{listed}</ul>" if listed else ""))
     return "".join([*parts, "</article>"])

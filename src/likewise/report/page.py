@@ -145,7 +145,7 @@ def write_report(
     require(frontier is None or distance is not None, "distance", "be given with `frontier`", distance)
     if frontier is None and distance is not None and not _incomparable(transcript):
         frontier = hindsight.frontier(transcript, distance, _levels(transcript.alpha))
-    told = Told(
+    facts = Told(
         transcript, learner, certify(transcript) if certificate is None else certificate, title, data, decision,
         tuple(compare_by), dict(parameters or {}), frontier, distance, again,
         ShownPeople.seen(transcript, compare_by) if people is None else people, unfair, scoreboard, groups, sensitive,
@@ -156,7 +156,7 @@ def write_report(
     path = Path(path)
     path = path if path.suffix.lower() in (".html", ".htm") else path / "report.html"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(told), encoding="utf-8")
+    path.write_text(page(facts), encoding="utf-8")
     return path
 
 

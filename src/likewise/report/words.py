@@ -265,14 +265,14 @@ def promise(bound: Bound | None, T: int, people: int) -> str:
     if bound is None:
         return "Before the first round no theorem promised anything, for this learner and a play of this length."
     theorem, *assumed = bound.theorem.split("; ")
-    said = []
+    parts = []
     if bound.violations < T:
-        said.append(f"at most {at_most(bound.violations)} rounds with a violation")
+        parts.append(f"at most {at_most(bound.violations)} rounds with a violation")
     if bound.error_regret < people:
         fair = "α" if bound.epsilon == 0 else f"α − {bound.epsilon:.3g}"
-        said.append(f"at most {at_most(bound.error_regret)} errors more than any fixed policy that is fair at {fair}")
-    promised = " and ".join(said) or f"nothing that means something for a play of only {plural(T, 'round')}"
-    terms = f" Its terms: {'; '.join(assumed)} (V are the violations)." if assumed and said else ""
+        parts.append(f"at most {at_most(bound.error_regret)} errors more than any fixed policy that is fair at {fair}")
+    promised = " and ".join(parts) or f"nothing that means something for a play of only {plural(T, 'round')}"
+    terms = f" Its terms: {'; '.join(assumed)} (V are the violations)." if assumed and parts else ""
     return f"Before the first round its theorem ({theorem}) promised {promised}.{terms}"
 
 

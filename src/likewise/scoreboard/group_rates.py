@@ -123,8 +123,8 @@ def _quarters(values: Floats) -> dict[str, NDArray[np.intp]]:
     cuts = np.unique(np.nanquantile(values, [0.25, 0.5, 0.75]))
     cuts = cuts[cuts > np.nanmin(values)]
     place = np.where(np.isnan(values), len(cuts) + 1, np.searchsorted(cuts, values, side="right"))
-    said = [written(cut) for cut in cuts]
-    inside = [f"{low} to below {high}" for low, high in pairwise(said)]
-    names = [f"below {said[0]}", *inside, f"{said[-1]} or more", "missing"] if said else ["everybody", "missing"]
+    edges = [written(cut) for cut in cuts]
+    inside = [f"{low} to below {high}" for low, high in pairwise(edges)]
+    names = [f"below {edges[0]}", *inside, f"{edges[-1]} or more", "missing"] if edges else ["everybody", "missing"]
     groups = {name: np.flatnonzero(place == i) for i, name in enumerate(names)}
     return {name: rows for name, rows in groups.items() if len(rows)}

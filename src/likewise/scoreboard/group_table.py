@@ -25,6 +25,11 @@ from likewise.wording import at_least, at_most, number, plural
 
 BANDS = 5
 """Of equal width, by probability, in which labels are compared with probabilities."""
+MEANS = {
+    True: "means of probabilities: the share of yeses that lots give on average",
+    False: "means of scores from 0 to 1: the share of yeses, if a yes were drawn with the score as its probability",
+}
+"""What a rate is where people get probabilities, by whether decisions are drawn with them."""
 HEADER = ("people", "selection rate", "impact ratio", "wrong yes", "wrong no", "label 1 if yes", "label 1")
 
 
@@ -234,6 +239,7 @@ def groups(
     chosen_from: int = 1,
     ids: Any | None = None,
     held_out: bool = True,
+    drawn: bool = True,
 ) -> Groups:
     """How groups fare under a policy, beside individual fairness and never instead of it.
 
@@ -257,6 +263,8 @@ def groups(
         Who each row is; of rows with the same id the first one counts.
     held_out
         False if these people took part in learning: then nothing is claimed about others.
+    drawn
+        False if no decision is drawn with these probabilities: then they are called scores.
 
     Examples
     --------
@@ -277,7 +285,8 @@ def groups(
     beside = {name: _given(other, held, len(people)) for name, other in (others or {}).items()}
     tables = tuple(_table(name, taken(np.asarray(values, dtype=object), rows), p, held.y, level, beside)
                    for name, values in named.items())  # fmt: skip
-    return Groups(tables, _notes(held, delta, held_out, chosen_from), delta)
+    rates = "shares of yeses" if p.dtype.kind in "bui" else MEANS[drawn]
+    return Groups(tables, _notes(held, delta, held_out, chosen_from, rates), delta)
 
 
 def _columns(sensitive: Any, people: Any) -> dict[str, Any]:
@@ -352,20 +361,20 @@ def _bands(p: Any, y: Floats) -> tuple[Band, ...]:
     )
 
 
-def _notes(held: HeldOut, delta: float, held_out: bool, chosen_from: int) -> tuple[str, ...]:
-    told = ["Rates are means of probabilities: the share of yeses that lots give on average. Impact ratio: a group's "
+def _notes(held: HeldOut, delta: float, held_out: bool, chosen_from: int, rates: str) -> tuple[str, ...]:
+    notes = [f"Rates are {rates}. Impact ratio: a group's "
             "selection rate over the largest one. Wrong yes: of those with label 0; wrong no: of those with label 1."
             ]  # fmt: skip
     if not held_out:
-        told.append("These people took part in learning: nothing is claimed about others.")
+        notes.append("These people took part in learning: nothing is claimed about others.")
     elif held.same_rows:
-        told.append(f"Nothing is claimed about new people: {unclear(held.same_rows)}.")
+        notes.append(f"Nothing is claimed about new people: {unclear(held.same_rows)}.")
     elif len(held) < FEWEST:
-        told.append(f"Nothing is claimed about new people: that takes at least {FEWEST} people.")
+        notes.append(f"Nothing is claimed about new people: that takes at least {FEWEST} people.")
     else:
         sure = f"In brackets: {number(100 * (1 - delta))}% intervals, each by itself and outside any joint claim, "
-        told.append(f"{sure}provided that new people come as these {number(len(held))} did.")
+        notes.append(f"{sure}provided that new people come as these {number(len(held))} did.")
     if chosen_from > 1 and held_out and not held.same_rows and len(held) >= FEWEST:
-        told.append(f"The policy was chosen from {number(chosen_from)} on these people; its intervals allow for that.")
-    told.append("Treating similar people alike doesn't make groups equal, and equal groups don't make it fair.")
-    return tuple(told)
+        notes.append(f"The policy was chosen from {number(chosen_from)} on these people; its intervals allow for that.")
+    notes.append("Treating similar people alike doesn't make groups equal, and equal groups don't make it fair.")
+    return tuple(notes)

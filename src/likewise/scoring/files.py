@@ -235,9 +235,10 @@ def _by_pandas(source: Path, needed: list[str], rows: int, comma: str, encoding:
     import pyarrow as pa
 
     refuse_short_lines(source, encoding, "people")
-    _require_columns(column_names(source, encoding), needed)
-    pandas = needs("pandas")
-    with pandas.read_csv(source, sep=comma, encoding=encoding, dtype=str, usecols=needed, chunksize=rows) as chunks:
+    names = column_names(source, encoding)
+    _require_columns(names, needed)
+    named = {"header": 0, "names": names, "usecols": needed}  # as they are called when a file is read as a whole
+    with needs("pandas").read_csv(source, sep=comma, encoding=encoding, dtype=str, chunksize=rows, **named) as chunks:
         for chunk in chunks:
             yield pa.table({name: pa.array(chunk[name], pa.string(), from_pandas=True) for name in needed})
 

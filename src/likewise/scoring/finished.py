@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -150,11 +150,11 @@ class FinishedPolicy(DeployablePolicy):
         cls,
         data: dict[str, Any],
         models: Sequence[Any] | str | Path | None = None,
-        scorers: Sequence[Any] | str | Path | None = None,
+        scorers: Mapping[str, Any] | Sequence[Any] | str | Path | None = None,
     ) -> FinishedPolicy:
         """Rebuild the policy. One on models' scores needs them (or a file of them) and checks them.
 
-        So do columns that models fill: ``scorers`` are these.
+        So do columns that models fill: ``scorers`` are these, in order or by name.
         """
         require(isinstance(data, dict) and "policy" in data, "policy", "be a saved policy", _kind(data))
         require(data.get("format") == FORMAT, "policy", f"be a saved policy of format {FORMAT}", data.get("format"))
@@ -163,7 +163,7 @@ class FinishedPolicy(DeployablePolicy):
             raise InvalidParameter("`policy` must be as it was saved, got content that does not match its fingerprint.")
         encoder = None if data["encoder"] is None else Encoder.from_dict(data["encoder"])
         kept = data.get("scorers")
-        columns = None if kept is None else ScoredColumns.from_dict(kept, open_models(scorers))
+        columns = None if kept is None else ScoredColumns.from_dict(kept, _in_order(kept, scorers))
         return cls(Mixture.from_dict(data["policy"], models), encoder, data["facts"], columns)
 
     def save(self, path: str | Path) -> Path:
@@ -175,7 +175,7 @@ class FinishedPolicy(DeployablePolicy):
         cls,
         path: str | Path,
         models: Sequence[Any] | str | Path | None = None,
-        scorers: Sequence[Any] | str | Path | None = None,
+        scorers: Mapping[str, Any] | Sequence[Any] | str | Path | None = None,
     ) -> FinishedPolicy:
         """Read a policy written by ``save``; models of its columns are looked for beside it."""
         try:
@@ -187,6 +187,13 @@ class FinishedPolicy(DeployablePolicy):
             ) from None
         beside = Path(path).with_name(SCORERS)
         return cls.from_dict(data, models, beside if scorers is None and beside.exists() else scorers)
+
+
+def _in_order(columns: Mapping[str, Any], scorers: Mapping[str, Any] | Sequence[Any] | str | Path | None) -> list[Any]:
+    if not isinstance(scorers, Mapping):
+        return open_models(scorers)
+    require(set(scorers) == set(columns), "models", f"be those of the columns {list(columns)}", sorted(scorers))
+    return [scorers[name] for name in columns]
 
 
 def models_beside(policy: Path) -> Path | None:

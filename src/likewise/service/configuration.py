@@ -55,6 +55,10 @@ class Configuration(BaseSettings):
         default="",
         description="Witnesses that cosign checkpoints, separated by commas: each its address, a space, and its key.",
     )
+    timestamps: str = Field(
+        default="",
+        description="The address of an authority that stamps a checkpoint of each stream every hour (RFC 3161).",
+    )
     checkpoints: Path | None = Field(
         default=None, description="The file that checkpoints are written to. By default it is beside the database."
     )

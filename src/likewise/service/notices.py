@@ -7,7 +7,7 @@ must be the one in the record. Reasons are told against people who came shortly 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,7 +96,9 @@ def deployed_for(engine: Engine, stream: str, *, t: int, **progress: Any) -> dic
     for page in engine.store.pages(stream, seq):
         for sealed in page:
             if isinstance(sealed.event, RoundOpened) and sealed.event.t == t:
-                version, weights, hash, estimate = cast(Deployed, state.policy)
+                if state.policy is None:
+                    raise Conflict(f"Somebody was erased since, so nobody knows the policy of round {t} any more.")
+                version, weights, hash, estimate = state.policy
                 plain = {"version": version, "weights": weights.tolist(), "hash": hash}
                 return plain | {"estimate": None if estimate is None else list(estimate)}
             state = sealed.event.evolve(state)

@@ -21,6 +21,10 @@ PATIENCE = 2.0
 """Seconds that a write may take until the service counts as not ready."""
 FRESH = 1.0
 """Seconds for which a write that succeeded speaks for the next question, too."""
+LARGE = 2**16
+"""Bytes that the database must take once it did not accept events: a small write may still fit on a full disk."""
+LEAST = 2**22
+"""Bytes that must be free on the disk of the database."""
 
 
 class Readiness:
@@ -38,6 +42,7 @@ class Readiness:
         self._engine = engine
         self._monotonic = monotonic
         self._writing: Future[Any] | None = None
+        self._large = False
         self._wrote_at = -FRESH
 
     async def problem(self) -> str:
@@ -47,14 +52,18 @@ class Readiness:
         loaded = len(self._engine.streams.loaded())
         if len(self._engine.broken) > 0 and loaded == 0:
             return "No log can be continued; see the service's own log."
-        if self._monotonic() < self._wrote_at + FRESH:
+        if self._engine.store.room() < LEAST:
+            return "The disk of the database is full."
+        if self._monotonic() < self._wrote_at + FRESH and not self._engine.store.failing:
             return ""
         return await self._written()
 
     async def _written(self) -> str:
         """Write something, or wait for the write that is still on its way."""
         try:
-            self._writing = self._writing or self._engine.leases.probe(self._engine.clock())
+            if self._writing is None:
+                self._large = self._engine.store.failing
+                self._writing = self._engine.leases.probe(self._engine.clock(), LARGE if self._large else 0)
         except Unavailable as error:
             return str(error)
         writing = self._writing
@@ -65,5 +74,7 @@ class Readiness:
         self._writing = None
         if writing.exception() is not None:
             return "The database does not accept a write."
+        if self._large:
+            self._engine.store.failing = False
         self._wrote_at = self._monotonic()
         return ""

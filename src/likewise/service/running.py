@@ -26,8 +26,11 @@ from likewise.service.monitoring import Metrics
 from likewise.service.readiness import Readiness
 from likewise.service.redaction import redacted
 from likewise.service.supervision import keep_notified
+from likewise.service.timestamping import Timestamping
 
 log = logging.getLogger(__name__)
+AGAIN = 60.0
+"""Seconds after which the log repeats what is still the matter."""
 SWEEP_EVERY = 600.0
 """Seconds between two sweeps of old leases and idempotency keys."""
 JUMP = 60.0
@@ -73,7 +76,8 @@ class Service:
         self.gate = Gate(self.tokens, self.sessions, configuration.max_rate, configuration.max_anonymous_rate)
         self.metrics = Metrics(named=configuration.metrics_by_stream)
         cosigning = Cosigning(self.engine, witnesses_of(configuration.witnesses))
-        self.each_tick: list[Callable[[], None]] = [cosigning]
+        timestamping = Timestamping(self.engine, configuration.timestamps)
+        self.each_tick: list[Callable[[], None]] = [cosigning, timestamping]
         """What else is done every time the clock looks."""
         self.before_stop: list[Callable[[], None]] = [self.subprocesses.stop]
         """What else is ended before the database is let go of."""
@@ -213,6 +217,7 @@ class ClockThread:
         self._keep_at_least = keep_at_least
         self._swept = -math.inf  # a machine that has just started counts from 0
         self._retained = -math.inf
+        self._logged = "", -math.inf
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="likewise-clock", daemon=True)
 
@@ -233,7 +238,7 @@ class ClockThread:
             except Exception as error:
                 # The clock must go on: a database that is away for a minute may come back.
                 self._failed()
-                log.error("Checking for what is due failed; trying again: %s", redacted(error))
+                self._log(logging.ERROR, f"Checking for what is due failed; trying again: {redacted(error)}")
             self.turned.now()
             self._stopping.wait(self._seconds)
 
@@ -241,16 +246,27 @@ class ClockThread:
         if not self._engine.ready:
             self._engine.start()
         if not self._steady(self._time(), self._monotonic()):
-            log.warning("The time of day has jumped. Nothing expires until it has stayed as it is for a minute.")
+            self._log(
+                logging.WARNING,
+                "The time of day has jumped. Nothing expires until it has stayed as it is for a minute.",
+            )
             return
         self._engine.tick()
         for work in self._each_tick:
             work()
         self.succeeded.now()
+        self._logged = "", -math.inf
         if time.monotonic() - self._swept > SWEEP_EVERY:
             self._engine.sweep()
             self._swept = time.monotonic()
         self._retain()
+
+    def _log(self, level: int, message: str) -> None:
+        """What is the matter, once and then once a minute: it looks twice a second, for as long as it takes."""
+        last, at = self._logged
+        if message != last or self._monotonic() - at >= AGAIN:
+            log.log(level, "%s", message)
+            self._logged = message, self._monotonic()
 
     def _retain(self) -> None:
         """Erase whom nobody may keep any longer. That can't be undone, so the time of day must be above suspicion."""

@@ -225,15 +225,15 @@ def review_plan(
 
 def _steady(rounds: int, share: float, found: int, floor: float) -> ReviewCount:
     """The count of a plan in which so much was found, each with the probability of the mean."""
-    one = add_round(review_count(floor), share, "reported")
+    reported = add_round(review_count(floor), share, "reported")
     clean = max(0, round(share * rounds) - found)
-    return one._replace(
+    return reported._replace(
         reported=found,
-        known=found * one.known,
-        known_reported=found * one.known,
-        estimate=found * one.estimate,
-        spent=tuple(found * each for each in one.spent),
-        gained=tuple(found * each for each in one.gained),
+        known=found * reported.known,
+        known_reported=found * reported.known,
+        estimate=found * reported.estimate,
+        spent=tuple(found * each for each in reported.spent),
+        gained=tuple(found * each for each in reported.gained),
         clean=clean,
         undrawn=max(0, rounds - clean - found),
     )

@@ -56,10 +56,10 @@ class Note(NamedTuple):
 
     def signed_by(self, name: str, public_key: bytes) -> bool:
         """Whether this key signed it under this name; a line of this key that is not genuine spoils the note."""
-        found = [
+        signatures = [
             data[4:] for who, data in self.signatures if (who, data[:4]) == (name, key_id(name, ED25519, public_key))
         ]
-        return bool(found) and all(genuine(public_key, data, self.text.encode()) for data in found)
+        return bool(signatures) and all(genuine(public_key, data, self.text.encode()) for data in signatures)
 
     def witnessed_by(self, name: str, public_key: bytes) -> int | None:
         """When a witness cosigned it (seconds since 1970); None if it did not."""

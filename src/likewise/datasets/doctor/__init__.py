@@ -21,13 +21,13 @@ from likewise.datasets.doctor.protected import of_protected, protected
 from likewise.datasets.doctor.rows import of_ids, of_label, of_people
 from likewise.datasets.doctor.spellings import of_codes, of_spellings
 from likewise.datasets.doctor.twins import of_twins
-from likewise.datasets.doctor.values import mended, of_values
+from likewise.datasets.doctor.values import mended, of_values, separator_of
 from likewise.datasets.frames import labels
 from likewise.datasets.roles import OBVIOUS, persons
 from likewise.errors import InvalidParameter
 from likewise.protocol import Floats
 
-__all__ = ["KINDS", "Finding", "examined", "mended", "of_file", "possible_labels", "protected"]
+__all__ = ["KINDS", "REFUSALS", "Finding", "examined", "mended", "of_file", "possible_labels", "protected"]
 
 OUTCOMES = re.findall(
     "[a-z]+",
@@ -67,7 +67,9 @@ def examined(
     columns = [(inspect(table, name, category=name in categories), arrow(table, name)) for name in names]
     about = [column for column, _ in columns]
     undecided = [pair for pair in columns if pair[0].name not in categories]
-    findings = of_values(undecided, len(table)) + of_codes(undecided, len(table)) + of_spellings(columns)
+    findings = (
+        of_values(undecided, len(table), separator_of(frame)) + of_codes(undecided, len(table)) + of_spellings(columns)
+    )
     if label is not None:
         findings += _about_label(table, columns, label, positive, ids, today)
     findings += of_protected(about, label, (*compare_by, *sensitive)) + of_twins(columns, label)
@@ -119,7 +121,13 @@ def possible_labels(columns: Sequence[Column]) -> list[Column]:
     two = [
         column for column in columns if column.kind != "unusable" and column.different == 2 and not protected(column)
     ]
-    return sorted(two, key=lambda column: max(map(_likely, _words(column.name)), default=0))
+    return sorted(two, key=_rank)
+
+
+def _rank(column: Column) -> tuple[int, bool]:
+    """By its name; of two outcomes the one with gaps: a decision is known of everybody, what came of it is not."""
+    likely = max(map(_likely, _words(column.name)), default=0)
+    return likely, likely > 0 and column.missing > 0
 
 
 def _likely(word: str) -> int:

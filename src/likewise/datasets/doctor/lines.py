@@ -18,7 +18,7 @@ YEARS = (1900, 2100)
 
 def of_file(path: str | Path, frame: Any, *, encoding: str = "", header: bool = True) -> list[Finding]:
     """What there is to say about how a file was read; ``frame`` is what came out, with short lines filled up."""
-    findings = of_header(frame) if header and file_kind(path) in ("CSV", "Excel") else []
+    findings = of_header(frame) + of_nameless(frame) if header and file_kind(path) in ("CSV", "Excel") else []
     # A short line lacks its last field; only then is it worth reading all of them once more.
     may_be_short = file_kind(path) == "CSV" and frame.iloc[:, -1].isna().any()
     short = list(islice(short_lines_of(Path(path), encoding), 1000)) if may_be_short else []
@@ -29,6 +29,16 @@ def of_file(path: str | Path, frame: Any, *, encoding: str = "", header: bool = 
         sentence = f"{count} too short, and refused by play and score: {where}. {copy}."
         findings.append(Finding("file", (), sentence, "--fix"))
     return findings
+
+
+def of_nameless(frame: Any) -> list[Finding]:
+    """Columns that the first line of a file has no name for."""
+    nameless = frame.attrs.get("nameless", [])
+    if not nameless:
+        return []
+    verb = "has no name in the file and is" if len(nameless) == 1 else "have no name in the file and are"
+    which = plural(len(nameless), "column")
+    return [Finding("file", tuple(nameless), f"{which} {verb} called {several(tuple(nameless))} by place.")]
 
 
 def of_header(frame: Any) -> list[Finding]:

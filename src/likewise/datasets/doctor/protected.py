@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 
 from likewise.datasets.columns import Column
 from likewise.datasets.doctor.finding import Finding, several
 
 WORDS = {
-    "sex": "sex gender male female man woman men women transgender pregnant pregnancy",
-    "race": "race racial ethnic ethnicity black white hispanic hispan latino latina asian caucasian african skin",
-    "age": "age aged dob birth birthday birthdate birthyear yob",
-    "religion": "religion religious faith muslim christian jewish hindu",
-    "disability": "disability disabled disab handicap handicapped",
-    "origin": "nationality native citizen citizenship foreign foreigner immigrant immigration nativity",
-    "family": "married marital divorced widowed spouse",
+    "sex": "sex gender male female man woman men women transgender pregnant pregnancy geschlecht sexe sexo genero",
+    "race": "race racial ethnic ethnicity black white hispanic hispan latino latina asian caucasian african skin "
+    "ethn ethnie etnia hautfarbe",
+    "age": "age aged dob birth birthday birthdate birthyear yob geburtsdatum geburtsjahr edad",
+    "religion": "religion religious faith muslim christian jewish hindu konfession",
+    "disability": "disability disabled disab handicap handicapped behinderung discapacidad",
+    "origin": "nationality native citizen citizenship foreign foreigner immigrant immigration nativity "
+    "nationalite nacionalidad staatsangehoerigkeit",
+    "family": "married marital divorced widowed spouse familienstand marstat",
     "sexual orientation": "lgbt lgbtq gay lesbian",
 }
 _BY_WORD = {word: attribute for attribute, words in WORDS.items() for word in words.split()}
@@ -37,13 +40,15 @@ def protected(column: Column) -> str:
     --------
     >>> [protected(Column(name, "number", 0, 2)) for name in ("applicantSex", "vehicle_age", "age_cat", "stage")]
     ['sex', '', 'age', '']
+    >>> [protected(Column(name, "number", 0, 2)) for name in ("Gender_cd", "mar_stat", "Geschlecht", "genre")]
+    ['sex', 'family', 'sex', '']
     >>> protected(Column("x3", "category", 0, 2, ("Female", "Male")))
     'sex'
     """
     words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", column.name)
     lower = [word.lower() for word in words]
     if not THINGS.intersection(lower):
-        for word in lower:
+        for word in (*lower, *map("".join, pairwise(lower))):  # mar_stat is one word
             if word in _BY_WORD:
                 return _BY_WORD[word]
     return _by_values({value.strip().lower() for value in column.values}) if column.kind == "category" else ""

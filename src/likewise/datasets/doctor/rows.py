@@ -87,14 +87,15 @@ def of_label(label: str, y: Floats, others: Sequence[tuple[Column, Any]]) -> lis
 
 
 def _unlabelled(label: str, absent: NDArray[np.bool_], others: Sequence[tuple[Column, Any]]) -> Finding:
-    count = f"{plural(int(absent.sum()), 'row')} of {len(absent):,}"
+    count = f"{plural(int(absent.sum()), 'row')} of {len(absent):,} {'has' if absent.sum() == 1 else 'have'}"
     decision = _decision(absent, others)
     if decision is None:
+        left_out = "is left out" if absent.sum() == 1 else "are left out"
         why = "if it is missing for a reason, those who remain are not typical"
-        return Finding("label", (label,), f"{count} have no {label} and are left out; {why}.", noted=True)
+        return Finding("label", (label,), f"{count} no {label} and {left_out}; {why}.", noted=True)
     name, value = decision
     sentence = (
-        f"{count} have no {label}, nearly all with {name} = {value}. They are left out, and no play on this file can "
+        f"{count} no {label}, nearly all with {name} = {value}. They are left out, and no play on this file can "
         "say how they would have done. --labels accepted plays among the others, and sees an outcome only of whom it "
         "accepts; used for new decisions, it also learns about people who are refused today."
     )

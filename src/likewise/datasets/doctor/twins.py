@@ -48,10 +48,10 @@ def _pairs(columns: Sequence[tuple[Column, Any]]) -> Iterator[tuple[str, str]]:
     """The first column of each group of twins, with each of the others."""
     taken: set[str] = set()
     for first, second in sorted({*_same(columns), *_nearly(columns)}):
-        one, other = columns[first][0].name, columns[second][0].name
-        if one not in taken and other not in taken:
+        name, other = columns[first][0].name, columns[second][0].name
+        if name not in taken and other not in taken:
             taken.add(other)
-            yield one, other
+            yield name, other
 
 
 def _same(columns: Sequence[tuple[Column, Any]]) -> Iterator[tuple[int, int]]:

@@ -85,14 +85,14 @@ def run(size: Size, workers: Workers) -> Experiment:
 
 def crowds_of(size: Size, workers: Workers) -> tuple[list[People], str]:
     """The people of each data set with their class, and a sentence about those that could not be found."""
-    found, missing = [], []
+    loaded, missing = [], []
     for name in size.data:
         try:
-            found.append(datasets.synthetic(600) if size.small else datasets.load(name))
+            loaded.append(datasets.synthetic(600) if size.small else datasets.load(name))
         except DataUnavailable:
             missing.append(name)
     kind = "thresholds" if size.small else "suggested"
-    crowds = workers.map(People.of, [(data, kind) for data in found or [datasets.synthetic(4000)]])
+    crowds = workers.map(People.of, [(data, kind) for data in loaded or [datasets.synthetic(4000)]])
     return crowds, f"Not found, and left out: {', '.join(missing)}." if missing else ""
 
 

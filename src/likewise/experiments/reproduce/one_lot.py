@@ -99,14 +99,14 @@ def run(size: Size, workers: Workers) -> Experiment:
 
 def _settings(size: Size) -> tuple[list[demo.Setting], str]:
     """Adult and COMPAS, ready to play; made-up people where neither is wanted or found."""
-    found, missing = [], []
+    loaded, missing = [], []
     for load in () if size.synthetic else (datasets.adult, datasets.compas):
         try:
-            found.append(load())
+            loaded.append(load())
         except DataUnavailable as error:
             missing.append(str(error))
-    found = found or [datasets.synthetic(4000)]
-    return [demo.prepare(data, T=size.real, k=K, alpha=ALPHA) for data in found], " ".join(missing)
+    loaded = loaded or [datasets.synthetic(4000)]
+    return [demo.prepare(data, T=size.real, k=K, alpha=ALPHA) for data in loaded], " ".join(missing)
 
 
 # Checks -----------------------------------------------------------------------------------------------------------

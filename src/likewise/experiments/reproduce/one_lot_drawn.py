@@ -97,7 +97,7 @@ def _band(ax: Any, kind: str, curves: list[Any], x: Any = None) -> None:
 def real_drawn(plays: list[Real]) -> Picture:
     """Errors and violations with real people."""
     names = list(dict.fromkeys(p.data for p in plays))
-    told = []
+    sentences = []
     with canvas(5 * max(2, len(names)), 4.8) as figure:
         axes = np.atleast_1d(figure.subplots(1, len(names)))
         for ax, data in zip(axes, names, strict=True):
@@ -109,11 +109,11 @@ def real_drawn(plays: list[Real]) -> Picture:
                            s=42, label=kind)  # fmt: skip
             ax.set(title=f"{data}: error per person", xlabel="violations", xlim=(0, None))
             means = [mean(p.error for p in having(plays, data=data, kind=kind)) for kind in (FULL, RUNNING, NAIVE)]
-            told.append("{}: {:.4f}, {:.4f} and {:.4f}, best fair {:.4f}".format(data, *means, best))
+            sentences.append("{}: {:.4f}, {:.4f} and {:.4f}, best fair {:.4f}".format(data, *means, best))
         outside_legend(figure, axes[0])
     return Picture("real", figure, (
         f"A mark is a play. Mean error with all labels, with the default that sees outcomes of the accepted only, and "
-        f"where unseen ones are ignored: {'; '.join(told)}."
+        f"where unseen ones are ignored: {'; '.join(sentences)}."
     ))  # fmt: skip
 
 

@@ -8,7 +8,7 @@ folder doesn't hold them.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -145,11 +145,12 @@ class FinishedRun:
             raise NotSupported("This run holds no report, and can't write one without its people.")
         return Path(shutil.copyfile(written, path))
 
-    def save(self, folder: str | Path, *, pictures: bool = False) -> Path:
+    def save(self, folder: str | Path, *, pictures: bool = False, models: bool = True) -> Path:
         """Write everything but the people to a new folder, as ``likewise play`` does; ``load_run`` opens it.
 
         The transcript does hold who came in which round: their labels, scores and the columns they are compared by.
-        ``pictures`` also draws the figures and writes report.html.
+        ``pictures`` also draws the figures and writes report.html. ``models=False`` leaves out your own models, for
+        those that no file can hold, like a function: give them to ``load_run`` again.
         """
         folder = Path(folder)
         if self.setup is None and self.folder is not None:
@@ -158,8 +159,8 @@ class FinishedRun:
             return folder
         assert self.setup is not None
         kept = RunFolder.create(folder, "folder")
-        if self.setup.scorers is not None:  # first: a function can't be kept, and then nothing is half-done
-            kept.write(SCORERS, partial(save_models, list(self.setup.scorers.models.values())))
+        if self.setup.scorers is not None and models:  # first: if one can't be kept, nothing is half-done
+            kept.write(SCORERS, partial(_save_scorers, list(self.setup.scorers.models.values())))
         kept.write_json("settings.json", noted(self.setup))
         kept.keep_whole(self.transcript)
         run = Run(kept, self.setup, self.setup.simulated())
@@ -178,10 +179,19 @@ class FinishedRun:
         return "\n\n".join(filter(None, [self.headline, "" if self.scoreboard is None else str(self.scoreboard)]))
 
 
-def load_run(folder: str | Path) -> FinishedRun:
+def _save_scorers(models: list[Any], path: Path) -> None:
+    try:
+        save_models(models, path)
+    except NotSupported as error:
+        how = "Or save(folder, models=False), and load_run(folder, models={…}) with all of them by name"
+        raise NotSupported(f"{error} {how}.") from None
+
+
+def load_run(folder: str | Path, *, models: Mapping[str, Any] | None = None) -> FinishedRun:
     """Everything of a run that has finished, from its folder: ``likewise play`` makes such folders, ``save`` too.
 
-    The models are checked against what the run was started with, and the policy against its own fingerprint.
+    The models are checked against what the run was started with, and the policy against its own fingerprint. ``models``
+    are your own, by the names of their columns, if ``save`` left them out.
 
     Examples
     --------
@@ -199,13 +209,13 @@ def load_run(folder: str | Path) -> FinishedRun:
         )
     notes, result = opened.read_json("settings.json"), opened.read_json("result.json")
     transcript, file = Transcript.load(opened.transcript_file), opened.path / "policy.json"
-    models = open_models(models_beside(file))
+    fitted = open_models(models_beside(file))
     choice, board, groups = result["choice"], result["scoreboard"], result.get("groups")
     return FinishedRun(
         settings=Settings.from_dict(notes["settings"]),
         transcript=transcript,
-        policy=FinishedPolicy.load(file, models),
-        hypotheses=_class(transcript.hypotheses, models, notes["class"]["sha256"]),
+        policy=FinishedPolicy.load(file, fitted, models),
+        hypotheses=_class(transcript.hypotheses, fitted, notes["class"]["sha256"]),
         headline=result["headline"],
         choice=None if choice is None else Choice.from_dict(choice),
         scoreboard=None if board is None else Scoreboard.from_dict(board),

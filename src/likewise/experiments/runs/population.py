@@ -106,7 +106,7 @@ def _named(s: Settings, columns: Sequence[str]) -> Settings:
 
 
 def _suggestion(name: str, columns: Sequence[str]) -> str:
-    by_lower = {column.strip().lower(): column.strip() for column in columns}
+    by_lower = {column.strip().lower(): column for column in columns}
     close = difflib.get_close_matches(name.lower(), by_lower, n=1)
     if any("," in column for column in columns):
         return f"the columns are {' | '.join(columns)}; a name with a comma goes in double quotes."

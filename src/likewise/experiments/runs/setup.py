@@ -171,7 +171,7 @@ def sensitive_columns(setup: Setup) -> str:
     if not used:
         return f"Rules may not use the sensitive {_columns(unused)}. Groups are compared by them all the same."
     rest = f", but not {joined(unused)}" if unused else ""
-    return f"Rules may use the sensitive {_columns(used)}{rest}; to forbid it, name them in --drop as well."
+    return f"Rules may use the sensitive {_columns(used)}{rest}; to forbid it, use --drop as well."
 
 
 def _columns(names: Sequence[str]) -> str:

@@ -2,15 +2,19 @@
 
     alias = "~" ‖ SHA-256(salt ‖ {"name": name})
 
-For everything but the pages the alias is the name: it stands in the log, in leases and in sessions. Whoever has the
-salt can show whose it is; once name and salt are erased, nobody can.
+For everything but what is shown the alias is the name: it stands in the log, in leases and in sessions. Pages, and
+answers over HTTP about rounds and reviewers, show the name. Whoever has the salt can show whose it is; once name and
+salt are erased, nobody can.
 """
 
 from __future__ import annotations
 
 import html
+import json
 import re
 import secrets
+from collections.abc import Callable
+from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select
 from sqlalchemy.exc import IntegrityError
@@ -21,6 +25,8 @@ from likewise.service.log.tables import staff
 
 ALIAS = re.compile("~[0-9a-f]{64}")
 ERASED = "somebody whose name was erased"
+LISTED = "~staff"
+"""Under this, where no stream can be, the list of erasures has the aliases whose names were erased."""
 
 
 def alias_of(name: str, salt: str) -> str:
@@ -52,6 +58,10 @@ class Staff:
             alias: str | None = connection.scalar(select(staff.c.alias).where(staff.c.name == name))
         return alias
 
+    def known_as(self, name: str) -> str:
+        """What everything but what is shown knows somebody by: an alias, or the name itself."""
+        return self.find(name) or name
+
     def alias(self, name: str) -> str:
         """The alias of a name, a new one if it has none."""
         known = self.find(name)
@@ -75,9 +85,13 @@ class Staff:
         self._store.scrub(again=True)
         return erased
 
-    def told(self, text: str, *, escaped: bool = False) -> str:
-        """A text with names in place of aliases, ``escaped`` for a page."""
+    def told(self, text: str, spell: Callable[[str], str] = html.escape) -> str:
+        """A text with names in place of aliases, each spelt as the text needs it: a page, if nothing else is said."""
         if ALIAS.search(text) is None:
             return text
-        names = {alias: html.escape(name) if escaped else name for alias, name in self.names().items()}
+        names = {alias: spell(name) for alias, name in self.names().items()}
         return ALIAS.sub(lambda found: names.get(found[0], ERASED), text)
+
+    def named(self, answer: object) -> Any:
+        """The same of an answer that is sent as JSON."""
+        return json.loads(self.told(json.dumps(answer), lambda name: json.dumps(name)[1:-1]))

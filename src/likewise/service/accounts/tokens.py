@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, func, insert, select, update
 
 from likewise.errors import InvalidParameter, require, require_number
-from likewise.service.accounts.staff import ALIAS, ERASED, Staff
+from likewise.service.accounts.staff import ALIAS, ERASED, LISTED, Staff
 from likewise.service.log import Store
+from likewise.service.log.checkpoints import LineFile
 from likewise.service.log.tables import tokens
 from likewise.service.refusals import Conflict
 from likewise.service.stream.declared import plain_text
@@ -60,7 +61,8 @@ class Tokens:
     ) -> tuple[str, float | None]:
         """A new token, which is never shown again, and when it expires (seconds since 1970).
 
-        If the name is to be ``erasable``, the log gets a commitment in its place.
+        If the name is to be ``erasable``, the log gets a commitment in its place; unless somebody of this name had a
+        token before, as they would become two people.
         """
         plain_text(name, "name")
         require(ALIAS.fullmatch(name) is None, "name", "be a name, not what stands for one in the log", name)
@@ -74,7 +76,7 @@ class Tokens:
             require_number(days, "days", 0, MOST_DAYS, open_at="low")
         token, now = PREFIX + secrets.token_hex(32), time.time()
         expires = None if days is None else now + 86_400 * days
-        alias = self.staff.alias(name) if erasable else self.staff.find(name)
+        alias = self.staff.alias(name) if erasable and not self._in_log(name) else self.staff.find(name)
         row = {
             "digest": _digest(token),
             "name": alias or name,
@@ -85,6 +87,11 @@ class Tokens:
         }
         self._store.write(lambda connection: connection.execute(insert(tokens), [row]) and None)
         return token, expires
+
+    def _in_log(self, name: str) -> bool:
+        """Whether the log may hold the name itself: a token has it."""
+        with self._store.read() as connection:
+            return connection.scalar(select(tokens.c.digest).where(tokens.c.name == name).limit(1)) is not None
 
     def unknown(self, streams: Sequence[str]) -> Sequence[str]:
         """Of some names of streams: those of which there is no stream yet."""
@@ -149,8 +156,11 @@ class Tokens:
 
         return self._store.write(write)
 
-    def erase_name(self, name: str) -> None:
-        """Forget a name that stands in the log as a commitment; refused while it has a valid token."""
+    def erase_name(self, name: str, erasures: LineFile | None = None) -> None:
+        """Forget a name that stands in the log as a commitment; refused while it has a valid token.
+
+        What is in the list of ``erasures`` is erased again when an older backup is restored.
+        """
         alias = self.staff.find(name)
         if alias is None:
             raise InvalidParameter(f"`name` must be one that can be erased, got {name!r}.")
@@ -158,6 +168,8 @@ class Tokens:
         with self._store.read() as connection:
             if connection.execute(select(tokens.c.digest).where(tokens.c.name == alias, *valid)).first():
                 raise Conflict("This name still has a valid token. Revoke it first.")
+        if erasures is not None:  # first: whoever is killed after this can run it again
+            erasures.write([{"stream": LISTED, "hash": alias[1:], "refs": [alias]}])
         self.staff.erase(name)
 
 

@@ -120,14 +120,14 @@ def get_brief(stream: Stream, call: Call) -> Response:
 @router.put(STREAM + "/brief", response_model=answers.BriefChanged, openapi_extra=KEYED, tags=["streams"])
 def put_brief(stream: Stream, body: Brief, call: Call) -> Response:
     """Replace what reviewers are told. An event records it for good, so it must name nobody."""
-    told = body.model_dump(mode="json")
-    return JSONResponse(call.service.engine.change_brief(stream, told, call.by, call.key))
+    brief = body.model_dump(mode="json")
+    return JSONResponse(call.service.engine.change_brief(stream, brief, call.by, call.key))
 
 
 @router.get(STREAM + "/reviewers", response_model=answers.Reviewers, tags=["reading"])
 def get_reviewers(stream: Stream, call: Call, delta: Annotated[float, Query(gt=0, lt=1)] = 0.05) -> Response:
     """Read how good reviewers are: how they agree, what they find, with intervals. Nobody is ranked."""
-    return JSONResponse(reviewers(call.service.engine, stream, delta))
+    return JSONResponse(call.service.tokens.staff.named(reviewers(call.service.engine, stream, delta)))
 
 
 @router.put(ROUND + "/known", response_model=answers.KnownMarked, openapi_extra=KEYED, tags=["audits"])
@@ -232,8 +232,8 @@ def put_audit(stream: Stream, t: Number, body: bodies.AuditBody, call: Call) -> 
     """Give a verdict: pair, none or skip; a late one is recorded too. Too small a gap is refused with 422."""
     if call.identity.role == AUDITOR:
         call.service.engine.require_claimed(stream, t, call.by)
-    said = body.model_dump(exclude={"verdict"})
-    answer = call.service.engine.audit(stream, t, body.verdict, call.by, **said, key=call.key)
+    given = body.model_dump(exclude={"verdict"})
+    answer = call.service.engine.audit(stream, t, body.verdict, call.by, **given, key=call.key)
     return JSONResponse(answer)
 
 
@@ -256,6 +256,8 @@ def retract(stream: Stream, t: Number, call: Call) -> Response:
 @router.post(ROUND + "/audit/correct", response_model=answers.VerdictCorrected, openapi_extra=KEYED, tags=["audits"])
 def correct(stream: Stream, t: Number, body: bodies.VerdictBody, call: Call) -> Response:
     """Correct the verdict of a closed round. The correction is recorded as an event; nothing is unlearned."""
+    if call.identity.role == AUDITOR:
+        call.service.engine.require_claimed(stream, t, call.by)
     answer = call.service.engine.correct(
         stream, t, body.verdict, call.by, pair=body.pair, reason=body.reason, note=body.note, key=call.key
     )
@@ -265,7 +267,7 @@ def correct(stream: Stream, t: Number, body: bodies.VerdictBody, call: Call) -> 
 @router.get(ROUND, response_model=answers.RoundRecord, tags=["reading"])
 def get_round(stream: Stream, t: Number, call: Call) -> Response:
     """Read everything that is known about a round."""
-    return JSONResponse(call.service.engine.round(stream, t))
+    return JSONResponse(call.service.tokens.staff.named(call.service.engine.round(stream, t)))
 
 
 @router.get(STREAM + "/events", response_model=answers.EventPage, tags=["reading"])

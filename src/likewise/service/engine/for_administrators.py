@@ -117,10 +117,10 @@ class ForAdministrators(EngineCore):
 
         def command(state: State) -> commands.Erase:
             live.positions.settle()
-            found = find()
-            rounds = sorted({aside.t for aside in found})
+            asides = find()
+            rounds = sorted({aside.t for aside in asides})
             remarks = self.store.remarks(stream, rounds)
-            return commands.Erase(list({aside.ref: None for aside in [*found, *remarks]}), rounds, by)
+            return commands.Erase(list({aside.ref: None for aside in [*asides, *remarks]}), rounds, by)
 
         erased = self._do(live, command, reply, key)
         self.erasure_cleanup.erased(stream)

@@ -114,10 +114,13 @@ class ForAuditors(KnownRounds):
         return asked and self.leases.had(stream, t, auditor)
 
     def require_claimed(self, stream: str, t: int, auditor: str) -> None:
-        """Refuse an auditor who never had a round in front of them: they can't have looked at it."""
-        round_ = self.streams.get(stream).latest.state.rounds.get(t)
-        answered = round_ is not None and round_.panel.of(auditor) is not None
-        if round_ is not None and not answered and not self.leases.had(stream, t, auditor):
+        """Refuse an auditor who never had a round in front of them, open or closed: they can't have looked at it."""
+        live = self.streams.get(stream)
+        state = live.current()
+        if not 1 <= t <= state.opened or state.known.under(t, auditor) or self.leases.had(stream, t, auditor):
+            return
+        round_ = state.rounds.get(t) or self.reads.past(live, state, t)
+        if round_ is None or auditor not in round_.panel.everybody:
             raise Conflict(f"You have not claimed round {t}; claim a round first.")
 
     def audit_view(self, stream: str, round_: OpenRound) -> answers.RoundShown:
@@ -162,8 +165,8 @@ class ForAuditors(KnownRounds):
         live, now = self.streams.get(stream), self.clock()
         look = live.current().known.under(t, by)
         if look is not None:
-            said = {"pair": pair, "reason": reason, "note": note, "hints": hints, "seconds": seconds}
-            return self._answer_gold(live, look, verdict, said, key)
+            given = {"pair": pair, "reason": reason, "note": note, "hints": hints, "seconds": seconds}
+            return self._answer_gold(live, look, verdict, given, key)
         lease = self.leases.current(stream, now).get(t)
         if lease is not None and lease.holder != by and not self.leases.had(stream, t, by):
             raise Conflict(f"Somebody else is auditing round {t}.")

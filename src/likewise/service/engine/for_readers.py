@@ -68,8 +68,7 @@ class ForReaders(EngineCore):
 
     def events(self, stream: str, after: int = 0, limit: int = 1000) -> list[answers.LoggedEvent]:
         """Up to ``limit`` events after number ``after``, as exported."""
-        self.streams.get(stream)
-        return cast(list[answers.LoggedEvent], self.store.lines(stream, after, limit))
+        return [cast(answers.LoggedEvent, each.to_dict()) for each in self.reads.in_a_row(stream, after, limit)]
 
     def export(self, stream: str, *, people: bool = True) -> Iterator[dict[str, Any]]:
         """The lines of an export, which ``likewise verify`` checks, as JSON values."""

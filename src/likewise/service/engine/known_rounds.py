@@ -102,9 +102,9 @@ class KnownRounds(EngineCore):
         return None if look is None else self.reads.past(live, state, look.t)
 
     def _answer_gold(
-        self, live: LiveStream, look: Look, verdict: str, said: dict[str, Any], key: Idempotency | None
+        self, live: LiveStream, look: Look, verdict: str, given: dict[str, Any], key: Idempotency | None
     ) -> answers.VerdictTaken:
-        return self._answer_known(live, look.t, look.number, "gold", look.by, verdict, said, key)
+        return self._answer_known(live, look.t, look.number, "gold", look.by, verdict, given, key)
 
     def _retract_gold(self, live: LiveStream, look: Look, key: Idempotency | None) -> answers.VerdictRetracted:
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.VerdictRetracted:
@@ -161,18 +161,18 @@ class KnownRounds(EngineCore):
         use: Use,
         by: str,
         verdict: str,
-        said: dict[str, Any],
+        given: dict[str, Any],
         key: Idempotency | None,
     ) -> answers.VerdictTaken:
         """The answer that any verdict gets, in the words and numbers that the reviewer saw."""
-        pair = list(said.get("pair", ()))
-        remark = remark_aside(t, said.get("reason", ""), said.get("note", ""))
+        pair = list(given.get("pair", ()))
+        remark = remark_aside(t, given.get("reason", ""), given.get("note", ""))
         now = self.clock()
 
         def command(state: State) -> commands.AnswerKnown:
             past = self.reads.past(live, state, t)
             assert past is not None, "a known round is closed"
-            how = said.get("hints"), said.get("seconds")
+            how = given.get("hints"), given.get("seconds")
             return commands.AnswerKnown(t, number, use, verdict, by, past, pair, remark, *how)
 
         def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.VerdictTaken:

@@ -46,12 +46,13 @@ class Retention(ForAdministrators):
         if keep is None or not self._heads.owns(live.durable.state.key):
             return 0
         before = self.clock() - max(keep, at_least) * DAY
-        while rounds := self._over(live, self._retained.get(live.name, 0), before):
-            erased += self._erase_kept(live, rounds)
-            self._retained[live.name] = rounds[-1]
-            if time.monotonic() > until:
-                return erased
-        self._retained[live.name] = 0  # some may have stayed that can go the next time
+        # From where the last look stopped, and then from the start: some stayed that may go now.
+        for after in dict.fromkeys((self._retained.pop(live.name, 0), 0)):
+            while rounds := self._over(live, after, before):
+                erased, after = erased + self._erase_kept(live, rounds), rounds[-1]
+                if time.monotonic() > until:
+                    self._retained[live.name] = after
+                    return erased
         return erased
 
     def _erase_kept(self, live: LiveStream, rounds: list[int]) -> int:
@@ -67,8 +68,8 @@ class Retention(ForAdministrators):
 
         Rounds are opened one after another, so the first that is too young ends the search.
         """
-        found: list[int] = []
-        while len(found) < TOGETHER and (some := self.store.rounds_with_people(live.name, after, TOGETHER)):
+        over: list[int] = []
+        while len(over) < TOGETHER and (some := self.store.rounds_with_people(live.name, after, TOGETHER)):
             after, needed = some[-1], _needed(live.durable.state)
             closed = [t for t in some if t not in needed]
             opened, last = self.reads.opened(live.name, closed), self.store.last_events(live.name, closed)
@@ -76,10 +77,10 @@ class Retention(ForAdministrators):
                 if t not in opened:
                     raise BrokenLog(f"The event that opened round {t} of {live.name!r} is not where it was filed.")
                 if opened[t].time > before:
-                    return found
+                    return over
                 if last[t] <= self._heads.signed(live):
-                    found.append(t)
-        return found
+                    over.append(t)
+        return over
 
     def _kept(self, live: LiveStream, rounds: list[int]) -> list[Aside]:
         """What is kept of some rounds, but for people whose first answer still counts for a later visit."""

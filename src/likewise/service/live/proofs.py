@@ -60,8 +60,8 @@ class Proofs:
         tree = self._tree(live)
         if not 1 <= seq <= tree.size:
             raise Unknown(f"There is no event {seq} in the stream {stream!r}.")
-        (hash,) = self._store.hashes(stream, seq - 1, seq)
         proof = Proof(seq - 1, tuple(live.tree.inclusion(seq, tree)), self._signer.checkpoint(stream, tree))
+        (hash,) = self._store.hashes(stream, seq - 1, seq)
         require(proof.holds(bytes.fromhex(hash)), "proof", "hold", "one that does not")
         return {"stream": stream, "seq": seq, "hash": hash, "key": self._signer.public_key, "proof": str(proof)}
 
@@ -102,11 +102,12 @@ class Proofs:
         opened = self._opened(stream, aside.t)
         event = opened.event
         assert isinstance(event, RoundOpened)
-        place = [decided.ref for decided in event.people].index(aside.ref)
-        leaves = [leaf_hash(dumps(_plain(decided)).encode()) for decided in event.people]
-        decided = event.people[place]
-        if decided.commitment != aside.commitment:
+        promised = (aside.ref, aside.commitment)
+        places = [i for i, each in enumerate(event.people) if (each.ref, each.commitment) == promised]
+        if not places:
             raise BrokenLog(f"What is kept under {aside.ref} in {stream!r} is not what its round committed to.")
+        leaves = [leaf_hash(dumps(_plain(each)).encode()) for each in event.people]
+        (place,) = places
         before = self._opened(stream, aside.t - 1) if aside.t > 1 else self._store.events(stream, 0, 1)[0]
         return {
             "key": self._signer.public_key,
@@ -115,16 +116,18 @@ class Proofs:
             "before": _hashed(before),
             "before_proof": self.inclusion(stream, before.seq)["proof"],
             "position": place,
-            "person": _plain(decided),
+            "person": _plain(event.people[place]),
             "people_proof": hashes(inclusion_proof(nodes_of(leaves), place, len(leaves))),
             "salt": aside.salt,
             "content": aside.content,
         }
 
     def _opened(self, stream: str, t: int) -> Sealed:
-        (opened,) = self._store.events(stream, round=t, kind=RoundOpened.kind)
-        self._streams.get(stream).require([opened])
-        return opened
+        opened = self._store.events(stream, round=t, kind=RoundOpened.kind)
+        if not opened:
+            raise BrokenLog(f"The event that opened round {t} of {stream!r} is not where it was filed.")
+        self._streams.get(stream).require(opened)
+        return opened[0]
 
     def signed_certificate(
         self, stream: str, hash: str, tree: Frontier, claims: answers.StreamCertificate

@@ -11,6 +11,8 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from sqlalchemy import ColumnElement
+
 from likewise.service.live.stream import LiveStream
 from likewise.service.live.streams import Streams
 from likewise.service.log import Store
@@ -58,20 +60,41 @@ class VerifiedReads:
     def events_of(self, stream: str, t: int) -> list[RoundEvent]:
         """Everything that happened to a round, with its people as far as they are still there."""
         sealed = self._store.events(stream, round=t, asides=True)
+        if not sealed:
+            return []
         self.require_whole(stream, sealed)
-        if sealed and not isinstance(sealed[0].event, RoundOpened):
+        self._store.unfiled(stream, sealed[0].seq, 2**62)  # an event of this round may be filed under none
+        return self._whole(stream, t, sealed)
+
+    def _whole(self, stream: str, t: int, sealed: Sequence[Sealed]) -> list[RoundEvent]:
+        """The events of a round, which begin with the one that opened it."""
+        if not sealed or not isinstance(sealed[0].event, RoundOpened):
             raise BrokenLog(f"The event that opened round {t} of {stream!r} is not where it was filed.")
-        if sealed:  # an event of this round may be filed under none
-            self._store.unfiled(stream, sealed[0].seq, 2**62)
         return [each.event for each in sealed if isinstance(each.event, RoundEvent)]
 
     def by_round(self, stream: str, numbers: Sequence[int]) -> Iterator[list[RoundEvent]]:
         """The same of several rounds, one after another."""
         for some in chunks(numbers):
-            rounds = [sealed for _, sealed in self._store.by_round(stream, some)]
-            self.require(stream, [each for sealed in rounds for each in sealed])
-            for sealed in rounds:
-                yield [each.event for each in sealed if isinstance(each.event, RoundEvent)]
+            rounds = dict(self._store.by_round(stream, some))
+            self.require_whole(stream, [each for sealed in rounds.values() for each in sealed])
+            whole = [self._whole(stream, t, sealed) for t, sealed in rounds.items()]
+            self._store.unfiled(stream, min(sealed[0].seq for sealed in rounds.values()), 2**62)
+            yield from whole
+
+    def in_a_row(self, stream: str, after: int, limit: int) -> list[Sealed]:
+        """Up to ``limit`` events after number ``after``, none of them left out."""
+        last = min(after + limit, self._streams.get(stream).durable.seq)
+        sealed = self._store.events(stream, after, limit)
+        self.require(stream, sealed)
+        if [each.seq for each in sealed[: max(0, last - after)]] != list(range(after + 1, last + 1)):
+            raise BrokenLog(f"An event of {stream!r} after number {after} is gone.")
+        return sealed
+
+    def newest(self, stream: str, limit: int, *conditions: ColumnElement[bool]) -> list[Sealed]:
+        """The last events that meet all of some conditions, the newest first."""
+        sealed = self._store.newest(stream, limit, *conditions)
+        self.require(stream, sealed)
+        return sealed
 
     def opened(self, stream: str, numbers: Sequence[int]) -> dict[int, RoundOpened]:
         """What opened some rounds, by their numbers, with the people who are still there."""
@@ -83,8 +106,7 @@ class VerifiedReads:
         """The people of a round who are still there."""
         sealed = self._store.events(stream, round=t, kind=RoundOpened.kind, asides=True)
         self.require_whole(stream, sealed)
-        if not sealed:
-            raise BrokenLog(f"The event that opened round {t} of {stream!r} is not where it was filed.")
+        self._whole(stream, t, sealed)
         return [aside for each in sealed for aside in each.event.asides]
 
     def contents_of(self, stream: str, t: int) -> dict[str, Any]:

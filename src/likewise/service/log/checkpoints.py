@@ -100,12 +100,16 @@ class CheckpointFile(LineFile):
             )
 
     def _thin(self, now: float) -> None:
-        """Keep fewer checkpoints the older they are: the newest of each stretch of time, stream, and who signed it."""
+        """Keep fewer checkpoints the older they are: the newest of each stretch of time, stream, and who signed it.
+
+        One with a timestamp is not given up for one without.
+        """
         kept: dict[tuple[str, float, float, tuple[str, ...]], dict[str, Any]] = {}
         for fact in self.read():
             width = next((width for age, width in AGES if now - seconds(fact["at"]) < age), 30 * DAY)
             place = seconds(fact["at"]) // width if width else len(kept)
             signers = tuple(sorted(name for name, _ in read_note(fact["note"]).signatures))
+            signers += ("timestamp",) if "timestamp" in fact else ()
             kept.pop((fact["stream"], width, place, signers), None)  # so that it stands where it was written
             kept[fact["stream"], width, place, signers] = fact
         write_whole(self.path, "".join(dumps(fact) + "\n" for fact in kept.values()))

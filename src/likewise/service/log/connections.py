@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -86,6 +88,12 @@ def file_identity(url: URL) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
+def room(url: URL) -> float:
+    """Bytes that are free on the disk of a SQLite file; infinite for other databases, whose server knows it."""
+    file = _file(url)
+    return math.inf if file is None else float(shutil.disk_usage(file.absolute().parent).free)
+
+
 @contextmanager
 def explained(url: URL) -> Iterator[None]:
     """Around the first use of a database: what it says becomes one sentence, never with a password."""
@@ -114,17 +122,20 @@ def _file(url: URL) -> Path | None:
     return Path(url.database)
 
 
-def readers(url: URL) -> Engine:
-    """A pool of connections for reading; on SQLite they never wait for the writer."""
+def readers(url: URL, require: Callable[[], None] = lambda: None) -> Engine:
+    """A pool of connections for reading; on SQLite they never wait for the writer.
+
+    ``require`` raises if the file isn't the one that it was: then no connection is opened.
+    """
     again = url.get_backend_name() == "postgresql"
     # Parameters are people: no error may quote them.
     engine = create_engine(url, pool_size=8, max_overflow=24, pool_pre_ping=again, hide_parameters=True)
-    return _prepared(engine, "BEGIN")
+    return _prepared(engine, "BEGIN", require)
 
 
-def writers(url: URL) -> Engine:
+def writers(url: URL, require: Callable[[], None] = lambda: None) -> Engine:
     """Connections for writing, one per use: a SQLite transaction takes the write lock when it begins."""
-    return _prepared(create_engine(url, poolclass=NullPool, hide_parameters=True), "BEGIN IMMEDIATE")
+    return _prepared(create_engine(url, poolclass=NullPool, hide_parameters=True), "BEGIN IMMEDIATE", require)
 
 
 def lock_migrations(connection: Connection) -> None:
@@ -133,14 +144,21 @@ def lock_migrations(connection: Connection) -> None:
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
 
 
-def _prepared(engine: Engine, begin: str) -> Engine:
+def _prepared(engine: Engine, begin: str, require: Callable[[], None]) -> Engine:
     if engine.dialect.name == "sqlite":
+        # SQLite would make a file that is gone anew, and a connection to another file would stay in the pool.
+        event.listen(engine, "do_connect", lambda *_: require())
 
         @event.listens_for(engine, "connect")
         def connected(connection: Any, record: Any) -> None:
             connection.isolation_level = None  # transactions begin where we say so, and nowhere else
-            for pragma in PRAGMAS:
-                connection.execute(f"PRAGMA {pragma}")
+            try:
+                for pragma in PRAGMAS:
+                    connection.execute(f"PRAGMA {pragma}")
+                require()
+            except BaseException:
+                connection.close()
+                raise
 
         @event.listens_for(engine, "begin")
         def began(connection: Connection) -> None:

@@ -12,6 +12,8 @@ from sqlalchemy.exc import IntegrityError
 from likewise.service.log.store import Store
 from likewise.service.log.tables import leases, looks
 
+REMEMBERED = 30 * 86_400.0
+"""Seconds for which a verdict may come late, from a browser that was offline for example."""
 PROBED = ("", 0)
 """A stream that can't be, and a round: what a look at the database writes to."""
 
@@ -69,13 +71,17 @@ class Leases:
             own = own.where(kept.until <= until + 1e-5)  # times are sent to the microsecond
         self._store.write(lambda connection: connection.execute(own) and None)
 
-    def probe(self, now: float) -> Future[bool]:
-        """Write something that nobody needs: whether the database takes writes is known once the future is done."""
-        return self._store.hand_in(lambda connection: _take(connection, *PROBED, "readiness", now, now))
+    def probe(self, now: float, size: int = 0) -> Future[bool]:
+        """Write so many bytes that nobody needs: whether the database takes them is known once the future is done.
+
+        On a full disk a few bytes still fit where others were.
+        """
+        holder = "readiness" + " " * size
+        return self._store.hand_in(lambda connection: _probe(connection, holder, now))
 
     def sweep(self, before: float) -> None:
-        """Forget leases that ran out before a time (seconds)."""
-        old = [delete(table).where(table.c.until < before) for table in (leases, looks)]
+        """Forget leases that ran out before a time (seconds); whose they were is known for a month longer."""
+        old = [delete(leases).where(leases.c.until < before), delete(looks).where(looks.c.until < before - REMEMBERED)]
         self._store.write(lambda connection: [connection.execute(each) for each in old] and None)
 
 
@@ -84,6 +90,11 @@ def _remember(connection: Connection, stream: str, round: int, holder: str, unti
     row = (looks.c.stream == stream, looks.c.round == round, looks.c.holder == holder)
     if connection.execute(update(looks).where(*row).values(until=until)).rowcount == 0:
         connection.execute(insert(looks), [{"stream": stream, "round": round, "holder": holder, "until": until}])
+
+
+def _probe(connection: Connection, holder: str, now: float) -> bool:
+    connection.execute(delete(leases).where(leases.c.stream == PROBED[0]))
+    return _take(connection, *PROBED, holder, now, now)
 
 
 def _take(connection: Connection, stream: str, round: int, holder: str, now: float, until: float) -> bool:

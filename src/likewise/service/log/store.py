@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, Row, Select, bindparam, delete, exists, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, bindparam, delete, exists, func, or_, select
 
 from likewise.service.canonical import GENESIS, dumps, loads, people_root
 from likewise.service.log import scrub, tables
@@ -23,6 +23,7 @@ from likewise.service.log.connections import (
     lock_migrations,
     make_private,
     readers,
+    room,
     writers,
 )
 from likewise.service.log.writer import Writer
@@ -55,10 +56,12 @@ class Store:
         self.url = address(database)
         self.keyed_hash: Callable[[bytes], str] = lambda content: hashlib.sha256(content).hexdigest()
         """What seals the caches; the engine puts a hash with the service's key in its place."""
+        self.failing = False
+        """Whether the database did not accept the last events."""
         self._erased_before: str | None = None
-        self._readers = readers(self.url)
-        self._writers = writers(self.url)
         self._identity: tuple[int, int] | None = None
+        self._readers = readers(self.url, self.require_same_file)
+        self._writers = writers(self.url, self.require_same_file)
         self._writer: Writer[Work] = Writer(self._writers, self._carry_out)
 
     @property
@@ -104,7 +107,12 @@ class Store:
         The future fails with ``SequenceConflict`` if its first event doesn't follow the log's last one, and with
         ``KeyTaken`` if its idempotency key was used meanwhile. Then nothing of it was written.
         """
-        return self._writer.submit(append, wake=wake)
+        future = self._writer.submit(append, wake=wake)
+        future.add_done_callback(self._heard)
+        return future
+
+    def _heard(self, appended: Future[None]) -> None:
+        self.failing = isinstance(appended.exception(), Unavailable)
 
     def wake(self) -> None:
         """Begin with what was handed in."""
@@ -133,6 +141,10 @@ class Store:
             self._erased_before = scrub.now(self._writers)
             return False  # whoever is reading at this moment shall finish first
         return scrub.postgresql(self._writers, self._erased_before)
+
+    def room(self) -> float:
+        """Bytes that are free on the disk of the database; infinite where only its server knows."""
+        return room(self.url)
 
     def tidy(self) -> None:
         """Move what was written from SQLite's side file into the database, which nobody has to wait for.
@@ -227,10 +239,12 @@ class Store:
         query = _after(sealed.stream, 0).where(log.round == sealed.event.t, log.kind == RoundOpened.kind)
         return _sealed(connection.execute(query).one()).event.promised
 
-    def lines(self, stream: str, after: int = 0, limit: int = 1000) -> list[dict[str, Any]]:
-        """The same as they stand in the log, whatever it may be: what an outsider checks."""
+    def newest(self, stream: str, limit: int, *conditions: ColumnElement[bool]) -> list[Sealed]:
+        """The last events that meet all of some conditions, the newest first."""
+        query = select(tables.events).where(tables.events.c.stream == stream, *conditions)
         with self.read() as connection:
-            return [_line(row) for row in connection.execute(_after(stream, after).limit(limit))]
+            rows = connection.execute(query.order_by(tables.events.c.seq.desc()).limit(limit))
+            return [_sealed(row) for row in rows]
 
     def hashes(self, stream: str, after: int, until: int) -> list[str]:
         """The hashes of the events after number ``after`` up to number ``until``, as the log has them."""
@@ -305,12 +319,12 @@ class Store:
         for some in chunks(numbers):
             events = _after(stream, 0).where(log.round.in_(some))
             people = select(tables.asides).where(beside.stream == stream, beside.round.in_(some))
-            found: dict[int, list[Sealed]] = {t: [] for t in some}
+            by_number: dict[int, list[Sealed]] = {t: [] for t in some}
             with self.read() as connection:
                 asides = {row.ref: _aside(row, stream) for row in connection.execute(people)}
                 for row in connection.execute(events):
-                    found[row.round].append(_sealed(row))
-            yield from ((t, _with_people(sealed, asides)) for t, sealed in found.items())
+                    by_number[row.round].append(_sealed(row))
+            yield from ((t, _with_people(sealed, asides)) for t, sealed in by_number.items())
 
     def opened(self, stream: str, numbers: Sequence[int]) -> list[Sealed]:
         """The events that opened some rounds, with their people."""
@@ -332,13 +346,13 @@ class Store:
 
     def last_events(self, stream: str, numbers: Sequence[int]) -> dict[int, int]:
         """The number of the last event about each of some rounds."""
-        found: dict[int, int] = {}
+        last: dict[int, int] = {}
         log = tables.events.c
         for some in chunks(numbers):
             query = select(log.round, func.max(log.seq)).where(log.stream == stream, log.round.in_(some))
             with self.read() as connection:
-                found |= {int(t): int(seq) for t, seq in connection.execute(query.group_by(log.round))}
-        return found
+                last |= {int(t): int(seq) for t, seq in connection.execute(query.group_by(log.round))}
+        return last
 
     def asides_of(self, refs: Sequence[str], stream: str | None = None) -> Iterator[Aside]:
         """What is still there under some references, in their order; of one stream if that is said."""
@@ -372,11 +386,11 @@ class Store:
         """What is kept about some people, by their ids, the oldest first."""
         beside = tables.asides.c
         query = select(tables.asides).where(beside.stream == stream).order_by(beside.round, beside.ref)
-        found: list[Aside] = []
+        asides: list[Aside] = []
         with self.read() as connection:
             for some in chunks(people):
-                found += [_aside(row) for row in connection.execute(query.where(beside.person.in_(some)))]
-        return found
+                asides += [_aside(row) for row in connection.execute(query.where(beside.person.in_(some)))]
+        return asides
 
     def response(self, scope: str, key: str) -> tuple[str, Any] | None:
         """The request and the response under an idempotency key; the response is None if it was erased."""
@@ -418,14 +432,6 @@ def _hashed(data: str, people: list[Any]) -> str:
     """Data as they are hashed: with the root of a tree in place of people."""
     spelt = list(map(dumps, people))
     return data.replace(f'"people":[{",".join(spelt)}]', dumps({"people": people_root(spelt)})[1:-1], 1)
-
-
-def _line(row: Row[Any]) -> dict[str, Any]:
-    """An event as it is exported, without a look at what it says."""
-    data = loads(row.data)
-    _require_filed(row, data.get("t"))
-    names = ("stream", "seq", "prev", "kind", "version", "at", "hash")
-    return {name: row._mapping[name] for name in names} | {"data": data}
 
 
 class Exported(NamedTuple):

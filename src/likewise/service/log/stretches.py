@@ -84,11 +84,12 @@ class Stretches:
     def all(self, stream: str, state: State, seq: int, progress: Callable[[float], None]) -> list[Stretch]:
         """Every round of a stream that has ``state`` after event ``seq``."""
         book, wanted = self._looked(stream, state.opened, seq)
-        found = []
-        for one in wanted:
-            found.append(self._kept(stream, one) or self._made(stream, state, one, book.erasures.get(one.number, ())))
-            progress((one.number + 1) / len(wanted))
-        return found
+        stretches = []
+        for each in wanted:
+            erasures = book.erasures.get(each.number, ())
+            stretches.append(self._kept(stream, each) or self._made(stream, state, each, erasures))
+            progress((each.number + 1) / len(wanted))
+        return stretches
 
     def catch_up(self, stream: str, state: State, seq: int) -> bool:
         """Make the first stretch that is missing, of those that no round will be added to; whether there was one."""

@@ -161,7 +161,7 @@ def add(visit: Visitor) -> Response:
     days = str(visit.sent.get("days", "")).strip()
     try:
         _require_new(visit, name, streams or ())
-        token, _ = visit.service.tokens.add(name, str(visit.sent.get("role")), streams, _days(days))
+        token, _ = visit.service.tokens.add(name, str(visit.sent.get("role")), streams, _days(days), erasable=True)
     except InvalidParameter as error:
         return _users(visit, wrong=plainly(str(error)))
     return _users(visit, f"The token of {name}. It is not shown again:", token)
@@ -213,7 +213,7 @@ def revoke(visit: Visitor) -> Response:
     tokens, token = visit.service.tokens, str(visit.sent.get("token", ""))
     name = next((row["name"] for row in tokens.list() if row["token"] == token), "")
     if visit.sent.get("sure") != "yes":
-        own = name == visit.identity.name
+        own = tokens.staff.known_as(name) == visit.identity.name
         sentences = [
             "This token has your own name." if own else f"This is the token of {name or 'nobody'}.",
             "Everybody who logged in with it is logged out at once, and can't log in with it again.",
@@ -236,7 +236,8 @@ def revoke(visit: Visitor) -> Response:
 def logout(visit: Visitor) -> Response:
     """End every session of a name; the page says so, unless it was their own."""
     name = str(visit.sent.get("name", ""))
-    visit.service.sessions.end_all(name)
-    if name == visit.identity.name:
+    known_as = visit.service.tokens.staff.known_as(name)
+    visit.service.sessions.end_all(known_as)
+    if known_as == visit.identity.name:
         return RedirectResponse("/login", 303)
     return _users(visit, f"{name} is logged out everywhere.")

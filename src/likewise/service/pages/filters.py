@@ -32,7 +32,7 @@ class Filters(NamedTuple):
     def sent(cls, sent: Mapping[str, Any], staff: Staff) -> Filters:
         """From the fields of a form; the log may know a reviewer by an alias."""
         typed = cls(**{name: str(sent.get(name, "")).strip()[:200] for name in cls._fields})
-        return typed._replace(reviewer=(typed.reviewer and staff.find(typed.reviewer)) or typed.reviewer)
+        return typed._replace(reviewer=typed.reviewer and staff.known_as(typed.reviewer))
 
     @property
     def days(self) -> tuple[str | None, str | None]:

@@ -60,7 +60,8 @@ def link_page(code: str, request: Request) -> Response:
     wrong = (
         "" if name is not None else "This link has been used already, or is too old. Ask for a new one, or use a token."
     )
-    return render("login.html", code=code if name is not None else "", name=name or "", wrong=wrong)
+    shown = request.app.state.service.tokens.staff.told(name or "", str)
+    return render("login.html", code=code if name is not None else "", name=shown, wrong=wrong)
 
 
 @pages.post("/login")

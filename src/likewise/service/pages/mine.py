@@ -69,9 +69,9 @@ def _list(visit: Visit, stream: str, text: str = "") -> Response:
     state = visit.service.engine.streams.get(stream).current()
     numbers = _reviewed(visit, stream, state, SEARCHED if text else LISTED)
     rounds = [each for t in numbers if (each := _own(visit, stream, t, state)) is not None]
-    found = [each for each in rounds if not text or each.holds(text)][:LISTED]
+    listed = [each for each in rounds if not text or each.holds(text)][:LISTED]
     return render(
-        "mine.html", visit, stream=stream, tab="mine", rounds=found, text=text, sees=state.stream.settings.audits,
+        "mine.html", visit, stream=stream, tab="mine", rounds=listed, text=text, sees=state.stream.settings.audits,
         own=figures(state, visit.identity.name), least=LEAST,
         practice=len(state.known.for_(visit.identity.name, "practice")),
     )  # fmt: skip
@@ -103,11 +103,12 @@ def _gold(visit: Visit, stream: str, look: Look, state: State) -> Mine | None:
     given = [each for each in answers if each["by"] == look.by]
     if not given:
         return None
-    said, hidden = given[0], state.stream.settings.audits == "decisions"
+    first, hidden = given[0], state.stream.settings.audits == "decisions"
     now, grace = visit.service.engine.clock(), state.waits.grace
     return Mine(
-        look.number, said["at"], said["verdict"], list(said["pair"]), None if hidden else said["gap"], said["reason"],
-        said["note"], given[-1]["verdict"] if len(given) > 1 else None, "", may_retract(look, now, grace),
+        look.number, first["at"], first["verdict"], list(first["pair"]), None if hidden else first["gap"],
+        first["reason"], first["note"], given[-1]["verdict"] if len(given) > 1 else None, "",
+        may_retract(look, now, grace),
     )  # fmt: skip
 
 

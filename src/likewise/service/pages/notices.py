@@ -25,5 +25,5 @@ def notice_page(stream: str, t: Number, position: Annotated[int, Path(ge=0, lt=1
     id = people[position]["id"] if position < len(people) else None
     if id is None:
         raise Unknown("There is no such person in this round; they may have been erased.")
-    told = notice(engine, stream, id, t, contact, visit.service.subprocesses.run)
-    return render("notice.html", visit, stream=stream, tab="people", notice=told, parts=told.parts())
+    written = notice(engine, stream, id, t, contact, visit.service.subprocesses.run)
+    return render("notice.html", visit, stream=stream, tab="people", notice=written, parts=written.parts())

@@ -80,7 +80,7 @@ def _questions(visit: Visit, request: Request, stream: str, bins: Sequence[summa
         "helped": questions.helped(_follower(request).standing(stream), settings.alpha),
         "cost": cost,
         "cost_words": questions.cost_in_words(cost, settings),
-        "looked": questions.looked(store, stream),
+        "looked": questions.looked(visit.service.engine.reads, stream),
         "gathering": found,
         "gathers": questions.gathers(found),
     }

@@ -9,14 +9,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import select
-
-from likewise.service.canonical import loads
-from likewise.service.log import Store
+from likewise.service.live.verified import VerifiedReads
 from likewise.service.log.tables import events
 from likewise.service.projections.gathering import Gathering
 from likewise.service.projections.pairs import Standing
 from likewise.service.projections.summaries import Bin
+from likewise.service.stream.events import Audited
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import CLOCK, State
 from likewise.service.stream.status import constant_error, fair_at, regret
@@ -171,13 +169,12 @@ class Reviewed(NamedTuple):
     skipped: int
 
 
-def looked(store: Store, stream: str, count: int = VERDICTS) -> list[Reviewed]:
+def looked(reads: VerifiedReads, stream: str, count: int = VERDICTS) -> list[Reviewed]:
     """Who gave the newest verdicts, by name."""
-    log = events.c
-    query = select(log.data).where(log.stream == stream, log.kind == "audited").order_by(log.seq.desc()).limit(count)
-    with store.read() as connection:
-        verdicts = [loads(data) for data in connection.scalars(query)]
-    by = Counter((verdict["by"], verdict["verdict"]) for verdict in verdicts if verdict["by"] != CLOCK)
+    verdicts = (each.event for each in reads.newest(stream, count, events.c.kind == Audited.kind))
+    by: Counter[tuple[str, str]] = Counter(
+        (each.by, each.verdict) for each in verdicts if isinstance(each, Audited) and each.by != CLOCK
+    )
     names = sorted({name for name, _ in by})
     outcomes = ("reported", "cleared", "skipped")
     return [

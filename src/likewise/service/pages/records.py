@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import Path, Query
 from fastapi.responses import RedirectResponse
-from sqlalchemy import false, select
+from sqlalchemy import ColumnElement, false
 from starlette.responses import Response
 
 from likewise.errors import InvalidParameter
 from likewise.service.accounts.access import STREAM_PAGE
-from likewise.service.canonical import loads
+from likewise.service.log.chain import Sealed
 from likewise.service.log.tables import events
 from likewise.service.pages.filters import Filters
 from likewise.service.pages.forms import plainly
@@ -22,7 +23,7 @@ from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.refusals import Conflict, Unknown, status_of
 from likewise.service.stream.answers import RoundRecord
 from likewise.service.stream.declared import plain_text
-from likewise.service.stream.events import KINDS
+from likewise.service.stream.events import KINDS, Event
 from likewise.service.stream.events.lifecycle import REASON_ERASED
 from likewise.service.stream.state import State
 from likewise.wording import plural
@@ -196,20 +197,34 @@ def _with_reason(visit: Visit, stream: str, data: dict[str, Any]) -> dict[str, A
     return data | {"reason": (reasons or [REASON_ERASED])[0]}
 
 
+def _said(visit: Visit, stream: str, event: Event) -> str:
+    return sentence(event.kind, _with_reason(visit, stream, event.data()))
+
+
+def _newest(
+    visit: Visit, stream: str, before: int | None, conditions: Sequence[ColumnElement[bool]]
+) -> Sequence[Sealed]:
+    """A page of events, the newest first; without conditions, none of them is left out."""
+    engine = visit.service.engine
+    live = engine.streams.get(stream)
+    live.current()
+    last = live.durable.seq + 1
+    end = last if before is None else min(max(before, 1), last)
+    if conditions:
+        return engine.reads.newest(stream, LINES, events.c.seq < end, *conditions)
+    after = max(0, end - 1 - LINES)
+    return engine.reads.in_a_row(stream, after, end - 1 - after)[::-1]
+
+
 def _log(visit: Visit, stream: str, kind: str, round: str, before: int | None, filters: Filters) -> Response:
-    visit.service.engine.streams.get(stream)
-    log = events.c
-    query = select(log.seq, log.kind, log.at, log.round, log.data).where(log.stream == stream, *filters.events(stream))
+    conditions = filters.events(stream)
     if kind in KINDS:
-        query = query.where(log.kind == kind)
+        conditions.append(events.c.kind == kind)
     if round:
-        query = query.where(log.round == int(round) if round.isdecimal() else false())
-    if before is not None:
-        query = query.where(log.seq < before)
-    with visit.service.store.read() as connection:
-        rows = connection.execute(query.order_by(log.seq.desc()).limit(LINES)).all()
-    lines = [{**row._mapping, "said": sentence(row.kind, _with_reason(visit, stream, loads(row.data)))} for row in rows]
-    older = rows[-1].seq if len(rows) == LINES else None
+        conditions.append(events.c.round == int(round) if round.isdecimal() else false())
+    found = _newest(visit, stream, before, conditions)
+    lines = [each.line() | {"round": each.event.about, "said": _said(visit, stream, each.event)} for each in found]
+    older = found[-1].seq if len(found) == LINES else None
     return render(
         "log.html", visit, stream=stream, tab="log", lines=lines, kinds=KINDS, kind=kind, round=round, older=older,
         filters=filters,

@@ -140,7 +140,7 @@ def render(template: str, visit: Visit | None = None, status: int = 200, **value
     """A page, or a part of one."""
     text = _templates().get_template(template).render(visit=visit, **{"stream": None, "tab": ""} | values)
     if visit is not None:  # the log, and so the template, may know staff by their aliases
-        text = visit.service.tokens.staff.told(text, escaped=True)
+        text = visit.service.tokens.staff.told(text)
     return HTMLResponse(text, status)
 
 

@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from likewise.errors import LikewiseError, require
 from likewise.service.accounts.access import REVIEW_PAGE
+from likewise.service.accounts.tokens import AUDITOR
 from likewise.service.canonical import dumps
 from likewise.service.log import Idempotency
 from likewise.service.log.tables import events
@@ -200,6 +201,8 @@ def verdict(stream: str, visit: Visitor, request: Request) -> Response:
     """A verdict, answered with the number of its event once that is on disk."""
     sent, engine = visit.sent, visit.service.engine
     t, pair = _round(visit), _pair(visit)
+    if visit.identity.role == AUDITOR:
+        engine.require_claimed(stream, t, visit.identity.name)
     round_ = engine.streams.get(stream).current().rounds.get(t)
     if round_ is not None and round_.erased and not set(pair) <= set(round_.ids):
         raise Conflict("Somebody of this pair was erased while you looked at it. Reload the page to see who is left.")

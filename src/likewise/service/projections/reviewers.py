@@ -86,8 +86,8 @@ def _confirmed(overlap: Overlap, delta: float) -> answers.Share:
 
 def _share(interval: Interval, rounds: int) -> answers.Share:
     """A share with its interval; no share where it rests on too few rounds."""
-    told = interval.estimate if rounds >= LEAST else None
-    return {"rounds": rounds, "share": told, "least": interval.low, "most": interval.high}
+    share = interval.estimate if rounds >= LEAST else None
+    return {"rounds": rounds, "share": share, "least": interval.low, "most": interval.high}
 
 
 # By feature -----------------------------------------------------------------------------------------------------------
@@ -107,15 +107,15 @@ def by_feature(rounds: Sequence[Judged], features: Sequence[Feature], delta: flo
     >>> found[0]["feature"], found[0]["confirmed"]["rounds"], round(found[0]["confirmed"]["share"], 2)
     ('job', 12, 0.86)
     """
-    told: list[answers.ByFeature] = []
+    rows: list[answers.ByFeature] = []
     for feature in features:
         values = [float(person[feature.name]) for _, pairs in rounds for pair in pairs for person in pair
                   if feature.kind == "number"]  # fmt: skip
         apart = APART * (max(values) - min(values)) if values else 0.0
         about = [both for both, pairs in rounds if any(_differ(pair, feature, apart) for pair in pairs)]
         overlap = Overlap(both=sum(about), first=len(about) - sum(about))
-        told.append({"feature": feature.name, "confirmed": _confirmed(overlap, delta)})
-    return told
+        rows.append({"feature": feature.name, "confirmed": _confirmed(overlap, delta)})
+    return rows
 
 
 def _differ(pair: tuple[Mapping[str, Any], Mapping[str, Any]], feature: Feature, apart: float) -> bool:

@@ -17,10 +17,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import Column, Connection, LargeBinary, MetaData, Table, Text, func, insert, inspect, select
+from sqlalchemy import Column, Connection, LargeBinary, MetaData, Table, Text, delete, func, insert, inspect, select
 from sqlalchemy.exc import DBAPIError
 
 from likewise.errors import InvalidParameter, require
+from likewise.service.accounts.staff import LISTED
 from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
 from likewise.service.log import Store, tables
@@ -125,6 +126,8 @@ def _newest(source: Store) -> str | None:
 def _erased(database: Path, key: bytes, erasures: ErasureFile, place: Path) -> int:
     """Erase from a copy of a backup what was erased since it was taken, as events of its log; how many rows."""
     with _store(database) as source:
+        gone = tables.staff.c.alias.in_(erasures.refs(LISTED))
+        source.write(lambda connection: connection.execute(delete(tables.staff).where(gone)) and None)
         streams = source.streams()
         known = {name: [aside.ref for aside in source.asides_of(erasures.refs(name), name)] for name in streams}
     known = {name: refs for name, refs in known.items() if refs}

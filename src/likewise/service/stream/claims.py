@@ -105,7 +105,7 @@ def agreement(state: State, count: ReviewCount, delta: float = DELTA) -> Agreeme
         return None
     confirmed, finds = theory.positive_agreement(overlap, delta), theory.detection_by_overlap(upheld, delta)
     limit = theory.review_limit(count, delta / 2, finds.low) if finds.low > 0 else None
-    told = None if enough_known(state) else limit  # known rounds say it better
+    corrected = None if enough_known(state) else limit  # known rounds say it better
     plain = Overlap(*(every - part for every, part in zip(overlap, state.hinted, strict=True)))
     return {
         **_agreements(overlap),
@@ -118,7 +118,7 @@ def agreement(state: State, count: ReviewCount, delta: float = DELTA) -> Agreeme
         "finds_from": finds.low,
         "finds_to": finds.high,
         "at_most": limit,
-        "sentence": _agreement_in_words(overlap.rounds, confirmed, finds, told, delta),
+        "sentence": _agreement_in_words(overlap.rounds, confirmed, finds, corrected, delta),
     }
 
 

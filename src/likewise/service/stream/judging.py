@@ -18,6 +18,8 @@ from likewise.verdicts import Opinion, Question
 
 VERDICTS = dict(zip(("pair", "none", "skip"), OUTCOMES, strict=True))
 """What auditors answer, and what the log calls it."""
+RETRACTIONS = 10
+"""So often verdicts on one round can be retracted: enough for every slip."""
 
 
 def audit(decision: Decision, command: Audit) -> None:
@@ -39,8 +41,8 @@ def audit(decision: Decision, command: Audit) -> None:
     opinion = _as_opinion(command, of, answer, question)
     if opinion is not None:
         if opinion not in of.panel.opinions:
-            said = opinion._asdict() | looked(command)
-            decision.add(PairJudged(at=decision.at, t=command.t, shown=shown, **said))
+            fields = opinion._asdict() | looked(command)
+            decision.add(PairJudged(at=decision.at, t=command.t, shown=shown, **fields))
             close(decision, command.t)
         return
     found = command.clean if answer["reports"] else None
@@ -133,13 +135,15 @@ def retract(decision: Decision, command: RetractAudit) -> None:
     whose = command.by if round_.panel.of(command.by) is not None else verdicts[-1].by
     if whose != command.by and not command.anybodys:
         raise Conflict(f"Somebody else gave the verdict on round {command.t}.")
-    waits = decision.after.waits
+    # Each retraction gives the audit more time: without an end, somebody could keep a round open for ever.
+    waits, over = decision.after.waits, ""
     if waits.audit is not None and decision.now > round_.opened_at + waits.audit + waits.grace:
-        # Each retraction gives the audit more time: without an end, two people could keep a round open for ever.
-        raise Conflict(
-            f"The verdict on round {command.t} can't be retracted any more: the time for its audit is over. Correct it "
-            "once the round is closed."
-        )
+        over = "the time for its audit is over"
+    elif round_.retractions >= RETRACTIONS:
+        over = f"verdicts on it were retracted {RETRACTIONS} times"
+    if over:
+        why = f"The verdict on round {command.t} can't be retracted any more: {over}."
+        raise Conflict(f"{why} Correct it once the round is closed.")
     of = None if whose == command.by else whose
     decision.add(AuditRetracted(at=decision.at, t=command.t, by=command.by, of=of))
 

@@ -119,8 +119,8 @@ class Model:
         settings, F = self.settings, self.hypotheses
         plain = settings.labels == "all" and settings.penalty is None and self.program is None
         require(plain, "learner", "not be none with a penalty, fitted scores or labels of accepted people", "none")
-        one = isinstance(F, Thresholds) and len(self.columns) == 1 and self.columns[0][1] is not None
-        require(one, "cuts", "be of one number, the score, where nothing is learned", sorted(settings.cuts))
+        one_score = isinstance(F, Thresholds) and len(self.columns) == 1 and self.columns[0][1] is not None
+        require(one_score, "cuts", "be of one number, the score, where nothing is learned", sorted(settings.cuts))
         assert isinstance(F, Thresholds)
         weights = tuple(score_as_it_is(F).tolist())
         return FixedPolicy(F, weights=weights, k=settings.k, T=settings.T, costs=settings.costs)

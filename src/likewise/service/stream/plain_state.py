@@ -111,6 +111,7 @@ def _dump_round(round_: OpenRound) -> dict[str, Any]:
         "late": round_.late,
         "verdict": None if verdict is None else [*verdict[:3], [asdict(pair) for pair in verdict.pairs], *verdict[4:]],
         "retracted_at": round_.retracted_at if np.isfinite(round_.retracted_at) else None,
+        "retractions": round_.retractions,
         "labels_expired": round_.labels_expired,
         "closed": round_.closed,
         "correction": round_.correction,

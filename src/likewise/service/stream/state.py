@@ -69,6 +69,8 @@ class OpenRound:
         What that comes to; None until the audit is settled or expired.
     retracted_at
         When a verdict was last taken back: the audit is given the grace time to be made again.
+    retractions
+        How often one was.
     labels_expired
         Whether the wait for labels has ended with some of them missing.
     closed
@@ -108,6 +110,7 @@ class OpenRound:
     late: tuple[tuple[int, int], ...] = ()
     verdict: Verdict | None = None
     retracted_at: float = -np.inf
+    retractions: int = 0
     labels_expired: bool = False
     closed: bool = False
     correction: Outcome | None = None
@@ -141,6 +144,9 @@ class OpenRound:
     def asks(self, by: str) -> Question | None:
         """What somebody may be asked about it now: nothing about a pair of which one was erased."""
         return None if self.verdict is not None else self.panel.asks(by, self.erased)
+
+    def _answerable(self, question: Question) -> bool:
+        return question.pair is None or self.erased.isdisjoint(question.pair)
 
     def shown(self, settings: Settings) -> str:
         """A hash of what an auditor sees of it: whom, which of their features, and their probabilities or decisions.
@@ -210,9 +216,9 @@ class OpenRound:
         if verdict is None:
             return None
         needless = verdict.final and not self.panel.said
-        said = answer(verdict.outcome, by_nobody=needless, erased=bool(self.erased))
+        own = answer(verdict.outcome, by_nobody=needless, erased=bool(self.erased))
         late = any(pairs for _, _, pairs in self.panel.late)
-        return "reported" if said == "clean" and late else said
+        return "reported" if own == "clean" and late else own
 
     @property
     def labelled(self) -> Labelled | None:
@@ -262,8 +268,12 @@ class OpenRound:
         return self.verdict.at + (0.0 if self.verdict.final else waits.grace)
 
     def audit_due(self, waits: Waits) -> float:
-        """When its audit expires, if nobody makes it."""
-        if self.verdict is not None or waits.audit is None:
+        """When its audit expires, if nobody makes it: at once if all that is left to ask is about somebody erased."""
+        if self.verdict is not None:
+            return np.inf
+        if self.erased and not any(self._answerable(question) for question in self.panel.questions):
+            return self.opened_at
+        if waits.audit is None:
             return np.inf
         return max(self.opened_at + waits.audit, self.retracted_at + waits.grace)
 
@@ -519,8 +529,8 @@ class State:
         """The same state without a round, which counts with those before it from now on."""
         round_ = self.rounds[t]
         state = replace(self, rounds=self.rounds.without(t))
-        said = round_.answer or "unanswered"
-        own = one_more(state._counts_at(t), self.drawing.floor, round_.q, said, twice=round_.panel.twice)
+        outcome = round_.answer or "unanswered"
+        own = one_more(state._counts_at(t), self.drawing.floor, round_.q, outcome, twice=round_.panel.twice)
         state = state._with_counts_at(t, joined(own, round_.since))
         state = state._with_overlap(round_.panel) if round_.panel.wanted == 2 else state
         if not round_.panel.said:

@@ -78,8 +78,8 @@ def letter(claims: Certificate, state: State, delta: float = 0.05) -> str:
     """The certificate's letter, what is particular about a live stream, and the appendix."""
     totals, reviews = state.totals, claim(state, delta)
     facts = [f"Delay and bounds. {regret(state)['sentence']}", f"All rounds. {reviews['sentence']}"]
-    told = [part["sentence"] for part in (reviews["agreement"], reviews["known"]) if part is not None]
-    facts += [f"Reviewers. {' '.join(told)}"] if told else []
+    sentences = [part["sentence"] for part in (reviews["agreement"], reviews["known"]) if part is not None]
+    facts += [f"Reviewers. {' '.join(sentences)}"] if sentences else []
     facts += [
         f"{what}: {count}."
         for count, what in (
@@ -182,11 +182,11 @@ def _rounds(events: Iterable[Event], until: State, numbers: range) -> tuple[list
     # A report that came late shows what was overlooked in a round that was found clean, unless a correction said more.
     corrections |= {t: event for t, event in late.items() if t not in corrections and _clean(seen[t])}
     there = {t: event for t, event in corrections.items() if None not in ids[t]}
-    found = Counter({LOST: len(lost)}) + Counter(_refuted(seen[t], event) for t, event in there.items())
+    refuted = Counter({LOST: len(lost)}) + Counter(_refuted(seen[t], event) for t, event in there.items())
     seen |= {t: _corrected(seen[t], event) for t, event in there.items()}
     people = {t: np.array([person_number(id) for id in of_round], dtype=np.intp) for t, of_round in ids.items()}
     rounds = [seen[t]._replace(batch=seen[t].batch._replace(view=views[t], person=people[t])) for t in penalties]
-    return rounds, list(penalties.values()), found
+    return rounds, list(penalties.values()), refuted
 
 
 def _clean(seen: Round) -> bool:

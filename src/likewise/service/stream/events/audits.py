@@ -342,7 +342,7 @@ class AuditRetracted(RoundEvent):
         """The round waits for a verdict again."""
         round_ = self.round(state)
         round_ = _settled(round_, self.hear(round_.panel))
-        return state.with_round(replace(round_, retracted_at=self.time))
+        return state.with_round(replace(round_, retracted_at=self.time, retractions=round_.retractions + 1))
 
     def hear(self, panel: Panel) -> Panel:
         """Without that verdict."""
@@ -427,7 +427,7 @@ class AuditCorrected(_Answer):
 
     def _by_clock(self, memory: Memory) -> bool:
         """Whether it says that others decided something which they did not."""
-        told, memory.adjudicated = memory.adjudicated, None
+        due, memory.adjudicated = memory.adjudicated, None
         if self.by != CLOCK:
             return memory.expected
-        return not memory.expected or told is None or (told.outcome, told.pairs) != (self.verdict, self.reports)
+        return not memory.expected or due is None or (due.outcome, due.pairs) != (self.verdict, self.reports)

@@ -61,8 +61,8 @@ class KnownMarked(RoundEvent):
         past = memory.rounds.get(self.t)
         if self.use not in USES or past is None or past.agreed is None:
             return "marks a round whose answer is not known"
-        told = (self.pairs, self.judged)
-        return "" if told == (past.agreed, past.judged) else f"should know {past.agreed} by {past.judged}, not {told}"
+        held = (self.pairs, self.judged)
+        return "" if held == (past.agreed, past.judged) else f"should know {past.agreed} by {past.judged}, not {held}"
 
 
 @kind

@@ -178,8 +178,9 @@ class Stopped(Event):
 
     def evolve(self, state: State) -> State:
         """It is stopped."""
-        told = self.asides[0].content["reason"] if self.asides else self.reason
-        return replace(state, stopped=told or REASON_ERASED, stop_ref=None if self.remark is None else self.remark.ref)
+        reason = self.asides[0].content["reason"] if self.asides else self.reason
+        ref = None if self.remark is None else self.remark.ref
+        return replace(state, stopped=reason or REASON_ERASED, stop_ref=ref)
 
     def objection(self, state: State, memory: Memory) -> str:
         """Only a stream that runs can be stopped."""

@@ -133,8 +133,8 @@ class ReviewDrawn(_NobodyLooks):
             return "opens a nonce that is not the one committed to"
         due = ReviewDrawn.of(state, self.t, self.lot, self.at)
         if due != self:
-            told = f"{due.drawn}, {due.second} and {due.gold}"
-            return f"should have the probability {due.probability} and say {told}"
+            expected = f"{due.drawn}, {due.second} and {due.gold}"
+            return f"should have the probability {due.probability} and say {expected}"
         return ""
 
 
