@@ -1,19 +1,21 @@
 """How much of what any fair policy could gain the default learner gains, and whether its class or its learning binds.
 
     python benchmarks/share_of_gain.py [--data adult,compas] [--seeds 5] [--rounds 10000] [--cuts 24,48] [--people 2000]
+                                       [--fit 400] [--model logistic | class]
 
 As in ``likewise play``, a quarter of the people are fitted on (the suggested class), a quarter play, and half are not
-used. Everything is measured on the same people of the play, 2,000 of them or as many as asked for, as a gain over the
-best constant:
+used. With ``--fit``, so many are fitted on, and all others play: for small files. Everything is measured on the same
+people of the play, 2,000 of them or as many as asked for, as a gain over the best constant:
 
     of any kind   the best fair policy of any kind under a model of the label that didn't see the person
     in class      the exact best fair policy of the class in hindsight
     default       the average policy of the play; "no T" without the horizon
 
 A share divides by the first one's gain. Few people overstate that gain: the fewer they are, the fewer are near each
-other, so fewer pairs bind. The model of the label is an estimate, so the last column takes labels instead: those of the
-same people in the first row, and those of the whole play in the others. In the play people are only
-compared within a round, so a share can exceed 1.
+other, so fewer pairs bind. It rests on the model of the label: the library's, a logistic regression, or with ``--model
+class`` that of the suggested class, its mean with boosted trees. The last column takes labels instead: those of the
+same people in the first row, and those of the whole play in the others. In the play people are only compared within a
+round, so a share can exceed 1.
 """
 
 from __future__ import annotations
@@ -25,7 +27,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import likewise as lw
-from likewise.datasets import SHARES
+from likewise.classes import recipe
+from likewise.classes.reads import Reads
+from likewise.classes.scores import one_thread
+from likewise.datasets import SHARES, split
 from likewise.experiments.runs import classes
 from likewise.experiments.runs.setup import parted
 
@@ -58,15 +63,37 @@ def gain(probabilities: Any, likely: Any) -> float:
     return float(min(likely.mean(), 1 - likely.mean()) - error)
 
 
-def measured(name: str, seed: int, T: int, cuts: int, count: int) -> tuple[int, dict[str, Row]]:
+def fitted_and_playing(name: str, seed: int, fit: int | None) -> tuple[lw.datasets.Dataset, Any, Any]:
+    """The people, and the rows of those that are fitted on and of those that play."""
+    data = lw.datasets.load(name)
+    if fit is not None:
+        return data, *split(data, fit, seed)
+    data, parts = parted(data, SHARES, seed, K)
+    return data, parts.fit, parts.play
+
+
+def by_the_class(X: Any, y: Any, seed: int) -> Any:
+    """For each person the probability of the label 1 by the suggested class's model, which didn't see them."""
+    reads, names = Reads(tuple(range(X.shape[1]))), tuple(map(str, range(X.shape[1])))
+    with one_thread():
+        _, likely = recipe.all_columns(recipe.Sample(X, y, reads, None, names, seed), lambda fits: [f() for f in fits])
+    return likely
+
+
+MODELS = {"logistic": lambda X, y, seed: lw.hindsight.cross_fitted(X, y, seed=seed), "class": by_the_class}
+
+
+def measured(
+    name: str, seed: int, T: int, cuts: int, count: int, fit: int | None, model: str
+) -> tuple[int, dict[str, Row]]:
     """The size of the class, and everybody's row."""
-    data, split = parted(lw.datasets.load(name), SHARES, seed, K)
-    built = classes.build("suggested", data, split.fit, cuts=cuts, bins=1, features=(), seed=seed)
-    F, who = built.hypotheses, split.play
+    data, fitted, who = fitted_and_playing(name, seed, fit)
+    built = classes.build("suggested", data, fitted, cuts=cuts, bins=1, features=(), seed=seed)
+    F = built.hypotheses
     X, y, view = built.X[who], data.y[who], data.view[who]
     people = lw.IID(X, y, k=K, view=view, order="passes").encoded(F.encode)
     some = np.random.default_rng(seed).permutation(len(who))[:count]
-    likely = lw.hindsight.cross_fitted(data.features[who], y, seed=seed)[some]
+    likely = MODELS[model](data.features[who], y, seed)[some]
 
     best = lw.hindsight.best_of_any(view[some], likely, data.metric, ALPHA)
     rows = {ANY: Row(gain(best.probabilities, likely), gain(best.probabilities, y[some]))}
@@ -111,10 +138,13 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=10_000)
     options.add_argument("--people", type=int, default=2000, help="at most so many people of the play are measured on")
     options.add_argument("--cuts", default="24", help="cut-offs on each score, one table each")
+    options.add_argument("--fit", type=int, help="fit on so many people, and let all others play")
+    options.add_argument("--model", choices=list(MODELS), default="logistic", help="of the label")
     asked = options.parse_args()
     for name in asked.data.split(","):
         for cuts in map(int, asked.cuts.split(",")):
-            plays = [measured(name, seed, asked.rounds, cuts, asked.people) for seed in range(asked.seeds)]
+            rest = (asked.rounds, cuts, asked.people, asked.fit, asked.model)
+            plays = [measured(name, seed, *rest) for seed in range(asked.seeds)]
             words = f"{asked.seeds} seeds, {asked.rounds:,} rounds, {cuts} cuts, at most {asked.people:,} people"
             report(f"{name}, {words}", plays)
 

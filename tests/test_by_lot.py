@@ -261,7 +261,9 @@ def test_the_appendix_has_the_assumed_shares_and_the_assumptions():
     text = " ".join(certificate.appendix().split())
     for share, limit in certificate.reviews.assumed[1:]:
         assert f"{limit:,} if they find {share:.0%}" in text
-    assert "90% of reports were confirmed by the other" in text
+    agreed = lw.theory.positive_agreement(Overlap(30, 3, 4, 400))
+    between = f"between {agreed.low:.0%} and {agreed.high:.0%}"
+    assert f"90% ({between}) of reports were confirmed by the other" in text
     for name in ("lots were drawn as recorded", "does not depend on the lot", "independently of each other"):
         assert name in text
     assert json.loads(json.dumps(certificate.to_dict()))["reviews"]["limit"] == certificate.reviews.limit

@@ -492,8 +492,9 @@ def test_after_labels_flip_a_rule_that_was_given_up_comes_back():
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("alpha", [0.05, 0.3, 2 / 3])
-def test_no_gap_exceeds_alpha_before_a_hypothesis_has_beaten_both_constants(seed, alpha):
-    learner, rng = lw.AdaHedge(CUTS, k=3, alpha=alpha, forget=0), np.random.default_rng(seed)
+@pytest.mark.parametrize("prior", ["fair", "mostly 0", "mostly 1"])
+def test_no_gap_exceeds_alpha_before_a_hypothesis_has_beaten_both_constants(seed, alpha, prior):
+    learner, rng = lw.AdaHedge(CUTS, k=3, alpha=alpha, prior=prior, forget=0), np.random.default_rng(seed)
     state, labels = learner.init(), rng.random(40) < rng.random()
     for _ in range(40):
         weights = state.weights
@@ -511,6 +512,31 @@ def test_with_a_larger_share_off_the_constants_the_first_policies_could_be_repor
     assert theory.fair_start(0.1, 12) == pytest.approx(((1 - share) / 2, share / 10))
     # One constant has lost everything: those that tie with the other have α′/(α′ + (1 − α′)/2) = α, and no more.
     assert share / (share + (1 - share) / 2) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(("name", "answer"), [("mostly 0", 0), ("mostly 1", 1)])
+def test_a_start_that_leans_to_an_answer_begins_near_it_and_is_as_safe_on_paper(name, answer):
+    learner = lw.AdaHedge(CUTS, k=3, alpha=ALPHA, T=60, prior=name)
+    more, less, other = theory.leaning_start(ALPHA, CUTS.size, 0.1)
+    assert learner.start.weights[answer] == more == pytest.approx(9 * less)
+    assert learner.start.constants == pytest.approx(-math.log(less))
+    # The worse constant has lost everything: those that tie with the other have α′/(α′ + (1 − α′) less) = α, no more.
+    off = other * (CUTS.size - 2)
+    assert off / (off + less) == pytest.approx(ALPHA)
+    first = learner.act(learner.init(), lw.Key(0, lw.Role.LEARNER, 1)).at(CUTS.encode(TOWN.X[:5]))
+    assert np.abs(first - answer).max() < 0.15
+    t = lw.play(learner, TOWN.iid(), lw.MetricAuditor(TOWN.near, ALPHA))
+    assert t.errors.sum() - t.constant_errors[-1] <= learner.behind_constant(t.state)
+
+
+def test_a_start_that_leans_to_the_right_answer_errs_less_in_the_first_round():
+    X = np.linspace(0, 1, 40)[:, None]
+    people = lw.IID(X, np.ones(40), k=4, view=X)
+    errors = {}
+    for name in ("fair", "mostly 0", "mostly 1"):
+        learner = lw.AdaHedge(lw.Thresholds([[0.5]]), k=4, alpha=0.1, T=20, prior=name)
+        errors[name] = lw.play(learner, people, lw.ScriptedAuditor([None] * 20, alpha=0.1)).errors[0]
+    assert errors["mostly 1"] < 0.25 * errors["fair"] < errors["fair"] < errors["mostly 0"]
 
 
 def test_rho_is_the_logarithm_of_the_smallest_weight_and_no_mixture_is_further_away():
@@ -552,7 +578,7 @@ def test_where_there_is_no_fair_start_all_hypotheses_weigh_the_same(case):
         ({"alpha": 0.1, "penalty": "cuts"}, r'`penalty` must be a number, a rule or "growing", got .cuts.\.'),
         (
             {"alpha": 0.1, "prior": "flat"},
-            r'`prior` must be "fair", "uniform", "even" or a weight for each, got .flat.\.',
+            r'`prior` must be "fair", "uniform", "even", "mostly 0", "mostly 1" or a weight for each, got .flat.\.',
         ),
         ({"alpha": 0.1, "prior": [1.0]}, r"`prior` must have 14 entries, got \(1,\)\."),
         ({"alpha": 0.1, "forget": 1.0}, r"`forget` must be in \[0, 1\), got 1.0\."),

@@ -77,6 +77,7 @@ def past(tmp_path_factory, chromium):
         found = Office(service, chromium)
         with strict_demo():
             found.name = demo.fill(made, rounds=60, waiting=20, data=_people())
+        found.briefed = found.name
         found.engine.create(Settings.from_dict(LOANS | {"name": "another"}), "root")  # so that there is a list of them
         reported = (row for row in found.engine.events(found.name, limit=10_000) if row["data"].get("reports"))
         found.reported = next(reported)["data"]["t"]

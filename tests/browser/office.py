@@ -62,6 +62,7 @@ class Office:
         self.service, self.engine, self.url = service, service.engine, service.url
         self.sessions = service.app.state.service.sessions
         self._chromium, self._contexts = chromium, []
+        self.briefed = ""  # the stream whose brief everybody has read
 
     def stream(self, name="loans", taught=12, **changes):
         """A stream whose policy has learned a little, so that probabilities differ."""
@@ -103,6 +104,7 @@ class Office:
         page.on("console", lambda said: "Content Security" in said.text and page.wrong.append(said.text))
         if helped:
             context.add_init_script("localStorage.setItem('likewise help seen', 'yes')")
+            context.add_init_script(f"localStorage.setItem('likewise brief seen /streams/{self.briefed}/review', '1')")
         for one in (TAKEN, script):
             context.add_init_script(one)
         self.login(page, name)

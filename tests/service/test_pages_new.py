@@ -84,3 +84,49 @@ def test_a_file_that_is_none_gets_a_sentence(service, enter, text):  # noqa: F81
     said = re.search(r'class="alert"[^>]*>([^<]*)', page)[1]
     assert not re.search(r"`|\['|None|Error|pandas", said), said
     assert enter("viewer").get("/streams/new").status_code == 403
+
+
+def test_a_file_is_read_as_the_command_reads_it(service, enter):  # noqa: F811
+    """Decimal commas between semicolons are numbers, and a short line is refused with its number."""
+    text = people().replace(",", ";").replace(".", ",")
+    admin = enter("admin")
+    status, page = asked(admin, text)
+    assert status == 200
+    rows = dict(re.findall(r'<th scope="row">(\w+)</th>.*?name="kind-\d".*?<option selected>([\w ]+)', page))
+    assert rows["score"] == "number"
+    status, page = asked(admin, text + "\np9;0,5")
+    assert status == 422
+    assert "line 122 has 2 of 5 fields" in page
+
+
+def test_columns_that_nobody_can_use_are_left_out_and_a_yes_in_two_spellings_is_refused(service, enter):  # noqa: F811
+    """Whoever presses the button with what the page proposes gets a stream, or a sentence about their label."""
+    head, *lines = people().splitlines()
+    text = "\n".join(
+        [f"{head},seen,note,same", *(f"{line},2024-01-{i % 28 + 1:02},word {i},x" for i, line in enumerate(lines))]
+    )
+    admin = enter("admin")
+    _, page = asked(admin, text)
+    rows = dict(re.findall(r'<th scope="row">(\w+)</th>.*?name="kind-\d".*?<option selected>([\w ]+)', page))
+    assert {name for name, kind in rows.items() if kind == "leave out"} == {"id", "repaid", "seen", "note", "same"}
+    assert "seen holds dates" in page
+    assert "Left out: it is the same for everybody." in page
+    fields = {"sample": text.replace(",no,", ",No,").replace(",yes,", ",Yes,", 9), "step": "create", "name": "spelled",
+              "alpha": "0.1", "k": "8", "label": "repaid", "yes": "yes"}  # fmt: skip
+    fields |= {f"kind-{i}": kind for i, kind in enumerate(rows.values())}
+    refused = admin.post("/streams/new", **fields)
+    assert refused.status_code == 422
+    assert "must have one spelling of its yes, got “Yes” and “yes”" in html.unescape(refused.text)
+
+
+@pytest.mark.parametrize("content", [b"PK\x03\x04\x00\x00 a,b\n1,2\n", bytes(range(256)) * 20])
+def test_a_file_that_is_no_text_gets_one_sentence(service, enter, content):  # noqa: F811
+    status, page = asked(enter("admin"), content)
+    assert status == 422
+    assert page.count('class="alert"') == 1
+
+
+def test_a_first_line_that_is_a_person_is_named(service, enter):  # noqa: F811
+    status, page = asked(enter("admin"), people().partition("\n")[2])
+    assert status == 200
+    assert "The first line seems to be a person, not names" in page

@@ -471,6 +471,9 @@ def test_the_demo_has_a_past_and_rounds_that_wait(past):
     features = {one["name"]: one for one in found["settings"]["features"]}
     assert features["group"]["sensitive"]
     assert features["skill"]["compare"]
+    brief = past.engine.brief(past.stream)["brief"]
+    assert "skill and effort" in brief["alike"], "a newcomer is told what counts"
+    assert "skill and effort" in brief["pairs"]
     shown = past.engine.claim(past.stream, "somebody")["t"]
     known = past.engine.streams.get(past.stream).current().known
     assert shown >= 41 or known.under(shown, "somebody") is not None

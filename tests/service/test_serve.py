@@ -203,7 +203,7 @@ def test_a_folder_is_no_database_and_no_folder_takes_no_backup(refused, tmp_path
     said = "`--database` must be a file, got 'folder', which is a folder."
     assert refused("serve", "--port", "0", "--database", "folder") == said
     likewise("user", "add", "ann", "--role", "auditor", "--database", "loans.db")
-    said = "`file` must be in a folder that exists, got 'none/backup'."
+    said = "The file must be in a folder that exists, got 'none/backup'."
     assert refused("backup", "none/backup", "--database", "loans.db") == said
 
 

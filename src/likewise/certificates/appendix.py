@@ -126,11 +126,13 @@ def _overlooked(r: Reviews) -> str:
     """What the limit is for reviewers who overlook things, by assumption."""
     shares = [f"{limit:,} if they find {share:.0%}" for share, limit in r.assumed if share < 1]
     text = f" Rounds that reviewers would overlook are not counted; with those it is at most {', '.join(shares)}."
-    if r.detection is None or r.detection.agreement is None:
+    found = r.detection
+    if found is None or found.agreement is None:
         return text
     return (
-        f"{text} Two reviewers judged {plural(r.detection.twice, 'round')} without knowing of each other, and "
-        f"{r.detection.agreement:.0%} of reports were confirmed by the other."
+        f"{text} Two reviewers judged {plural(found.twice, 'round')} without knowing of each other, and "
+        f"{found.agreement:.0%} (between {found.agreement_from:.0%} and {found.agreement_to:.0%}) of reports were "
+        "confirmed by the other."
     )
 
 

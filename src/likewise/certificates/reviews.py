@@ -28,8 +28,9 @@ class Detection(NamedTuple):
         The limit.
     known, missed
         Rounds with a known violation that were put before them, and how many they missed.
-    twice, agreement
-        Rounds that two judged without knowing of each other, and the share of reports that the other confirmed.
+    twice, agreement, agreement_from, agreement_to
+        Rounds that two judged without knowing of each other, and the share of reports that the other confirmed, with
+        its limits at confidence 1 − δ.
     """
 
     least: float
@@ -37,6 +38,8 @@ class Detection(NamedTuple):
     missed: int = 0
     twice: int = 0
     agreement: float | None = None
+    agreement_from: float = 0.0
+    agreement_to: float = 1.0
 
 
 class Reviews(NamedTuple):
@@ -91,12 +94,12 @@ def measured(gold: Gold | None, overlap: Overlap | None, delta: float) -> Detect
     """
     if gold is None and overlap is None:
         return None
-    twice, agreement = (0, None) if overlap is None else (overlap.rounds, theory.positive_agreement(overlap).estimate)
+    agreed = () if overlap is None else (overlap.rounds, *theory.positive_agreement(overlap, delta))
     if gold is not None:
         known = gold.found + gold.missed
-        return Detection(theory.detection_by_gold(gold.missed, known, delta / 2), known, gold.missed, twice, agreement)
+        return Detection(theory.detection_by_gold(gold.missed, known, delta / 2), known, gold.missed, *agreed)
     assert overlap is not None
-    return Detection(theory.detection_by_overlap(overlap, delta).low, twice=twice, agreement=agreement)
+    return Detection(theory.detection_by_overlap(overlap, delta).low, 0, 0, *agreed)
 
 
 def reviews(

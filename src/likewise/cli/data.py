@@ -273,16 +273,9 @@ def _compared(seen: Seen) -> str:
 
 def _positive(look: Look, label: Column) -> tuple[str, bool]:
     """Which value is a yes, where the play doesn't know it; and whether that is only guessed."""
-    from likewise.datasets.doctor import REFUSALS
-    from likewise.datasets.roles import OBVIOUS
+    from likewise.datasets.doctor import likely_yes
 
     if look.positive:
         return look.positive, False
-    by_lower = {value.strip().lower(): value for value in label.values}
-    if set(by_lower) in ({"0", "1"}, {"false", "true"}):
-        return "", False
-    yes = next((by_lower[yes] for no, yes in OBVIOUS if set(by_lower) == {no, yes}), None)
-    if yes is not None:
-        return yes, False
-    wished = [value for lower, value in by_lower.items() if lower not in REFUSALS]
-    return (wished or list(label.values))[-1], True
+    yes, obvious = likely_yes(label.values)
+    return ("" if yes.strip().lower() in ("1", "true") and obvious else yes), not obvious

@@ -40,7 +40,7 @@ def in_words_of(text: str, options: Iterable[str]) -> str:
     by_name = {option.lstrip("-").replace("-", "_"): option for option in options}
     if "id" in by_name:  # the library takes a list of ids, or a column that has them
         by_name.setdefault("ids", by_name["id"])
-    text = re.sub("^`(path|frame)`", "The file", text)
+    text = re.sub("^`(path|frame|file)`", "The file", text)
     text = re.sub("^`source`", "The first argument", text) if "source" not in by_name else text
     return re.sub(r"`([\w-]+)`", lambda found: f"`{by_name.get(found[1].replace('-', '_'), found[1])}`", text)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -32,6 +33,28 @@ class ShortLine(NamedTuple):
         return f"line {self.line:,} has {self.fields} of {self.expected} fields"
 
 
+def read_text(text: str) -> Any:
+    """The people of a CSV file that came as text, as :func:`read_delimited` reads them; a short line is an error.
+
+    Examples
+    --------
+    >>> read_text("income;debt\\n3000;12,5\\n2000;8,25\\n")["debt"].tolist()
+    [12.5, 8.25]
+    """
+    comma = separator_of(io.StringIO(text))
+    short = next(_short(io.StringIO(text), comma), None)
+    if short is not None:
+        raise InvalidParameter(f"`file` must have as many fields in every line as in the first, but {short}.")
+    return _with_what_is_known(needs("pandas").read_csv(io.StringIO(text), sep=comma, low_memory=False), comma)
+
+
+def _with_what_is_known(people: Any, comma: str, *, header: bool = True) -> Any:
+    """A dataframe as pandas read it, with names for all columns and numbers where that is certain."""
+    people = with_numbers(with_names(people, header=header), comma)
+    people.attrs["separator"] = comma  # what a comma inside a number may mean depends on it
+    return people
+
+
 def read_delimited(path: Path, encoding: str = "", *, header: bool = True, short_lines: bool = False) -> Any:
     """The people of a CSV file as a pandas dataframe; a short line is an error, unless its end is to be missing.
 
@@ -42,13 +65,10 @@ def read_delimited(path: Path, encoding: str = "", *, header: bool = True, short
     # Without chunks a column has one type from the first row to the last; with them it may change half-way.
     first = "infer" if header else None
     people = pandas.read_csv(path, sep=comma, low_memory=False, encoding=encoding, header=first)
-    people = with_names(people, header=header)
     # A short line lacks its last field; only then is it worth reading all of them once more.
     if not short_lines and len(people.columns) > 1 and people[people.columns[-1]].isna().any():
         refuse_short_lines(path, encoding)
-    people = with_numbers(people, comma)
-    people.attrs["separator"] = comma  # what a comma inside a number may mean depends on it
-    return people
+    return _with_what_is_known(people, comma, header=header)
 
 
 def refuse_short_lines(path: Path, encoding: str = "", name: str = "path") -> None:
@@ -64,11 +84,15 @@ def short_lines_of(path: Path, encoding: str = "") -> Iterator[ShortLine]:
     """The lines that have fewer fields than the first; empty lines don't count."""
     comma = separator(path, encoding)
     with open_text(path, encoding) as file:
-        expected = 0
-        for number, fields in _records(file, comma):
-            expected = expected or len(fields)
-            if 0 < len(fields) < expected:
-                yield ShortLine(number, len(fields), expected)
+        yield from _short(file, comma)
+
+
+def _short(file: IO[str], comma: str) -> Iterator[ShortLine]:
+    expected = 0
+    for number, fields in _records(file, comma):
+        expected = expected or len(fields)
+        if 0 < len(fields) < expected:
+            yield ShortLine(number, len(fields), expected)
 
 
 def _records(file: IO[str], comma: str) -> Iterator[tuple[int, list[str]]]:
@@ -77,8 +101,11 @@ def _records(file: IO[str], comma: str) -> Iterator[tuple[int, list[str]]]:
         yield from ((number, _words(line)) for number, line in enumerate(file, 1))
         return
     reader = csv.reader(file, delimiter=comma)
-    for fields in reader:
-        yield reader.line_num, fields
+    try:
+        for fields in reader:
+            yield reader.line_num, fields
+    except csv.Error as error:
+        raise InvalidParameter(f"`file` must be lines of text, got line {reader.line_num + 1}: {error}.") from None
 
 
 def _words(line: str) -> list[str]:
@@ -122,12 +149,17 @@ def with_names(people: Any, *, header: bool = True) -> Any:
 
 
 def separator(path: Path, encoding: str = "") -> str:
+    """What stands between the fields of a file."""
+    with open_text(path, encoding) as file:
+        return separator_of(file)
+
+
+def separator_of(file: IO[str]) -> str:
     """What stands between the fields of the first line: the most frequent of comma, semicolon, tab and bar, or spaces.
 
     Spaces only if there is none of the others, and the first lines have the same number of words, two or more.
     """
-    with open_text(path, encoding) as file:
-        lines = [line for line in islice(file, SNIFFED) if line.strip()]
+    lines = [line for line in islice(file, SNIFFED) if line.strip()]
     first = lines[0] if lines else ""
     comma = max(",;\t|", key=first.count)
     words = {len(_words(line)) for line in lines}

@@ -73,7 +73,8 @@ class AdaHedge(BaseLearner):
         without, a uniform prior and no forgetting. Or a rule of one's own: a number (fixed C, Theorem A), ``Scheduled``
         (Theorem 1), ``Tilted`` (Theorem 2) or ``Cuts``.
     prior
-        "fair" (Theorem F, the default with ``Cuts``), "uniform" (the default with other rules), "even" (half of the
+        "fair" (Theorem F, the default with ``Cuts``), "uniform" (the default with other rules), "mostly 0"
+        and "mostly 1" (a fair start that leans to one answer, where you know what most labels are), "even" (half of the
         weight on the two constants: for one-sided labels), or a weight for each hypothesis; for cells, each one's
         probability of saying 1. Cells start with ½ for everybody, which is fair.
     forget
@@ -144,8 +145,9 @@ class AdaHedge(BaseLearner):
             prior = "fair" if isinstance(self.rule, Cuts) else "uniform"
         if not isinstance(prior, str):
             return given_prior(F, prior)
-        require(prior in PRIORS, "prior", 'be "fair", "uniform", "even" or a weight for each', prior)
-        if self.alpha is None and prior == "fair":
+        known = f"be {', '.join(map(repr, PRIORS))} or a weight for each"
+        require(prior in PRIORS, "prior", known.replace("'", '"'), prior)
+        if self.alpha is None and prior in ("fair", "mostly 0", "mostly 1"):
             raise InvalidParameter("`alpha` must be given to AdaHedge for a fair start, got None.")
         return PRIORS[prior](F, self.alpha or 0.0)
 

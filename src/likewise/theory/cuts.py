@@ -32,11 +32,34 @@ def fair_start(alpha: float, N: int) -> tuple[float, float]:
     >>> round(2 * constant + 100 * other, 12), round(100 * other, 4)
     (1.0, 0.0526)
     """
+    _within_fair_start(alpha, N)
+    share = alpha / (2 - alpha)
+    return (1 - share) / 2, share / (N - 2)
+
+
+def _within_fair_start(alpha: float, N: int) -> None:
     within(alpha=alpha, N=N)
     require(alpha <= 2 / 3, "alpha", "be at most 2/3 for a fair start", alpha)
     require(N >= 3, "N", "be at least 3 for a fair start", N)
-    share = alpha / (2 - alpha)
-    return (1 - share) / 2, share / (N - 2)
+
+
+def leaning_start(alpha: float, N: int, less: float) -> tuple[float, float, float]:
+    """Theorem F with unequal constants: the weights of one, of the other, and of each of the other N − 2 hypotheses.
+
+    Of what the constants have, the second one has the part ``less`` ≤ ½; α′ = α·less/(1 − α + α·less). Then
+    (α/(1 − α)) (1 − α′) less = α′, so the proof holds whichever constant is better; ½ is the theorem itself. The first
+    policy is nearly the first constant, which pays where that is the better one. If it is the other one, its relative
+    entropy is ln(1/((1 − α′) less)).
+
+    Examples
+    --------
+    >>> [round(weight, 4) for weight in leaning_start(0.1, 3, less=0.1)]
+    [0.8901, 0.0989, 0.011]
+    """
+    _within_fair_start(alpha, N)
+    require_number(less, "less", 0, 0.5, open_at="low")
+    share = alpha * less / (1 - alpha + alpha * less)
+    return (1 - share) * (1 - less), (1 - share) * less, share / (N - 2)
 
 
 def stretched(rho: float) -> float:

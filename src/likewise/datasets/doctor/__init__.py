@@ -27,7 +27,7 @@ from likewise.datasets.roles import OBVIOUS, persons
 from likewise.errors import InvalidParameter
 from likewise.protocol import Floats
 
-__all__ = ["KINDS", "REFUSALS", "Finding", "examined", "mended", "of_file", "possible_labels", "protected"]
+__all__ = ["KINDS", "Finding", "examined", "likely_yes", "mended", "of_file", "possible_labels", "protected"]
 
 OUTCOMES = re.findall(
     "[a-z]+",
@@ -114,6 +114,22 @@ def _zero_one(values: Any, label: str, positive: Any) -> Floats | None:
         return labels(values, label, positive)[0]
     except InvalidParameter:
         return None
+
+
+def likely_yes(values: Sequence[str]) -> tuple[str, bool]:
+    """The value of a label that seems to be its yes, and whether the values say so by themselves.
+
+    Examples
+    --------
+    >>> likely_yes(["no", "Yes"]), likely_yes(["accepted", "refused"]), likely_yes(["1", "2"])
+    (('Yes', True), ('accepted', False), ('2', False))
+    """
+    by_lower = {value.strip().lower(): value for value in values}
+    yes = next((by_lower[yes] for no, yes in OBVIOUS if set(by_lower) == {no, yes}), None)
+    if yes is not None:
+        return yes, True
+    wished = [value for lower, value in by_lower.items() if lower not in REFUSALS]
+    return (wished or [*values, ""])[-1], False
 
 
 def possible_labels(columns: Sequence[Column]) -> list[Column]:

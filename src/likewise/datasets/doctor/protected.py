@@ -26,6 +26,11 @@ WORDS = {
     "family": "married marital divorced widowed spouse familienstand marstat",
     "sexual orientation": "lgbt lgbtq gay lesbian",
 }
+STEMS = {
+    "gender": "sex", "female": "sex", "ethnic": "race", "hispan": "race", "relig": "religion", "cathol": "religion",
+    "disab": "disability", "nationalit": "origin", "marr": "family", "divorc": "family", "widow": "family",
+}  # fmt: skip
+"""What a longer word may begin or end with: ``evermarr``, ``isfemale``."""
 _BY_WORD = {word: attribute for attribute, words in WORDS.items() for word in words.split()}
 THINGS = {"account", "loan", "car", "vehicle", "house", "property", "building", "credit", "policy", "company", "list"}
 """Beside one of these words an age or a colour is that of a thing: ``vehicle_age``, ``white_list``."""
@@ -42,6 +47,8 @@ def protected(column: Column) -> str:
     ['sex', '', 'age', '']
     >>> [protected(Column(name, "number", 0, 2)) for name in ("Gender_cd", "mar_stat", "Geschlecht", "genre")]
     ['sex', 'family', 'sex', '']
+    >>> [protected(Column(name, "number", 0, 2)) for name in ("evermarr", "relig5", "isfemale", "market")]
+    ['family', 'religion', 'sex', '']
     >>> protected(Column("x3", "category", 0, 2, ("Female", "Male")))
     'sex'
     """
@@ -49,9 +56,13 @@ def protected(column: Column) -> str:
     lower = [word.lower() for word in words]
     if not THINGS.intersection(lower):
         for word in (*lower, *map("".join, pairwise(lower))):  # mar_stat is one word
-            if word in _BY_WORD:
-                return _BY_WORD[word]
+            if about := _BY_WORD.get(word) or _by_stem(word):
+                return about
     return _by_values({value.strip().lower() for value in column.values}) if column.kind == "category" else ""
+
+
+def _by_stem(word: str) -> str:
+    return next((about for stem, about in STEMS.items() if word.startswith(stem) or word.endswith(stem)), "")
 
 
 def _by_values(values: set[str]) -> str:

@@ -6,16 +6,18 @@ said with ``POST /v1/streams``.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fastapi.responses import RedirectResponse
 from starlette.responses import Response
 
-from likewise.datasets.doctor import examined, possible_labels
+from likewise.datasets.columns import Column, arrow, opened
+from likewise.datasets.delimited import read_text
+from likewise.datasets.doctor import examined, likely_yes, possible_labels
 from likewise.datasets.doctor.finding import Finding
-from likewise.datasets.frames import inspected
+from likewise.datasets.doctor.lines import of_header, of_nameless
+from likewise.datasets.frames import inspected, labels
 from likewise.errors import InvalidParameter, LikewiseError, require
 from likewise.service.api.bodies import StreamBody
 from likewise.service.pages.forms import plainly
@@ -72,7 +74,9 @@ def _frame(text: str) -> Any:
 
     require(bool(text.strip()), "file", "hold lines of people, with a line of names first", "nothing")
     try:
-        frame = pd.read_csv(io.StringIO(text), sep=None, engine="python")
+        frame = read_text(text.removeprefix("\ufeff"))
+    except InvalidParameter:
+        raise
     except (ValueError, pd.errors.ParserError):
         raise InvalidParameter(
             "This file can't be read as a table: it needs a line of names, then one for each person."
@@ -84,28 +88,34 @@ def _frame(text: str) -> Any:
 def _questions(visit: Visit, text: str, frame: Any, wrong: str = "", status: int = 200) -> Response:
     columns = inspected(frame)
     label = str(visit.sent.get("label") or next((column.name for column in reversed(possible_labels(columns))), ""))
-    findings = examined(frame, label=label if label in frame.columns and frame[label].nunique() == 2 else None)
-    yes = sorted(map(str, frame[label].dropna().unique()))[-1:] if label in frame.columns else []
+    findings = of_header(frame) + of_nameless(frame)
+    findings += examined(frame, label=label if label in frame.columns and frame[label].nunique() == 2 else None)
+    yes = [likely_yes(column.values)[0] for column in columns if column.name == label]
     typed: dict[str, Any] = dict(visit.sent) if wrong else {}
     return render(
         "questions.html", visit, status, tab="home", wrong=wrong, typed=typed, sample=text, people=len(frame),
-        questions=[_question(frame, str(name), label, findings) for name in frame.columns], label=label,
-        yes="".join(yes), kinds=KINDS, reviewers=REVIEWERS, general=[f.sentence for f in findings if not f.columns],
+        questions=[_question(column, label, findings) for column in columns], label=label,
+        yes="".join(yes), kinds=KINDS, reviewers=REVIEWERS, general=[f.sentence for f in findings if _is_general(f)],
     )  # fmt: skip
 
 
-def _question(frame: Any, name: str, label: str, findings: Sequence[Finding]) -> Question:
-    values = frame[name].dropna()
+def _is_general(finding: Finding) -> bool:
+    """Whether it is said once, above the columns: what is about many of them would be read many times."""
+    return not 0 < len(finding.columns) <= 2
+
+
+def _question(column: Column, label: str, findings: Sequence[Finding]) -> Question:
+    name = column.name
     about = [finding for finding in findings if name in finding.columns]
     options = {finding.option for finding in about if name in finding.values}
-    is_number = values.dtype.kind in "iufb"
-    kind = "number" if is_number else "category"
-    left = name == label or "--drop" in options or "--id" in options
+    left = column.kind == "unusable" or name == label or "--drop" in options or "--id" in options
     sensitive = any(finding.kind == "protected" for finding in about)
-    shown = f"{values.min():g} to {values.max():g}" if is_number else ", ".join(map(str, values.unique()[:4]))
+    said = [finding.sentence for finding in about if not _is_general(finding)]
+    if column.kind == "unusable" and not about:
+        said.append(f"Left out: {column.reason.partition(';')[0]}.")
     return Question(
-        name, shown, "leave out" if left else kind, REVIEWERS[3] if sensitive else REVIEWERS[1],
-        [finding.sentence for finding in about],
+        name, (" to " if column.kind == "number" else ", ").join(column.values[:4]),
+        "leave out" if left else column.kind, REVIEWERS[3] if sensitive else REVIEWERS[1], said,
     )  # fmt: skip
 
 
@@ -133,8 +143,8 @@ def _body(sent: Mapping[str, Any], frame: Any) -> StreamBody:
     features = [Feature(**_feature(whole, name, kinds[name], roles[name])) for name in used]
     rows = [{name: _value(row[name], kinds[name]) for name in used} for row in whole.to_dict("records")]
     if label is not None:
-        yes = str(sent.get("yes", ""))
-        rows = [row | {label: int(str(y) == yes)} for row, y in zip(rows, whole[label], strict=True)]
+        y = labels(arrow(opened(whole), label), label, str(sent.get("yes", "")))[0]
+        rows = [row | {label: int(one)} for row, one in zip(rows, y, strict=True)]
     return StreamBody(
         name=str(sent.get("name", "")).strip(), features=tuple(features), alpha=_number(sent, "alpha"),
         k=int(_number(sent, "k")), sample=tuple(rows), label=label,

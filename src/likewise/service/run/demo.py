@@ -33,6 +33,7 @@ from likewise.service.refusals import Conflict
 from likewise.service.stream.known import Use
 from likewise.service.stream.settings import Settings
 from likewise.verdicts import Question
+from likewise.wording import joined
 
 if TYPE_CHECKING:
     from likewise.datasets import Dataset
@@ -79,6 +80,7 @@ class DemoPeople(NamedTuple):
     view: Any
     metric: Any
     settings: Settings
+    brief: dict[str, str]
 
 
 class ManualClock:
@@ -120,6 +122,7 @@ def fill(
     clock = ManualClock(end - 120.0 * (rounds + waiting))
     demo, engine, rng = _demo_people(data or people(), seed), make(clock), np.random.default_rng(seed)
     engine.create(demo.settings, ASKING)
+    engine.change_brief(demo.stream, demo.brief, ASKING)
     follower = Follower(engine)
     auditor = MetricAuditor(demo.metric, alpha=ALPHA)
     first = 1
@@ -200,7 +203,20 @@ def _demo_people(data: Dataset, seed: int) -> DemoPeople:
         view=data.viewer.transform(frame),
         metric=data.metric,
         settings=Settings.from_dict(plain),
+        brief=_brief(data),
     )
+
+
+def _brief(data: Dataset) -> dict[str, str]:
+    """What the reviewers are told: what the simulated ones go by."""
+    compared = joined([name.replace("_", " ") for name in data.compare_by])
+    meaning = data.datasheet.positive.removeprefix("1")
+    return {
+        "decided": f"A demonstration with the data set {data.name}. A yes{meaning}",
+        "alike": data.distance_described,
+        "pairs": f"Two people with nearly the same {compared}, but far apart in probability.",
+        "non_pairs": "Two people who differ much in one of these: that justifies a gap.",
+    }
 
 
 def _feature(data: Dataset, frame: Any, name: str, is_number: bool) -> dict[str, Any]:

@@ -176,10 +176,13 @@ def _agreement_in_words(rounds: int, confirmed: Interval, finds: Interval, limit
         return f"{judged} Too little was reported there to say how much they find."
     taken = f" Taking that into account, at most {limit} rounds held a violation." if limit is not None else ""
     return (
-        f"{judged} {confirmed.estimate:.0%} of reports were confirmed by the other. Reviewers find about "
-        f"{finds.estimate:.0%} ({1 - delta:.0%}: {finds.low:.0%} to {finds.high:.0%}) of what is there, if the two "
-        f"find it independently.{taken}"
+        f"{judged} {_share(confirmed, delta)} of reports were confirmed by the other. Reviewers find about "
+        f"{_share(finds, delta)} of what is there, if the two find it independently.{taken}"
     )
+
+
+def _share(interval: Interval, delta: float) -> str:
+    return f"{interval.estimate:.0%} ({1 - delta:.0%}: {interval.low:.0%} to {interval.high:.0%})"
 
 
 def _in_words(count: ReviewCount, up_to: int, waiting: int, delta: float, felt: bool) -> str:
