@@ -23,16 +23,19 @@ from likewise.service.log import Store
 from service import ask, served
 
 CHECK = """
-import gc, json, re, sys, time
-from likewise.service.proof.replay import verify
-gc.disable()
+import json, re, sys, time
+from likewise.cli import main
 start = time.perf_counter()
-found = verify(sys.argv[1], replay=sys.argv[2] == "replay")
+try:
+    main()
+except SystemExit as end:
+    code = end.code
 took = time.perf_counter() - start
 peak = int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024
-print(json.dumps({"first": found.first, "seconds": took, "megabytes": peak}))
+print(json.dumps({"code": code, "seconds": took, "megabytes": peak}), file=sys.stderr)
 """
-"""Checks an export in a process of its own; its peak is read from /proc, as rusage would tell that of its parent."""
+"""Runs a command in a process of its own; its peak is read from /proc, as rusage would tell that of its parent."""
+OPTION = {"plain": "--no-replay", "replay": "--replay"}
 MOST = {"plain": 200, "replay": 200}
 """Megabytes of a check, without the learner and with it."""
 BEFORE = {"certificate": 31.0, "plain": 3228.0, "replay": 1534.0, "export": 19_657.0}
@@ -79,9 +82,10 @@ def _seconds(connection: HTTPConnection, token: str, what: str, to: Path | None)
 
 
 def _checked(export: Path, kind: str) -> dict[str, float]:
-    command = [sys.executable, "-c", CHECK, str(export), kind]
-    found: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-    assert found["first"] is None, "nothing is wrong with the export"
+    command = [sys.executable, "-c", CHECK, "verify", str(export), OPTION[kind], "--json"]
+    run = subprocess.run(command, check=True, capture_output=True, text=True)
+    found: dict[str, float] = json.loads(run.stderr.splitlines()[-1])
+    assert json.loads(run.stdout)["first_difference"] is None, "nothing is wrong with the export"
     return found
 
 

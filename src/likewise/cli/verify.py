@@ -72,17 +72,26 @@ def verify(
         _refuse_other_files(file)
     import gc
 
+    from likewise.kernels import lean
     from likewise.service.proof import replay as checking
 
+    pages = lean.CompilerPages()
+    if replay:
+        lean.load()
     gc.disable()  # nothing here is in a circle, and looking for some would take a fifth of the time
     with bar("Checking", words(as_json), hidden=as_json) as advance:
+
+        def progress(fraction: float) -> None:
+            pages.give_back()
+            advance(int(100 * fraction), 100)
+
         report = checking.verify(
             *export,
             key=key,
             checkpoints=checkpoints,
             witnesses=witness or (),
             replay=replay,
-            progress=lambda fraction: advance(int(100 * fraction), 100),
+            progress=progress,
         )
     stamped = None
     if authority is not None:

@@ -48,12 +48,12 @@ class VerifiedReads:
         self.require(stream, sealed)
         missing = {ref for each in sealed if isinstance(each.event, RoundEvent) for ref in each.event.refs}
         missing -= {aside.ref for each in sealed for aside in each.event.asides}
+        missing -= _erased(sealed)
         if not missing:
             return
-        erasures = self._store.events(stream, kind=PersonErased.kind)
+        erasures = self._store.erasures_of(stream, missing)
         self.require(stream, erasures)
-        for event in (each.event for each in erasures):
-            missing -= set(event.erased if isinstance(event, PersonErased) else ())
+        missing -= _erased(erasures)
         if missing:
             raise BrokenLog(f"What was kept under {min(missing)} in {stream!r} is gone, but no event has erased it.")
 
@@ -152,3 +152,8 @@ class VerifiedReads:
                 raise BrokenLog(f"The secret behind the decisions of {stream!r} is not the one its log commits to.")
             self.secrets[stream] = secret
         return self.secrets[stream]
+
+
+def _erased(sealed: Sequence[Sealed]) -> set[str]:
+    """What some events have erased."""
+    return {ref for each in sealed if isinstance(each.event, PersonErased) for ref in each.event.erased}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, bindparam, delete, exists, func, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, bindparam, delete, exists, func, or_, select
 
 from likewise.service.canonical import GENESIS, dumps, loads, people_root
 from likewise.service.log import scrub, tables
@@ -28,12 +28,14 @@ from likewise.service.log.connections import (
 )
 from likewise.service.log.writer import Writer
 from likewise.service.refusals import BrokenLog, Unavailable
-from likewise.service.stream.events import Aside, LabelsBooked, RoundOpened, read_event
+from likewise.service.stream.events import Aside, LabelsBooked, PersonErased, RoundOpened, read_event
 from likewise.service.stream.events.event import VERSION, WrittenBefore
 
 Result = TypeVar("Result")
 PAGE = 1000
 """Events read at once."""
+FEW = 20
+"""References that the database looks for by itself."""
 
 ANSWERED = select(tables.responses.c.request, tables.responses.c.response).where(
     tables.responses.c.scope == bindparam("scope"), tables.responses.c.key == bindparam("key")
@@ -256,6 +258,24 @@ class Store:
         query = _after(stream, after).where(tables.events.c.round.is_(None), tables.events.c.seq <= until)
         with self.read() as connection:
             return [_sealed(row) for row in connection.execute(query)]
+
+    def erasures_of(self, stream: str, refs: Collection[str]) -> list[Sealed]:
+        """The erasures that name one of some references; all erasures, where these are many."""
+        log = tables.events.c
+        query = _after(stream, 0).where(log.kind == PersonErased.kind)
+        if len(refs) <= FEW:  # the database looks through the text faster than we read it
+            query = query.where(or_(*(log.data.contains(ref, autoescape=True) for ref in sorted(refs))))
+        with self.read() as connection:
+            return [_sealed(row) for row in connection.execute(query)]
+
+    def numbered(self, stream: str, numbers: Sequence[int]) -> list[Sealed]:
+        """Some events by their numbers, in the order of the log; those that are there."""
+        found: list[Sealed] = []
+        for some in chunks(sorted(numbers)):
+            with self.read() as connection:
+                rows = connection.execute(_after(stream, 0).where(tables.events.c.seq.in_(some)))
+                found += [_sealed(row) for row in rows]
+        return found
 
     def exported(self, stream: str, after: int = 0, limit: int = 1000) -> list[Exported]:
         """The same as lines of an export. What was written is one spelling already, so nothing is spelt again."""

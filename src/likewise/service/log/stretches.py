@@ -2,6 +2,7 @@
 
 A stretch holds a thousand rounds. It counts as long as no event about one of them was added since, and nobody in them
 was erased. Like a snapshot it is sealed with the service's key, and what it holds of people goes when they are erased.
+Beside them it is kept up to where the log was checked, and how many events each has: only what came since is checked.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ import json
 import logging
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, Row, case, delete, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from likewise.game.recorder import Drawn, Part
@@ -26,22 +28,41 @@ from likewise.service.log.append import STRETCH
 from likewise.service.log.chain import Sealed
 from likewise.service.log.store import Store
 from likewise.service.redaction import error_kind
-from likewise.service.refusals import Unavailable
+from likewise.service.refusals import BrokenLog, Unavailable
 from likewise.service.stream.events import PersonErased
 from likewise.service.stream.state import State
 from likewise.service.stream.transcript import Stretch, stretch
 
 log = logging.getLogger(__name__)
-FORMAT = 1
+FORMAT = 2
 """Of the content; stretches in another one are made again."""
+BOOK = -1
+"""The number under which it is kept what was checked."""
 
 
 class Wanted(NamedTuple):
-    """A stretch by its number, its rounds, and the last event that changed something about them."""
+    """A stretch by its number, its rounds, and the last event that changed something about them.
+
+    ``events`` counts those that are filed under its rounds.
+    """
 
     number: int
     rounds: range
     seq: int
+    events: int
+
+
+class Book(NamedTuple):
+    """What was checked of a log up to an event, so that nobody reads all of it for the next certificate.
+
+    ``unfiled`` counts the events that are about no round, ``filed`` those about the rounds of each stretch. Whoever
+    files an event elsewhere later changes a count. ``erasures`` are the events that erased people, by stretch.
+    """
+
+    seq: int = 0
+    unfiled: int = 0
+    filed: Mapping[int, int] = MappingProxyType({})
+    erasures: Mapping[int, Sequence[int]] = MappingProxyType({})
 
 
 class Stretches:
@@ -62,11 +83,10 @@ class Stretches:
 
     def all(self, stream: str, state: State, seq: int, progress: Callable[[float], None]) -> list[Stretch]:
         """Every round of a stream that has ``state`` after event ``seq``."""
-        self._require(stream, self._store.unfiled(stream, 0, seq))
-        erasures = self._erasures(stream, seq)
-        wanted = self._wanted(stream, state.opened, seq, erasures)
+        book, wanted = self._looked(stream, state.opened, seq)
         stretches = []
         for each in wanted:
+            erasures = book.erasures.get(each.number, ())
             stretches.append(self._kept(stream, each) or self._made(stream, state, each, erasures))
             progress((each.number + 1) / len(wanted))
         return stretches
@@ -82,31 +102,65 @@ class Stretches:
         if missing is None:
             self._filled[stream] = whole
             return False
-        erasures = self._erasures(stream, seq)
-        (one,) = self._wanted(stream, state.opened, seq, erasures, missing)
-        self._made(stream, state, one, erasures)
+        book, wanted = self._looked(stream, state.opened, seq)
+        self._made(stream, state, wanted[missing], book.erasures.get(missing, ()))
         return True
 
-    def _wanted(
-        self, stream: str, opened: int, seq: int, erasures: list[tuple[int, PersonErased]], only: int | None = None
-    ) -> list[Wanted]:
+    def _looked(self, stream: str, opened: int, seq: int) -> tuple[Book, list[Wanted]]:
+        """Every stretch of a log up to an event, each of whose events is filed where it belongs."""
+        before = self._book(stream, seq)
+        fresh = self._store.unfiled(stream, before.seq, seq)
+        self._require(stream, fresh)
+        rows = self._counted(stream, seq, before.seq)
+        unfiled, filed = before.unfiled + len(fresh), {row.number: int(row.events) for row in rows}
+        known = {row.number: int(row.known) for row in rows if row.known}
+        if known != before.filed or unfiled + sum(filed.values()) != seq:
+            raise BrokenLog(f"An event of {stream!r} is not filed where it was written: somebody changed the database.")
+        book = Book(seq, unfiled, filed, _with_erasures(before.erasures, fresh))
+        if seq - before.seq >= STRETCH:
+            self._keep_book(stream, book)
+        newest = {row.number: max(int(row.last), *book.erasures.get(row.number, ()), 0) for row in rows}
+        spans = {number: (number * STRETCH + 1, min(opened, (number + 1) * STRETCH)) for number in newest}
+        return book, [Wanted(n, range(a, b + 1), newest[n], filed[n]) for n, (a, b) in sorted(spans.items())]
+
+    def _counted(self, stream: str, seq: int, known: int) -> Sequence[Row[Any]]:
+        """For each stretch its events up to ``seq``, how many of them are not after ``known``, and the last one."""
         log = tables.events.c
         number = ((log.round - 1) // STRETCH).label("number")
-        query = select(number, func.max(log.seq)).where(log.stream == stream, log.round.is_not(None), log.seq <= seq)
-        if only is not None:
-            query = query.where(log.round.between(only * STRETCH + 1, (only + 1) * STRETCH))
+        old = func.sum(case((log.seq <= known, 1), else_=0)).label("known")
+        query = select(number, func.count().label("events"), old, func.max(log.seq).label("last"))
+        query = query.where(log.stream == stream, log.round.is_not(None), log.seq <= seq).group_by(number)
         with self._store.read() as connection:
-            newest = {int(number): int(last) for number, last in connection.execute(query.group_by(number))}
-        for last, event in erasures:
-            for touched in {(t - 1) // STRETCH for t in event.rounds} & newest.keys():
-                newest[touched] = max(newest[touched], last)
-        spans = {number: (number * STRETCH + 1, min(opened, (number + 1) * STRETCH)) for number in newest}
-        return [Wanted(number, range(a, b + 1), newest[number]) for number, (a, b) in sorted(spans.items())]
+            return connection.execute(query).all()
 
-    def _erasures(self, stream: str, seq: int) -> list[tuple[int, PersonErased]]:
-        sealed = self._store.events(stream, kind=PersonErased.kind)
-        self._require(stream, sealed)
-        return [(each.seq, each.event) for each in sealed if isinstance(each.event, PersonErased) and each.seq <= seq]
+    def _book(self, stream: str, seq: int) -> Book:
+        """What was checked up to some event before ``seq``; nothing, if that isn't kept or isn't what we wrote."""
+        kept = tables.stretches.c
+        query = select(kept.content, kept.seal, kept.seq).where(
+            kept.stream == stream, kept.number == BOOK, kept.seq <= seq, kept.format == FORMAT
+        )
+        with self._store.read() as connection:
+            row = connection.execute(query).first()
+        if row is None or not hmac.compare_digest(row.seal, self._book_seal(stream, row.seq, row.content)):
+            return Book()
+        data = json.loads(row.content)
+        filed, erasures = ({int(n): value for n, value in data[name].items()} for name in ("filed", "erasures"))
+        return Book(row.seq, data["unfiled"], filed, erasures)
+
+    def _keep_book(self, stream: str, book: Book) -> None:
+        plain = {"unfiled": book.unfiled, "filed": dict(book.filed), "erasures": dict(book.erasures)}
+        content, kept = json.dumps(plain), tables.stretches.c
+        row = {"stream": stream, "number": BOOK, "seq": book.seq, "format": FORMAT, "content": content}
+        row["seal"] = self._book_seal(stream, book.seq, content)
+
+        def write(connection: Connection) -> None:
+            connection.execute(delete(tables.stretches).where(kept.stream == stream, kept.number == BOOK))
+            connection.execute(insert(tables.stretches), [row])
+
+        self._try(stream, write)
+
+    def _book_seal(self, stream: str, seq: int, content: str) -> str:
+        return self._store.keyed_hash(json.dumps(["stretches checked", stream, seq, content]).encode())
 
     def _kept(self, stream: str, wanted: Wanted) -> Stretch | None:
         """A stretch from the cache; None if there is none, or if it isn't what we wrote or isn't new enough."""
@@ -120,13 +174,14 @@ class Stretches:
             return None
         return _read(row.content)
 
-    def _made(self, stream: str, state: State, wanted: Wanted, erasures: list[tuple[int, PersonErased]]) -> Stretch:
-        """A stretch from the log, kept for the next time."""
+    def _made(self, stream: str, state: State, wanted: Wanted, erasures: Sequence[int]) -> Stretch:
+        """A stretch from the log, kept for the next time; ``erasures`` are the events that erased somebody in it."""
         sealed = self._store.rounds(stream, wanted.rounds, wanted.seq)
-        self._require(stream, sealed)
-        about = [(each.seq, each.event) for each in sealed]
-        touching = [(seq, event) for seq, event in erasures if any(t in wanted.rounds for t in event.rounds)]
-        made = stretch((event for _, event in sorted([*about, *touching], key=_first)), state, wanted.rounds)
+        if len(sealed) != wanted.events:
+            raise BrokenLog(f"An event of {stream!r} is not filed where it was written: somebody changed the database.")
+        whole = sorted([*sealed, *self._store.numbered(stream, erasures)], key=lambda each: each.seq)
+        self._require(stream, whole)
+        made = stretch((each.event for each in whole), state, wanted.rounds)
         if state.opened >= (wanted.number + 1) * STRETCH:
             self._keep(stream, wanted, _written(made))
         return made
@@ -134,18 +189,27 @@ class Stretches:
     def _keep(self, stream: str, wanted: Wanted, content: str) -> None:
         row = {"stream": stream, "number": wanted.number, "seq": wanted.seq, "format": FORMAT, "content": content}
         row["seal"] = self._seal(stream, wanted, content)
+        self._try(stream, lambda connection: _replace(connection, wanted, row))
+
+    def _try(self, stream: str, write: Callable[[Connection], None]) -> None:
         try:
-            self._store.write(lambda connection: _replace(connection, wanted, row))
+            self._store.write(write)
         except (IntegrityError, Unavailable) as error:  # it is a cache, and another process may be keeping its own
             log.warning("A stretch of %r was not kept: %s", stream, error_kind(error))
 
     def _seal(self, stream: str, wanted: Wanted, content: str) -> str:
-        what = ["stretch", stream, wanted.number, len(wanted.rounds), wanted.seq, content]
+        what = ["stretch", stream, wanted.number, len(wanted.rounds), wanted.seq, wanted.events, content]
         return self._store.keyed_hash(json.dumps(what).encode())
 
 
-def _first(pair: tuple[int, Any]) -> int:
-    return pair[0]
+def _with_erasures(before: Mapping[int, Sequence[int]], fresh: Sequence[Sealed]) -> dict[int, Sequence[int]]:
+    """The erasures of each stretch, with those among some more events."""
+    erasures = {number: list(events) for number, events in before.items()}
+    for each in fresh:
+        if isinstance(each.event, PersonErased):
+            for number in sorted({(t - 1) // STRETCH for t in each.event.rounds}):
+                erasures.setdefault(number, []).append(each.seq)
+    return dict(erasures)
 
 
 def _replace(connection: Connection, wanted: Wanted, row: dict[str, Any]) -> None:

@@ -10,20 +10,25 @@ from __future__ import annotations
 
 import bisect
 import weakref
+import zlib
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from likewise.errors import InvalidParameter, require
 from likewise.service.log.chain import unsealed
+from likewise.service.packed import Records
 from likewise.service.proof.spelling import parsed
 from likewise.service.proof.standalone import CONTINUES, Checker, Findings, read_lines, read_texts
 from likewise.service.stream.events import Aside, Event, LabelsBooked, Learned, LearnerCheckpointed, RoundOpened
 from likewise.service.stream.events.rounds import TOLERANCE
+from likewise.service.stream.memory import Memory, PastRounds
 from likewise.service.stream.objections import Rules
 from likewise.service.stream.state import State
 
@@ -228,13 +233,14 @@ class Again:
         sizes = [Path(path).stat().st_size for path in paths]
         self._starts = [sum(sizes[:i]) for i in range(len(sizes))]
         self._files = [Path(path).open("rb") for path in paths]  # noqa: SIM115 - as long as the fold lasts
-        for file in self._files:
+        scratch = _scratch()
+        for file in (*self._files, scratch):
             weakref.finalize(self, file.close)  # also where an export is refused before its end
         self._waiting: list[dict[str, Any]] = []
         self._asides: dict[str, dict[str, Any]] = {}
         self._kept: dict[str, dict[str, Any]] = {}
-        self._keys, self._offsets = array("Q"), array("Q")
-        self._state, self._replay, self._rules = State(), Replay(), Rules()
+        self._keys, self._offsets = array("I"), array("Q")
+        self._state, self._replay, self._rules = State(), Replay(), Rules(Memory(rounds=PastRounds(Records(scratch))))
 
     @property
     def people(self) -> int:
@@ -291,7 +297,7 @@ class Again:
         line = self._asides.get(ref) or self._kept.get(ref)
         if line is not None or not isinstance(event, LearnerCheckpointed | LabelsBooked):
             return line
-        keys = np.frombuffer(self._keys, dtype=np.uint64)
+        keys = np.frombuffer(self._keys, dtype=np.uint32)
         for place in np.flatnonzero(keys == _key(ref)).tolist():
             again: dict[str, Any] = parsed(self._line_at(self._offsets[place]))
             if again["ref"] == ref:
@@ -304,9 +310,17 @@ class Again:
         return self._files[part].readline()
 
 
+def _scratch() -> BinaryIO:
+    """A file without a name, which is gone with the process; in memory where there is no place for one."""
+    try:
+        return TemporaryFile()
+    except OSError:
+        return BytesIO()
+
+
 def _key(ref: str) -> int:
     """A number that finds a reference; it may find others, too."""
-    return int.from_bytes(ref.encode()[:8], "big")
+    return zlib.crc32(ref.encode())
 
 
 def _aside(line: dict[str, Any]) -> Aside:

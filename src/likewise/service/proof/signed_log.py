@@ -30,8 +30,12 @@ def _pair(left: bytes, right: bytes) -> bytes:
     return hashlib.sha256(b"\1" + left + right).digest()
 
 
+BLOCK = 6
+"""The lowest level above the entries whose hashes are kept: those below it are computed again from 64 entries."""
+
+
 class Tree:
-    """All hashes of a tree, level by level: 64 bytes for each entry.
+    """The hashes of a tree, level by level: 33 bytes for each entry.
 
     It may begin after some entries that are not known, with the roots of the complete subtrees that they make up, the
     largest first.
@@ -62,6 +66,8 @@ class Tree:
         self._levels[0] += leaf
         while number % 2 == 0:
             leaf = _pair(bytes(self._levels[level][-64:-32]), leaf)
+            if 0 < level < BLOCK and self._again(self.size - 1):
+                del self._levels[level][-64:]
             level, number = level + 1, number // 2
             if level == len(self._levels):
                 self._levels.append(bytearray())
@@ -71,11 +77,15 @@ class Tree:
         """The root of a part of the tree that is a subtree."""
         size = end - start
         level = size.bit_length() - 1
-        if size == 1 << level:
+        if size == 1 << level and not (0 < level < BLOCK and self._again(start)):
             at = 32 * ((start >> level) - self._first(level))
             return bytes(self._levels[level][at : at + 32])
-        middle = start + (1 << level)
+        middle = start + (1 << (size - 1).bit_length() - 1)
         return _pair(self._range(start, middle), self._range(middle, end))
+
+    def _again(self, index: int) -> bool:
+        """Whether low hashes over an entry are computed again: all entries beside it are known."""
+        return index >> BLOCK > self.after >> BLOCK
 
     def leaf(self, index: int) -> bytes:
         """The hash of an entry, from 0."""

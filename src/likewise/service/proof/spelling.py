@@ -110,11 +110,6 @@ def unhex(text: str) -> bytes:
     return data if data.hex() == text else b""
 
 
-def _short(ref: str) -> bytes | str:
-    """A reference in few bytes."""
-    return unhex(ref) or ref
-
-
 def event_hash(event: dict[str, Any]) -> str:
     """SHA-256 of an event as exported, with the hash of the one before it and without its own.
 

@@ -14,7 +14,8 @@ Only a checkpoint or a receipt shows that a chain was recomputed from the start,
 *not* get from the same file shows that a checkpoint is genuine. Whoever has the service's own key can sign another
 chain: only a checkpoint or a receipt that you kept yourself, or a witness, shows that, up to its event.
 
-It shares no code with the service: JSON is spelt here a second time, as RFC 8785 says, and so are the hashes.
+It shares no code with the service but a table that takes little memory: JSON is spelt here a second time, as RFC 8785
+says, and so are the hashes.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from likewise.service.proof.commitments import Commitments, Promise
 from likewise.service.proof.drawn import Lots
 from likewise.service.proof.person import check_person
 from likewise.service.proof.reviews import Reviews
@@ -47,36 +49,16 @@ from likewise.service.proof.signed_log import (
     unbase64,
     witnessed_by,
 )
-from likewise.service.proof.spelling import (
-    _short,
-    canonical,
-    cut_content,
-    cut_hash,
-    event_hash,
-    parsed,
-    unhex,
-)
+from likewise.service.proof.spelling import canonical, cut_content, cut_hash, event_hash, parsed, unhex
 
 FORMAT = 3
 """Of exports."""
 GENESIS = "0" * 64
 """What the first event of a stream carries for the hash of the one before."""
-SALT = 32
-"""Bytes of a salt. Of a fixed length, so that no byte can be moved between it and what it salts."""
 HEADER = {"format", "stream", "origin", "public_key", "events", "people"}
 """What the first line holds, and nothing else;"""
 CONTINUES = "continues"
 """but for what a part of a log goes on from, where its first event is in another part."""
-
-
-@dataclass(frozen=True)
-class Promise:
-    """What an event says of something that is kept beside the log."""
-
-    seq: int
-    t: int
-    kind: str
-    commitment: str
 
 
 @dataclass
@@ -121,14 +103,8 @@ class Checker:
         self._lines = 0
         self._header: dict[str, Any] = {}
         self._tree = Tree()
-        self._promises: dict[str, Promise] = {}
-        """What was committed to and not shown so far, by reference."""
-        self._shown: dict[bytes | str, int] = {}
-        """The round of everything that was shown, by reference: all that has to be kept of it."""
-        self._shown_before: dict[bytes | str, int] = {}
-        """The same of earlier parts of the log."""
+        self._commitments = Commitments(self._wrong)
         self._ids: dict[str, str] = {}
-        self._erased: dict[str, int] = {}
         self._checkpoints: list[Note] = []
         self._lots: Lots | None = None
         self._reviews: Reviews | None = None
@@ -164,8 +140,6 @@ class Checker:
                 self._end_part()
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 self._wrong(0, f"The header of a part is malformed: {error!r}.")
-            self._shown_before |= self._shown
-            self._shown = {}
         self._lines = 0
 
     def finish(self, elsewhere: Iterable[dict[str, Any]] | None = None) -> Findings:
@@ -203,6 +177,7 @@ class Checker:
             return
         if set(header) - {CONTINUES} != HEADER or not header["origin"].endswith(f"/{header['stream']}"):
             self._wrong(0, f"The header does not have the fields of format {FORMAT}.")
+        self._commitments.begin(int(header.get("events", -1)), header.get("people") is True)
         if before:
             self._go_on(before, header)
         elif CONTINUES in header:
@@ -236,16 +211,10 @@ class Checker:
             self._wrong(last + 1, "The next part is of another log, or was made in another way.")
 
     def _end_part(self) -> None:
-        """What the header of a part says is true of it, and nobody is shown in it who was erased before it was made."""
+        """What the header of a part says is true of it."""
         whole, last, named = self._header.get("events", -1), self.findings.events, self._header["public_key"]
         if not 0 <= whole <= last:  # more, if people were erased while it was written
             self._wrong(last + 1, f"The header announces {whole} events, but the export has {last}.")
-        for ref, seq in self._erased.items():
-            # Whoever is erased while an export is written may stand in it already.
-            if seq <= whole and _short(ref) in self._shown:
-                self._wrong(seq, f"Event {seq} erased {ref}, which is still shown.")
-        if self._shown and self._header.get("people") is not True:
-            self._wrong(0, "The export says that it was made without people, but it shows some.")
         if self._keys and self._keys[-1][1] != named:
             self._wrong(0, f"The export names the public key {named}, but its last key is {self._keys[-1][1]}.")
 
@@ -265,11 +234,10 @@ class Checker:
         promises = [(person, "person") for person in data.get("people", ())] + [(data.get("remark"), "remark")]
         for promise, what in promises:
             if promise:
-                if promise["ref"] in self._promises or self._round_of(promise["ref"]) is not None:
-                    self._wrong(seq, f"Event {seq} commits to {promise['ref']} a second time.")
-                self._promises[promise["ref"]] = Promise(seq, data.get("t", 0), what, promise["commitment"])
+                made = Promise(seq, data.get("t", 0), what, promise["commitment"])
+                self._commitments.promise(promise["ref"], made)
         if kind == "person_erased":
-            self._take_erasure(seq, data)
+            self._commitments.erase(seq, data["erased"], data["rounds"], unknown=self._tree.after > 0)
         if kind == "key_rotated":
             self._take_rotation(seq, data)
         if kind == "stream_created":
@@ -289,20 +257,6 @@ class Checker:
         held = None if scores is None else hashlib.sha256(canonical(scores)).hexdigest()
         if held != data["settings"].get("scores"):
             self._wrong(seq, f"Event {seq} holds scores that don't match the hash in its settings.")
-
-    def _take_erasure(self, seq: int, data: dict[str, Any]) -> None:
-        """What is erased was committed to before, in the very rounds that the event names."""
-        hidden = {ref: self._promises[ref].t for ref in data["erased"] if ref in self._promises}
-        shown = {ref: self._round_of(ref) for ref in data["erased"] if ref not in hidden}
-        known = [t for t in (hidden | shown).values() if t is not None]
-        all_known = len(known) == len(data["erased"]) and sorted(set(known)) == data["rounds"]
-        if not all_known and not (self._tree.after and set(known) <= set(data["rounds"])):
-            self._wrong(seq, f"Event {seq} erases something that no earlier event committed to in the rounds it names.")
-        self._erased |= dict.fromkeys(data["erased"], seq)
-
-    def _round_of(self, ref: str) -> int | None:
-        """The round of something that was shown."""
-        return self._shown.get(_short(ref), self._shown_before.get(_short(ref)))
 
     def _take_rotation(self, seq: int, data: dict[str, Any]) -> None:
         """The service changed its key: the old one signed the new one."""
@@ -330,29 +284,18 @@ class Checker:
 
     def _take_aside(self, aside: dict[str, Any], text: bytes) -> None:
         """What is shown is what was committed to."""
-        ref, content = aside["ref"], cut_content(aside, text) or canonical(aside["content"])
-        promise = self._promises.pop(ref, None)
-        if promise is None:
-            twice = "is shown twice" if self._round_of(ref) is not None else "belongs to no event before it"
-            self._wrong(self.findings.events + 1, f"The reference {ref} {twice}.")
-            return
-        same = set(aside) == {"ref", "kind", "t", "salt", "content"}
-        same = same and (aside["kind"], aside["t"]) == (promise.kind, promise.t)
-        same = same and len(unhex(aside["salt"])) == SALT
-        if not same or hashlib.sha256(unhex(aside["salt"]) + content).hexdigest() != promise.commitment:
-            self._wrong(promise.seq, f"What is shown for {ref} is not what event {promise.seq} committed to.")
-        self._shown[_short(ref)] = promise.t
-        if self._lots is not None and self._lots.record and aside["kind"] == "person":
-            self._ids[ref] = aside["content"]["id"]
+        content = cut_content(aside, text) or canonical(aside["content"])
+        awaited = self._commitments.show(aside, content, self.findings.events)
+        if awaited and self._lots is not None and self._lots.record and aside["kind"] == "person":
+            self._ids[aside["ref"]] = aside["content"]["id"]
 
     def _check_asides(self) -> None:
         """Whoever isn't shown was erased by an event."""
-        self.findings.asides = len(self._shown) + len(self._shown_before)
-        self.findings.erased = len(self._erased)
+        self.findings.asides, self.findings.erased = self._commitments.opened, self._commitments.erased
         if self._header.get("people") is not True:
             self.findings.notes.append("The export was made without people: no commitment could be opened.")
             return
-        for seq in sorted({promise.seq for ref, promise in self._promises.items() if ref not in self._erased}):
+        for seq in self._commitments.neither():
             self._wrong(seq, f"Event {seq} commits to something that is neither shown nor erased.")
 
     def _check_checkpoints(self, checkpoints: list[Note]) -> None:

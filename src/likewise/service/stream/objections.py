@@ -15,10 +15,16 @@ from likewise.service.stream.state import State
 
 
 class Rules:
-    """Takes the events of a log in their order, each with the state before it."""
+    """Takes the events of a log in their order, each with the state before it.
 
-    def __init__(self) -> None:
-        self._memory = Memory()
+    Parameters
+    ----------
+    memory
+        What is remembered of those before; nothing yet, if it isn't given.
+    """
+
+    def __init__(self, memory: Memory | None = None) -> None:
+        self._memory = Memory() if memory is None else memory
         self._opened: tuple[Event, State] | None = None
 
     def objection(self, state: State, event: Event) -> str:

@@ -14,7 +14,7 @@ from likewise.service.stream.answers import Labelled, RoundRecord
 from likewise.service.stream.events.event import IN_MEMORY, RoundEvent, each, kind
 from likewise.service.stream.events.rounds import ESTIMATE, SLACK
 from likewise.service.stream.events.sums import late_sums
-from likewise.service.stream.memory import Memory, PastRound
+from likewise.service.stream.memory import Memory
 from likewise.service.stream.replacing import replace
 from likewise.service.stream.state import State
 
@@ -120,7 +120,7 @@ class LabelsLate(RoundEvent):
         past = memory.rounds[self.t]
         if past.estimate is not None and past.learned:
             return "leaves late labels of accepted people unlearned"
-        return _remembered(self.labels, past)
+        return _remembered(self.t, self.labels, memory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,14 +214,17 @@ class LabelsBooked(RoundEvent):
         )
         if not same or self.estimate != past.estimate:
             return "books labels of other people, or with another estimate, than its round's"
-        return _remembered(self.labels, past)
+        return _remembered(self.t, self.labels, memory)
 
 
-def _remembered(labels: Labels, past: PastRound) -> str:
+def _remembered(t: int, labels: Labels, memory: Memory) -> str:
     """Why labels of a past round can't be new; "" if they can, and then they are known from now on."""
+    past = memory.rounds[t]
     wrong = _not_new(labels, past.labels, past.erased)
-    for position, label in labels if not wrong else ():
-        past.labels[position] = label
+    if not wrong:
+        known = past.labels.copy()
+        known[[position for position, _ in labels]] = [label for _, label in labels]
+        memory.rounds[t] = past._replace(labels=known)
     return wrong
 
 

@@ -228,9 +228,11 @@ class RoundOpened(RoundEvent):
         person, before = self.people[position], memory.record.get(id)
         if (before is not None) != (position in self.returning):
             return "takes somebody who came before for a new person" if before else "takes a new person for a known one"
-        got = memory.record.setdefault(id, (person.probability, person.decision))
-        same = got == (person.probability, person.decision)
-        return "" if same else f"gives somebody who came before {person.probability} and {person.decision}, not {got}"
+        now = (person.probability, person.decision)
+        if before is None:
+            memory.record[id] = now
+        same = before is None or before == now
+        return "" if same else f"gives somebody who came before {now}, not {before}"
 
     def _lots(self, state: State) -> str:
         """The nonce is the one committed to, and every decision about somebody new follows from it."""
@@ -280,7 +282,7 @@ def _decision(person: Decided, id: str | None, memory: Memory) -> str:
         return f"gives the decision {decision} at a probability of {p}"
     if id is None:
         return ""
-    no, yes = memory.limits.get(id, (-math.inf, math.inf))
+    no, yes = memory.limits.get(id) or (-math.inf, math.inf)
     no, yes = (no, min(yes, p)) if decision else (max(no, p), yes)
     memory.limits[id] = no, yes
     return "" if no < yes else f"decides differently about a person than before: no at {no}, yes at {yes}"
