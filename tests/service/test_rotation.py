@@ -16,7 +16,7 @@ from likewise.service.log.signing import Signer
 from likewise.service.proof.replay import verify
 from likewise.service.proof.standalone import check, read_lines
 from likewise.service.run import rotation
-from likewise.service.run.rotation import rotate
+from likewise.service.run.rotation import heard, rotate
 from likewise.transparency.kept import LogNotTrusted
 
 
@@ -44,6 +44,7 @@ def test_checkers_follow_from_any_key_and_old_receipts_still_count(beside, tmp_p
     keys = [answer["receipt"]["key"]]
     for _ in range(2):
         done = rotate(Configuration(**beside))
+        heard(Configuration(**beside))
         assert (done.old, done.streams) == (keys[-1], ["loans", "other"])
         keys.append(exported(beside, tmp_path / "export.jsonl"))
         assert keys[-1] == done.new
@@ -97,18 +98,32 @@ def test_a_change_that_was_killed_is_refused_at_start_and_can_be_run_again(besid
         elif killed_at == "checkpoints":
             patch.setattr(rotation.CheckpointFile, "write", kill)
         else:
-            patch.setattr("pathlib.Path.replace", kill)
+            patch.setattr(rotation, "write_whole", kill)
         with pytest.raises(Killed):
             rotate(Configuration(**beside))
     with pytest.raises(InvalidParameter, match="run `likewise key rotate` again"), running(**beside):
         pass
     new = Signer.at(next_key(beside["key"])).public_key
     assert rotate(Configuration(**beside)).new == new
-    assert not next_key(beside["key"]).exists()
+    assert next_key(beside["key"]).read_bytes() == beside["key"].read_bytes(), "until somebody has heard of it"
     assert exported(beside, tmp_path / "export.jsonl") == new
     assert verify(tmp_path / "export.jsonl", key=new, checkpoints=beside["checkpoints"]).first is None
     kinds = [line.get("kind") for line in read_lines(str(tmp_path / "export.jsonl"))]
     assert kinds.count("key_rotated") == 1
+
+
+def test_whoever_was_killed_when_all_was_done_gets_the_same_answer_and_another_key_only_after_that(beside, capsys):
+    first = rotate(Configuration(**beside))  # and killed before anybody heard of it
+    with running(**beside) as service:
+        assert service.admin.post("/v1/streams/loans/rounds", json={"people": people(4)}).status_code == 201
+    assert rotate(Configuration(**beside)) == first._replace(before=True)
+    arguments = ["--database", beside["database"], "--checkpoints", str(beside["checkpoints"])]
+    for known in (True, False):
+        with pytest.raises(SystemExit, match="0"):
+            main(["key", "rotate", *arguments, "--key", str(beside["key"])])
+        assert ("done before" in capsys.readouterr().out) == known
+        assert (Signer.at(beside["key"]).public_key == first.new) == known
+        assert not next_key(beside["key"]).exists()
 
 
 def test_a_client_follows_the_key_that_it_knows_to_the_new_one_and_to_no_other(beside, tmp_path):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from likewise.cli.output import AsJson, console, print_json
 from likewise.cli.service import Config, Database, service_part
 from likewise.wording import plural
+
+if TYPE_CHECKING:
+    from likewise.service.run.rotation import Rotated
 
 EXAMPLES = """
 Examples:
@@ -42,13 +46,25 @@ def rotate(
     """Change the key that a service signs with: the old key signs the new one in every log. Then start it again."""
     with service_part():
         from likewise.service.configuration import configured
+        from likewise.service.run.rotation import heard
         from likewise.service.run.rotation import rotate as change
-    done = change(configured(config, database=database, key=file, checkpoints=checkpoints), to)
+    configuration = configured(config, database=database, key=file, checkpoints=checkpoints)
+    done = change(configuration, to)
     if as_json:
-        print_json({"old": done.old, "new": done.new, "streams": done.streams, "key": str(done.key)})
-        return
-    for sentence in (
+        plain = {"old": done.old, "new": done.new, "streams": done.streams, "key": str(done.key)}
+        print_json(plain | {"done_before": done.before})
+    else:
+        _say(done)
+    sys.stdout.flush()
+    heard(configuration)
+
+
+def _say(done: Rotated) -> None:
+    sentences = [
         f"The public key is now {done.new}. It was {done.old}.",
         f"The new key is in {done.key}; {plural(len(done.streams), 'log')} say so. Start the service again.",
-    ):
+    ]
+    if done.before:
+        sentences.append("This had been done before, and nobody was told. For another key, run it once more.")
+    for sentence in sentences:
         console.print(sentence, markup=False, highlight=False, soft_wrap=True)

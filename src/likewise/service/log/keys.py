@@ -54,14 +54,14 @@ def current_signer(file: Path, pem: str | None = None, command: str | None = Non
 
 
 def next_key(file: Path) -> Path:
-    """Where a new key waits until every log says that it counts."""
+    """Where a new key waits until every log says that it counts, and somebody has heard of it."""
     return file.with_name(file.name + ".next")
 
 
 def _require_finished(file: Path, signed_by: str | None) -> None:
     """A change of the key that was begun and killed has to be finished first."""
     waiting = next_key(file)
-    if signed_by is not None and waiting.exists():
+    if signed_by is not None and waiting.exists() and not (file.exists() and waiting.read_bytes() == file.read_bytes()):
         raise InvalidParameter(
             f"A change of the key was begun and not finished, as {waiting} is still there: run `likewise key rotate` "
             "again."

@@ -1,8 +1,9 @@
 """A new key for a service: every log says so in an event that the old key has signed, and checkers follow it.
 
 The new key is written first, the events next, then a checkpoint of every stream by the new key; the file of the old key
-is replaced last. If it is killed, run it again: it goes on with the same new key. A service that runs meanwhile notices
-the event, and signs nothing more until it is started again.
+is replaced last. If it is killed, run it again: it goes on with the same new key. That key stays beside the other one
+until somebody has heard that all is done (``heard``): whoever was killed just before that gets the same answer, not
+another key. A service that runs meanwhile notices the event, and signs nothing more until it is started again.
 """
 
 from __future__ import annotations
@@ -18,16 +19,21 @@ from likewise.service.log.checkpoints import CheckpointFile, point
 from likewise.service.log.connections import require_there
 from likewise.service.log.keys import current_signer, next_key
 from likewise.service.log.signing import Signer
-from likewise.service.stream.events import stamp
+from likewise.service.stream.events import KeyRotated, stamp
+from likewise.storage import write_whole
 
 
 class Rotated(NamedTuple):
-    """What was done: both public keys, the streams that say so, and where the new key is."""
+    """What was done: both public keys, the streams that say so, and where the new key is.
+
+    ``before`` says that all of it had been done before, and nobody had heard of it.
+    """
 
     old: str
     new: str
     streams: list[str]
     key: Path
+    before: bool = False
 
 
 def rotate(configuration: Configuration, to: Path | None = None, by: str = "key rotate") -> Rotated:
@@ -39,8 +45,8 @@ def rotate(configuration: Configuration, to: Path | None = None, by: str = "key 
     old = current_signer(place, **configuration.key_source)
     draft = to or next_key(place)
     new = Signer.at(draft, configuration.origin)
-    if new.public_key == old.public_key:  # killed when everything was done
-        return Rotated(old.public_key, new.public_key, [], draft)
+    if new.public_key == old.public_key:  # killed when everything was done, or told so with another key in the settings
+        return _known(configuration, new, to or place)
     file = CheckpointFile(configuration.checkpoint_file)
     engine = Engine(Store(configuration.database), old, file)
     try:
@@ -48,8 +54,22 @@ def rotate(configuration: Configuration, to: Path | None = None, by: str = "key 
     finally:
         engine.store.close()
     if to is None:
-        draft.replace(place)
+        write_whole(place, new.pem(), private=True)
     return Rotated(old.public_key, new.public_key, names, to or place)
+
+
+def heard(configuration: Configuration) -> None:
+    """Somebody knows that the key was changed: the next time there will be another one."""
+    next_key(configuration.key_file).unlink(missing_ok=True)
+
+
+def _known(configuration: Configuration, new: Signer, key: Path) -> Rotated:
+    """What the logs say of a change that was done before."""
+    with Store(configuration.database) as store:
+        changes = [each for name in store.streams() for each in store.events(name, kind=KeyRotated.kind)[-1:]]
+    old = {each.stream: each.event.old for each in changes
+           if isinstance(each.event, KeyRotated) and each.event.new == new.public_key}  # fmt: skip
+    return Rotated(next(iter(old.values()), new.public_key), new.public_key, list(old), key, before=True)
 
 
 def _changed(engine: Engine, new: Signer, file: CheckpointFile, by: str) -> list[str]:
