@@ -47,7 +47,7 @@ def thresholds_of(ids: Sequence[Any], secret: bytes) -> Floats:
         isinstance(secret, bytes) and len(secret) >= 16,
         "secret",
         "be at least 16 bytes",
-        type(secret).__name__,
+        f"{len(secret)} bytes" if isinstance(secret, bytes) else type(secret).__name__,
     )
     digests = (hmac.digest(secret, str(name).encode(), hashlib.sha256) for name in ids)
     # 53 bits are what a float holds, so u < 1 exactly and a probability of 1 is always a yes.
