@@ -47,7 +47,7 @@ def thresholds_of(ids: Sequence[Any], secret: bytes) -> Floats:
         isinstance(secret, bytes) and len(secret) >= 16,
         "secret",
         "be at least 16 bytes",
-        type(secret).__name__,
+        f"{len(secret)} bytes" if isinstance(secret, bytes) else type(secret).__name__,
     )
     keyed = hmac.new(secret, digestmod=hashlib.sha256)
     digests = (_digest(keyed, str(name).encode()) for name in ids)
