@@ -241,10 +241,10 @@ def _columns(part: Part) -> Iterator[tuple[str, Any]]:
 
 def _read(content: str) -> Stretch:
     data = json.loads(content)
-    content, at = bytearray(zlib.decompress(base64.b64decode(data["bytes"]))), 0
+    packed, at = bytearray(zlib.decompress(base64.b64decode(data["bytes"]))), 0
     arrays: dict[str, NDArray[Any]] = {}
     for name, kind, shape in data["arrays"]:
-        arrays[name] = np.frombuffer(content, dtype=kind, count=math.prod(shape), offset=at).reshape(shape)
+        arrays[name] = np.frombuffer(packed, dtype=kind, count=math.prod(shape), offset=at).reshape(shape)
         at += arrays[name].nbytes
     drawn = {name: arrays.pop(f"drawn_{name}") for name in Drawn._fields if f"drawn_{name}" in arrays}
     parts: dict[str, Any] = dict.fromkeys(Part._fields) | arrays | {"drawn": Drawn(**drawn) if drawn else None}
