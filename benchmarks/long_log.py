@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from likewise.policies import thresholds_of
-from likewise.service.asides import person_aside
+from likewise.service.asides import people_asides
 from likewise.service.canonical import GENESIS
 from likewise.service.log import Append, Store
 from likewise.service.log.chain import Sealed, seal
@@ -56,7 +56,7 @@ class Author:
         ids = [f"{t}.{i}" for i in range(K)]
         people = [{"id": id, "features": dict(zip(("score", "age"), x, strict=True))}
                   for id, x in zip(ids, X.tolist(), strict=True)]  # fmt: skip
-        asides = [replace(person_aside(person, self._state.stream.settings), t=t) for person in people]
+        asides = [replace(aside, t=t) for aside in people_asides(people, self._state.stream.settings)]
         opened, *_ = self._do(commands.RequestDecisions(asides, thresholds_of(ids, self._secret), "decider", None, {}))
         assert isinstance(opened, RoundOpened), "a request opens a round"
         labels = {id: int(score > 0.5) for id, score in zip(ids, X[:, 0] + noise, strict=True)}

@@ -105,6 +105,8 @@ def _rate(database: str, folder: Path, workers: int, seconds: float) -> float:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     with served(database, folder, "--port", port, "--workers", str(workers)) as (host, token, _):
+        while _listening(int(port)) < workers:  # whoever connects before that is with the one that is there
+            time.sleep(0.05)
         names = [f"loans-{number}" for number in range(CLIENTS)]
         for name in names:
             ask(HTTPConnection(host), token, "POST", "/v1/streams", STREAM | {"name": name})
@@ -121,6 +123,12 @@ def _rate(database: str, folder: Path, workers: int, seconds: float) -> float:
             client.join()
         assert not any(client.errors for client in clients), "every request is answered"
     return rounds / seconds
+
+
+def _listening(port: int) -> int:
+    """Sockets that wait for connections at a port."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(row[1].endswith(f":{port:04X}") and row[3] == "0A" for row in rows)
 
 
 def load(database: str, folder: Path, seconds: float) -> tuple[list[float], int, int]:

@@ -47,6 +47,7 @@ THINGS = {
     "certificate": lw.certify(T),
     "groups": lw.groups(T.average_policy, DATA.people, DATA.y, ["group"]),
     "data": DATA,
+    "audit": lw.audit(DATA.people.assign(score=T.average_policy.probability(DATA.people)), "score", ["skill"], pairs=9),
 }
 
 

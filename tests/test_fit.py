@@ -212,6 +212,32 @@ def test_a_fitted_model_is_a_column_and_comes_along(with_models, tmp_path, run_c
     np.testing.assert_allclose(pd.read_csv(scores)["probability"], expected)
 
 
+def test_a_file_of_a_model_is_a_column_for_the_command_too(with_models, tmp_path, run_command):
+    """The play of the file is the play of the dataframe, bit for bit, and its folder scores new people by itself."""
+    frame, model, fit = with_models
+    lw.save_models([model], tmp_path / "risk.zip")
+    expected = fit({"risk": model})
+    s = expected.settings
+    rest = expected.setup.data.people.drop(columns="risk").assign(approved=expected.setup.data.y.astype(int))
+    rest.to_csv(tmp_path / "people.csv", index=False)
+    words = ["play", str(tmp_path / "people.csv"), "--label", "approved", "--compare-by", ",".join(s.compare_by)]
+    words += ["--id", "each-row", "--class", s.hypotheses, "--rounds", str(s.T), "--people", str(s.k), "--no-pictures"]
+    words += ["--models", f"risk={tmp_path / 'risk.zip'}", "--out", str(tmp_path / "run")]
+    code, problem = run_command(*words)
+    assert code == 0, problem
+    played = lw.load_run(tmp_path / "run")
+    np.testing.assert_array_equal(played.transcript.shown, expected.transcript.shown)
+    np.testing.assert_array_equal(played.learned.probability(frame[:9]), expected.learned.probability(frame[:9]))
+    code, problem = run_command(
+        "play", "--again", str(tmp_path / "run"), "--out", str(tmp_path / "again"), "--no-pictures"
+    )
+    assert code == 0, problem
+    for wrong, said in (("risk", "must look like risk=models.zip"), ("risk=no.zip", "must be a file of models")):
+        code, problem = run_command(*[wrong if word.startswith("risk=") else word for word in words[:-1]], "other")
+        assert code == 2
+        assert said in problem
+
+
 def test_what_is_wrong_with_models_is_one_sentence(with_models, tmp_path):
     frame, model, fit = with_models
     other = LogisticRegression().fit(frame[["skill"]].rename(columns={"skill": "salary"}), frame["approved"])

@@ -47,11 +47,19 @@ def thresholds_of(ids: Sequence[Any], secret: bytes) -> Floats:
         isinstance(secret, bytes) and len(secret) >= 16,
         "secret",
         "be at least 16 bytes",
-        type(secret).__name__,
+        f"{len(secret)} bytes" if isinstance(secret, bytes) else type(secret).__name__,
     )
-    digests = (hmac.digest(secret, str(name).encode(), hashlib.sha256) for name in ids)
+    keyed = hmac.new(secret, digestmod=hashlib.sha256)
+    digests = (_digest(keyed, str(name).encode()) for name in ids)
     # 53 bits are what a float holds, so u < 1 exactly and a probability of 1 is always a yes.
     return np.array([int.from_bytes(digest[:8], "big") >> 11 for digest in digests]) / 2.0**53
+
+
+def _digest(keyed: hmac.HMAC, content: bytes) -> bytes:
+    """What ``hmac.digest`` gives, which prepares the key again for each content."""
+    one = keyed.copy()
+    one.update(content)
+    return one.digest()
 
 
 class DeployablePolicy:

@@ -31,11 +31,11 @@ def test_the_time_to_finish_is_that_of_the_rounds_that_wait_at_one_s_own_pace(de
     rounds = desk.open(7, desk.name)
     page = desk.review(stream=desk.name)
     page.evaluate("""() => {
-        const now = performance.now.bind(performance);
+        const start = performance.now();  // time stands still but for what is added: a slow machine is no slow reviewer
         window.later = 0;
-        performance.now = () => now() + 1000 * window.later;
+        performance.now = () => start + 1000 * window.later;
     }""")
-    for t, seconds in zip(rounds, (40, 200, 45), strict=False):
+    for t, seconds in zip(rounds, (10, 200, 45), strict=False):
         assert page.inner_text("#left") == ""  # two verdicts are no pace
         in_front(page, t)
         page.evaluate("seconds => { window.later += seconds; }", seconds)

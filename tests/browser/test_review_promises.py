@@ -396,6 +396,18 @@ def test_why_comes_only_for_a_pair_and_only_when_asked_and_is_sent_with_the_verd
     assert desk.engine.round(desk.name, first)["audit"]["verdict"] == "reported"
 
 
+def test_why_is_in_sight_when_it_comes_also_below_many_differences(desk):
+    page, _ = opened(desk)
+    page.set_viewport_size({"width": 1280, "height": 560})
+    press(page, "1", "5", "w")
+    said(page, "apart afterwards", "#why")
+    box, why = (page.locator(name).bounding_box() for name in ("#compared", "#why"))
+    assert page.evaluate(
+        "() => { const box = document.querySelector('#compared'); return box.scrollHeight > box.clientHeight }"
+    )
+    assert box["y"] - 1 <= why["y"] < box["y"] + box["height"] / 2
+
+
 # Several reviewers ----------------------------------------------------------------------------------------------------
 
 

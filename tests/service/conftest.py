@@ -7,13 +7,14 @@ import os
 import shutil
 import tempfile
 import warnings
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import pytest
 from loans import Clock
 from serving import running
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
+from visitors import Browser
 
 from likewise.service.engine import Engine
 from likewise.service.log import Store
@@ -130,3 +131,16 @@ def serve(tmp_path, new_database):
         yield lambda database, **settings: stack.enter_context(
             running(**{"database": str(database)} | beside | settings)
         )
+
+
+@pytest.fixture
+def enter(service):
+    """A function that logs a role in to the module's own ``service``; the same connection as a browser would have."""
+    with ExitStack() as opened:
+
+        def make(role):
+            sessions = service.app.state.service.sessions
+            cookie = sessions.login(service.tokens[role])
+            return opened.enter_context(closing(Browser(service, cookie, sessions.csrf(sessions.find(cookie)))))
+
+        yield make

@@ -107,6 +107,7 @@ def test_no_door_takes_a_verdict_of_an_auditor_who_never_had_the_round_open_or_c
         assert service.auditor.post("/v1/streams/loans/audits/claim").json()["t"] == 1
         service.auditor.put(f"{rounds}/1/audit", json={"verdict": "none"})
         until(lambda: service.viewer.get(f"{rounds}/1").json()["status"] == "learned")
+        until(lambda: service.viewer.get(f"{rounds}/2").json()["labels"] == "expired")  # nothing else is due
         before = service.engine.store.head("loans")
         token, _ = service.service.tokens.add("eve", "auditor")
         eve = service.connect(token)

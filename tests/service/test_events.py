@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from likewise.errors import InvalidParameter
 from likewise.service.asides import reason_aside
 from likewise.service.canonical import dumps
 from likewise.service.stream import commands
-from likewise.service.stream.events import KINDS, Event, RoundOpened, Stopped, read_event, seconds, stamp
+from likewise.service.stream.events import KINDS, Decided, Event, RoundOpened, Stopped, read_event, seconds, stamp
 from likewise.service.stream.events.event import RoundEvent
 from likewise.service.stream.learner import LEARNER_VERSION
 from likewise.service.stream.settings import Review, Waits
@@ -171,3 +171,12 @@ def test_a_time_of_the_log_is_that_of_the_clock_to_the_microsecond():
     for now in [0.0, 0.25, 1_700_000_000.0000005, *(1.7e9 + 1e9 * rng.random(200))]:
         assert abs(seconds(stamp(now)) - now) <= 1e-6
         assert stamp(seconds(stamp(now))) == stamp(now)
+
+
+@pytest.mark.parametrize("probability", [0.5, 1 / 3, 0.0, 1.0, 1, 1e-4, 9.9e-5, 1e-7, 0.1 + 0.2, True])
+@pytest.mark.parametrize("decision", [0, 1, True, 1.0])
+@pytest.mark.parametrize("ref", ["0f" * 16, "", 'a"b', "a\\b", "é" * 32, "²", 5, None])
+def test_a_person_of_a_round_is_spelt_as_anything_else_is(ref, decision, probability):
+    """Also one that somebody put into a log."""
+    person = Decided(ref, "ab" * 32, probability, decision)
+    assert person.text == dumps(asdict(person))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from contextlib import ExitStack, closing
 
 import pytest
 from test_pages_team import LOANS, text
-from visitors import Browser, service_on
+from visitors import service_on
 
 PLAN = {"second": 1.0, "gold": 1.0}
 
@@ -16,18 +15,6 @@ PLAN = {"second": 1.0, "gold": 1.0}
 def service(tmp_path, new_database):
     with service_on(new_database("sqlite"), tmp_path, LOANS | {"review": PLAN}) as service:
         yield service
-
-
-@pytest.fixture
-def enter(service):
-    with ExitStack() as opened:
-
-        def make(role):
-            sessions = service.app.state.service.sessions
-            cookie = sessions.login(service.tokens[role])
-            return opened.enter_context(closing(Browser(service, cookie, sessions.csrf(sessions.find(cookie)))))
-
-        yield make
 
 
 def opened(service, judged=True):

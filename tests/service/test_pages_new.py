@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from test_pages_team import enter, service  # noqa: F401  fixtures
+from test_pages_team import service  # noqa: F401  a fixture
 
 
 def people(n=120):

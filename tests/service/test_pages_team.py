@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import html
 import re
-from contextlib import ExitStack, closing
 
 import pytest
-from visitors import Browser, service_on
+from visitors import service_on
 
 from likewise.service.pages.log_words import WORDS
 from likewise.service.projections.follower import Follower
@@ -29,19 +28,6 @@ on_both = pytest.mark.parametrize("service", ["sqlite", "postgresql"], indirect=
 def service(request, tmp_path, new_database):
     with service_on(new_database(getattr(request, "param", "sqlite")), tmp_path, LOANS) as service:
         yield service
-
-
-@pytest.fixture
-def enter(service):
-    """A function that logs a role in; the same connection as a browser would have."""
-    with ExitStack() as opened:
-
-        def make(role):
-            sessions = service.app.state.service.sessions
-            cookie = sessions.login(service.tokens[role])
-            return opened.enter_context(closing(Browser(service, cookie, sessions.csrf(sessions.find(cookie)))))
-
-        yield make
 
 
 def learned(service, rounds=12, by="the auditor"):

@@ -683,3 +683,39 @@ def test_what_was_followed_before_the_service_was_started_again_is_left_alone(en
     follower()
     assert followed == ["jobs"]
     assert summaries.behind(engine.store, "jobs") == 0
+
+
+def test_the_books_of_a_stream_are_kept_by_whoever_writes_to_it_and_by_others_once_nobody_does(
+    database, start, clock, monkeypatch
+):
+    """If all processes kept them, each would do the work of all."""
+    writes, reads = start(database), start(database)
+    followers, kept = {engine: Follower(engine) for engine in (writes, reads)}, []
+    monkeypatch.setattr(Follower, "follow", lambda self, stream, seconds: kept.append(stream) or 1)
+
+    def keeps(engine, seconds=1.0):
+        clock.forward(seconds)
+        engine.tick()
+        kept.clear()
+        followers[engine]()
+        return kept == ["loans"]
+
+    def decide(engine):
+        engine.decide("loans", drawn(np.random.default_rng(0), 1), "d")
+
+    writes.create(loans(), "root")
+    assert keeps(reads), "it has just read it"
+    decide(writes)
+    assert keeps(reads), "it has never seen anybody write"
+    for t in range(2, 5):
+        decide(writes)
+        assert keeps(writes)
+        assert not keeps(reads), "the other one writes"
+        assert reads.streams.get("loans").durable.state.opened == t, "and this one reads along"
+    assert keeps(reads), "nobody writes"
+    decide(writes)
+    assert keeps(reads, 31.0), "in case the other one doesn't"
+    decide(writes)
+    decide(reads)
+    assert keeps(writes), "both write"
+    assert keeps(reads), "both write"

@@ -7,12 +7,13 @@ import json
 import numpy as np
 import pytest
 from forging import lived, often_written_down
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, select, text, update
 
 from likewise.service.engine import Engine
 from likewise.service.log import Store, tables
 from likewise.service.log.signing import Signer
 from likewise.service.log.stretches import BOOK, Book, Stretches
+from likewise.service.refusals import BrokenLog
 from likewise.service.stream.transcript import certificate, person_number, transcript
 
 
@@ -92,6 +93,64 @@ def test_one_that_somebody_changed_is_made_again(engine, column):
     change = update(tables.stretches).where(tables.stretches.c.number == 0).values({column: changed})
     engine.store.write(lambda connection: connection.execute(change) and None)
     assert same(engine) == before
+
+
+def do(engine, statement, **values):
+    """What an insider does, behind the triggers' back."""
+    engine.store.write(lambda connection: _do(connection, statement, values))
+
+
+def _do(connection, statement, values):
+    for name in connection.scalars(text("SELECT name FROM sqlite_master WHERE type = 'trigger'")).all():
+        connection.execute(text(f"DROP TRIGGER {name}"))
+    connection.execute(text(statement), values)
+
+
+def test_only_what_came_since_the_last_certificate_is_checked_again(engine, monkeypatch):
+    same(engine)
+    read = []
+    unfiled = engine.store.unfiled
+    monkeypatch.setattr(engine.store, "unfiled", lambda *given: read.append(given) or unfiled(*given))
+    head = engine.streams.get("loans").durable.seq
+    engine.erase("loans", "1.1", "root")
+    same(engine)
+    assert read
+    assert all(after >= head - 5 for _, after, _ in read), "STRETCH events at most are checked twice"
+
+
+@pytest.mark.parametrize("hidden", ["NULL", "1"])
+def test_an_event_that_is_hidden_after_it_was_checked_leads_to_no_certificate(engine, hidden):
+    honest = same(engine)
+    last = engine.store.events("loans", round=7)[-1].seq
+    do(engine, f"UPDATE events SET round = {hidden} WHERE seq = :seq", seq=last)
+    with pytest.raises(BrokenLog, match="filed"):
+        engine.certificate("loans")
+    do(engine, "UPDATE events SET round = 7 WHERE seq = :seq", seq=last)
+    assert same(engine) == honest
+
+
+def test_a_stretch_that_was_made_while_an_event_was_hidden_does_not_count(engine):
+    honest, stretches = same(engine), engine._stretches
+    state, seq = engine.streams.get("loans").durable[:2]
+    one = stretches._looked("loans", state.opened, seq)[1][1]
+    last = engine.store.events("loans", round=7)[-1].seq
+    do(engine, "UPDATE events SET round = NULL WHERE seq = :seq", seq=last)
+    with pytest.raises(BrokenLog, match="filed"):
+        stretches._made("loans", state, one, ())
+    stretches._made("loans", state, one._replace(events=one.events - 1), ())  # as if it had been counted so
+    do(engine, "UPDATE events SET round = 7 WHERE seq = :seq", seq=last)
+    assert stretches._kept("loans", one) is None
+    assert same(engine) == honest
+
+
+@pytest.mark.parametrize("column", ["content", "seal"])
+def test_whoever_changes_what_was_checked_has_everything_checked_again(engine, column):
+    honest = same(engine)
+    seq = engine.streams.get("loans").durable.seq
+    assert engine._stretches._book("loans", seq) != Book()
+    do(engine, f"UPDATE stretches SET {column} = {column} || ' ' WHERE number = {BOOK}")
+    assert engine._stretches._book("loans", seq) == Book()
+    assert same(engine) == honest
 
 
 def test_they_are_filled_in_one_at_a_time(engine):

@@ -87,9 +87,11 @@ def _identities(view: Any) -> NDArray[np.intp]:
     columns = (
         [view[name] for name in view.columns] if hasattr(view, "columns") else np.asarray(view).reshape(len(view), -1).T
     )
-    codes = [np.unique(_comparable(np.asarray(column)), return_inverse=True)[1] for column in columns]
-    table = np.column_stack(codes)
-    return np.unique(table, axis=0, return_inverse=True)[1].ravel()
+    person = np.zeros(len(view), dtype=np.intp)
+    for column in columns:  # one by one, as sorting whole rows takes ten times as long
+        codes = np.unique(_comparable(np.asarray(column)), return_inverse=True)[1].ravel()
+        person = np.unique(person * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)[1]
+    return person
 
 
 def _comparable(column: NDArray[Any]) -> NDArray[Any]:

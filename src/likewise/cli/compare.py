@@ -176,7 +176,7 @@ def _people(parameters: dict[str, Any]) -> Dataset:
         "rounds",
         "people",
     )
-    _, data = read(options.settings_from({name: parameters[name] for name in names}, parameters["source"]))
+    _, data, _ = read(options.settings_from({name: parameters[name] for name in names}, parameters["source"]))
     return data
 
 

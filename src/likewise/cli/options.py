@@ -172,6 +172,20 @@ def measured(text: str, name: str) -> dict[str, float]:
         raise InvalidParameter(f"`{name}` must look like income=20000,debt=5, got {text!r}.") from None
 
 
+def files_of(text: str) -> dict[str, str]:
+    """Columns, and the files of the models that fill them, by their whole paths.
+
+    Examples
+    --------
+    >>> list(files_of("risk=credit.onnx, rule=models/rule.zip"))
+    ['risk', 'rule']
+    """
+    pairs = [word.partition("=") for word in listed(text)]
+    if not all(column.strip() and file.strip() for column, _, file in pairs):
+        raise InvalidParameter(f"`models` must look like risk=models.zip, got {text!r}.")
+    return {column.strip(): str(Path(file.strip()).absolute()) for column, _, file in pairs}
+
+
 def settings_from(parameters: dict[str, Any], source: str) -> Settings:
     """The settings that a command line asks for; a name that is not a file must be a built-in data set."""
     from likewise.experiments import runs
@@ -180,6 +194,7 @@ def settings_from(parameters: dict[str, Any], source: str) -> Settings:
     chosen = {name: parameters[name] for name in names}
     chosen |= {name: listed(parameters[name]) for name in LISTS if name in names}
     chosen["units"] = measured(parameters["units"], "units")
+    chosen["models"] = files_of(parameters.get("models", ""))
     chosen["split"] = shares(parameters["split"])
     chosen |= runs.located(source)
     T = parameters["rounds"] or (runs.ROUNDS_ASKED if parameters.get("ask") else runs.ROUNDS)

@@ -42,6 +42,8 @@ Examples:
 
     likewise play people.csv --label repaid --compare-by income,debt --labels accepted
 
+    likewise play people.csv --label approved --compare-by income,debt --models risk=models.zip
+
     likewise play adult --review-share 0.1
 
     likewise play --resume people-run
@@ -65,6 +67,14 @@ def play(
     drop: options.Drop = "",
     categories: options.Categories = "",
     units: options.Units = "",
+    models: Annotated[
+        str,
+        typer.Option(
+            rich_help_panel=options.PEOPLE,
+            help="Columns that your own models fill: risk=models.zip, a file of lw.save_models, or risk=credit.onnx. "
+            "Fit them on other people.",
+        ),
+    ] = "",
     id: options.Id = None,
     today: options.Today = None,
     split: options.SplitShares = options.DEFAULT_SPLIT,

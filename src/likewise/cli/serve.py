@@ -121,6 +121,9 @@ def _serve_alone(configuration: Configuration, bound: socket, links: Links | Non
 
 def _serve_together(configuration: Configuration, demo: bool) -> None:
     import uvicorn
+    from uvicorn.supervisors import Multiprocess
+
+    from likewise.service.run.shared_port import SPREADS, SharedPort
 
     if demo:
         raise InvalidParameter(f"`workers` must be 1 for the demo, got {configuration.workers}.")
@@ -129,7 +132,9 @@ def _serve_together(configuration: Configuration, demo: bool) -> None:
     _say(f"Serving at {address}")
     with tempfile.TemporaryDirectory(prefix="likewise-") as folder:
         os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", folder)  # where the workers share their counts
-        uvicorn.run(**_uvicorn(configuration))
+        settings = uvicorn.Config(**_uvicorn(configuration))
+        with SharedPort.at(configuration.host, configuration.port) if SPREADS else settings.bind_socket() as shared:
+            Multiprocess(settings, sockets=[shared]).run()
 
 
 def _introduce(configuration: Configuration, address: str) -> None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from likewise.certificates.heldout import FairnessEvaluation, unfair_pairs
 from likewise.certificates.shown import MostUnfair, most_unfair
+from likewise.displays import short, text_html
 from likewise.errors import require, require_number, require_whole
 from likewise.file_review.answers import Claim, claimed
 from likewise.file_review.draws import Drawn, OpenPairs, draw, needed
@@ -44,7 +45,7 @@ class Comparator:
     excess: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Review:
     """A comparative file review; ``likewise.audit`` makes one.
 
@@ -178,6 +179,16 @@ class Review:
             f"judged. If none is found too different, at most {at_most(100 * spotless, 2)}% of pairs are. The least "
             f"numbers of draws for a claim, if none is found: {enough or 'none, as too few pairs remain'}."
         )
+
+    def __repr__(self) -> str:
+        drawn = f"{plural(len(self.drawn.pairs), 'pair')} drawn to be judged"
+        return short("Review", plural(len(self.people), "person", "people"), f"alpha {self.alpha:g}", drawn)
+
+    def __str__(self) -> str:
+        return "\n\n".join([self.headline, self.about_new_people, self.cleared, self.sample])
+
+    def _repr_html_(self) -> str:
+        return text_html(str(self))
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers and sentences, as plain JSON values."""

@@ -25,7 +25,7 @@ SCALES = ("as-is", "rank")
 DIGITS = 6
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ScoredPeople:
     """People, their scores in [0, 1], and how far apart they are by the columns that may justify a difference.
 
@@ -73,6 +73,9 @@ class ScoredPeople:
     ids: NDArray[np.intp]
     distinct: bool
     decisions: bool
+
+    def __repr__(self) -> str:
+        return f"ScoredPeople({len(self.people):,} people)"
 
     def __len__(self) -> int:
         return len(self.scores)

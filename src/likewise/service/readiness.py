@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 
 from likewise.service.engine import Engine
-from likewise.service.live.stream import done
+from likewise.service.live.landing import done
 from likewise.service.refusals import Unavailable
 
 PATIENCE = 2.0

@@ -79,8 +79,12 @@ class Frontier(NamedTuple):
 
 
 def root_of(leaves: Iterable[bytes]) -> bytes:
-    """The root of a tree whose entries have these hashes."""
-    return Frontier().add_all(leaves).root
+    """The root of a tree whose entries have these hashes: level by level, a last one without a neighbour goes up."""
+    level = list(leaves)
+    while len(level) > 1:
+        pairs = [node_hash(level[i], level[i + 1]) for i in range(0, len(level) - 1, 2)]
+        level = pairs if len(level) % 2 == 0 else [*pairs, level[-1]]
+    return level[0] if level else EMPTY_ROOT
 
 
 def _split(size: int) -> int:

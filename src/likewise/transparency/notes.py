@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import functools
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -109,6 +110,7 @@ class Proof:
         return included(leaf_hash(entry), self.index, checkpoint.size, checkpoint.root, self.path)
 
 
+@functools.lru_cache(maxsize=1024)
 def key_id(name: str, kind: int, public_key: bytes) -> bytes:
     """The four bytes by which a note names a key."""
     return hashlib.sha256(name.encode() + b"\n" + bytes([kind]) + public_key).digest()[:4]

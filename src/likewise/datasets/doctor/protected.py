@@ -35,7 +35,8 @@ _BY_WORD = {word: attribute for attribute, words in WORDS.items() for word in wo
 THINGS = {"account", "loan", "car", "vehicle", "house", "property", "building", "credit", "policy", "company", "list"}
 """Beside one of these words an age or a colour is that of a thing: ``vehicle_age``, ``white_list``."""
 SEXES = ({"male", "man", "men"}, {"female", "woman", "women"})
-RACES = {"hispanic", "caucasian", "african-american", "asian", "latino", "african american", "native american"}
+RACES = {"hispanic", "caucasian", "african", "asian", "latino", "eskimo"}
+FAMILY = {"divorced", "widowed", "married", "husband", "wife"}
 
 
 def protected(column: Column) -> str:
@@ -49,8 +50,9 @@ def protected(column: Column) -> str:
     ['sex', 'family', 'sex', '']
     >>> [protected(Column(name, "number", 0, 2)) for name in ("evermarr", "relig5", "isfemale", "market")]
     ['family', 'religion', 'sex', '']
-    >>> protected(Column("x3", "category", 0, 2, ("Female", "Male")))
-    'sex'
+    >>> levels = [("Female", "Male"), ("Asian", "Black", "White"), ("Divorced", "Never-married"), ("white", "black")]
+    >>> [protected(Column("x3", "category", 0, 2, values)) for values in levels]
+    ['sex', 'race', 'family', '']
     """
     words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", column.name)
     lower = [word.lower() for word in words]
@@ -68,7 +70,10 @@ def _by_stem(word: str) -> str:
 def _by_values(values: set[str]) -> str:
     if all(values & sex for sex in SEXES):
         return "sex"
-    return "race" if len(values & (RACES | {"black", "white"})) > 1 and values & RACES else ""
+    words = {word for value in values for word in re.findall("[a-z]+", value)}
+    if len(words & (RACES | {"black", "white"})) > 1 and words & RACES:
+        return "race"
+    return "family" if len(words & FAMILY) > 1 else ""
 
 
 def of_protected(columns: Sequence[Column], label: str | None, settled: Collection[str]) -> list[Finding]:

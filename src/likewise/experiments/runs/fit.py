@@ -9,19 +9,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from likewise.auditors import AskAuditor
-from likewise.datasets import EACH_ROW, SHARES, Dataset
-from likewise.datasets.columns import opened
+from likewise.datasets import SHARES, Dataset
 from likewise.datasets.doctor import Finding, examined
 from likewise.errors import require, require_whole
 from likewise.experiments.runs.deployed import deployed
 from likewise.experiments.runs.finished_run import FinishedRun
 from likewise.experiments.runs.outputs import finished_policy
-from likewise.experiments.runs.population import FRAME, of_frame
+from likewise.experiments.runs.population import FRAME, of_frame, scorers_of
 from likewise.experiments.runs.run import played_in_memory
 from likewise.experiments.runs.settings import CLASSES, ROUNDS, Settings, rounds_in_a_part
 from likewise.experiments.runs.setup import Setup, assemble
 from likewise.protocol import Auditor, Floats
-from likewise.scoring.scored_columns import ScoredColumns
 
 log = logging.getLogger(__name__)
 
@@ -110,7 +108,7 @@ def fit(
     )  # fmt: skip
     ready = isinstance(frame, Dataset)
     require(not (ready and models), "models", "be left out with a Dataset: add their scores to its people", "some")
-    scorers = _scorers(models, frame, settings) if models else None
+    scorers = scorers_of(models, frame, settings) if models else None
     frame = frame if scorers is None else scorers.added(frame)
     data = frame if ready else of_frame(frame, settings, name="Your data", distance=distance)
     setup, findings = assemble(settings, data), () if ready else _looked_at(frame, settings)
@@ -137,11 +135,6 @@ def finished(setup: Setup, auditor: Auditor, findings: tuple[Finding, ...] = ())
         setup=setup,
         outcome=outcome,
     )
-
-
-def _scorers(models: Mapping[str, Any], frame: Any, s: Settings) -> ScoredColumns:
-    roles = {s.label, s.today, *([s.id] if s.id != EACH_ROW else [])}
-    return ScoredColumns.of(models, [name for name in opened(frame).columns if name not in roles])
 
 
 def _looked_at(frame: Any, s: Settings) -> tuple[Finding, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,9 @@ from likewise.datasets.columns import arrow, levels, opened
 from likewise.datasets.roles import OBVIOUS
 from likewise.errors import DataUnavailable, InvalidParameter, require
 from likewise.experiments.runs.settings import Settings
+from likewise.hypotheses import OnnxModel, open_models
 from likewise.protocol import Distance
+from likewise.scoring.scored_columns import ScoredColumns
 
 FRAME = "a dataframe"
 """The source of a run on people who were given in memory; nothing keeps them."""
@@ -42,17 +44,34 @@ def file_digest(path: Path) -> str:
         raise DataUnavailable(f"`source` must be a file that can be read, got {path}: {error.strerror}.") from None
 
 
-def read(s: Settings) -> tuple[Settings, Dataset]:
-    """The settings, with columns named exactly as in the file; and everybody, as they say."""
+def read(s: Settings) -> tuple[Settings, Dataset, ScoredColumns | None]:
+    """The settings, with columns named exactly as in the file; everybody, as they say; and models that fill columns."""
     if s.source == FRAME:
         raise InvalidParameter(
             "`source` must be a file, got a run on a dataframe, which is not kept: call lw.fit again."
         )
     if not s.sha256:
-        return s, _built_in(s)
+        return s, _built_in(s), None
     frame = datasets.read_people(s.source, encoding=s.encoding)
+    scorers = scorers_of({name: _model(path) for name, path in s.models.items()}, frame, s) if s.models else None
+    frame = frame if scorers is None else scorers.added(frame)
     s = _named(s, [str(column) for column in frame.columns])
-    return s, of_frame(frame, s, name=Path(s.source).stem)
+    return s, of_frame(frame, s, name=Path(s.source).stem), scorers
+
+
+def _model(path: str) -> Any:
+    """The one model of a file."""
+    if path.endswith(".onnx"):
+        return OnnxModel(path)
+    models = open_models(path)
+    require(len(models) == 1, "models", "be files of one model each", f"{path} with {len(models)}")
+    return models[0]
+
+
+def scorers_of(models: Mapping[str, Any], frame: Any, s: Settings) -> ScoredColumns:
+    """Columns that models fill, from the columns of a dataframe that have no role of their own."""
+    roles = {s.label, s.today, *([s.id] if s.id != datasets.EACH_ROW else [])}
+    return ScoredColumns.of(models, [name for name in opened(frame).columns if name not in roles])
 
 
 def of_frame(frame: Any, s: Settings, *, name: str, distance: Distance | None = None) -> Dataset:
@@ -127,7 +146,8 @@ def _positive(frame: Any, label: str) -> str | None:
 
 def _built_in(s: Settings) -> Dataset:
     """A data set that brings its own label and comparison; columns may still be taken from the class."""
-    for name in ("encoding", "label", "positive", "compare_by", "sensitive", "categories", "units", "id", "today"):
+    own = ("encoding", "label", "positive", "compare_by", "sensitive", "categories", "units", "models", "id", "today")
+    for name in own:
         value = getattr(s, name)
         require(not value, name.replace("_", "-"), "be left out with a built-in data set, which has its own", value)
     data = datasets.load(s.source)

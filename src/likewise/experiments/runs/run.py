@@ -12,6 +12,7 @@ import json
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,9 @@ from likewise.experiments.runs.population import file_digest
 from likewise.experiments.runs.settings import FORMAT, Settings, versions
 from likewise.experiments.runs.setup import Setup, prepare
 from likewise.game import Transcript, play
-from likewise.hypotheses import EnumerableClass
+from likewise.hypotheses import EnumerableClass, save_models
 from likewise.protocol import Answer, Auditor, Batch, Floats, Key
+from likewise.scoring.scored_columns import SCORERS
 
 
 class Stopped(LikewiseError):
@@ -68,6 +70,8 @@ class Run:
         RunFolder.require_new(out)
         setup = prepare(settings)
         folder = RunFolder.create(out)
+        if setup.scorers is not None:
+            folder.write(SCORERS, partial(save_models, list(setup.scorers.models.values())))
         folder.write_json("settings.json", noted(setup))
         return cls._of(folder, setup, person)
 

@@ -42,6 +42,8 @@ class Settings:
         Of a file of text that is not UTF-8.
     label, positive, compare_by, sensitive, drop, categories, units
         As ``likewise.datasets.from_frame`` takes them. Built-in data sets have their own.
+    models
+        Files of models by the names of the columns that they fill, as ``likewise.fit`` takes models.
     id, today
         The column that says who each row is, and the one with the answer that people get today.
     split
@@ -80,6 +82,7 @@ class Settings:
     drop: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     units: dict[str, float] = field(default_factory=dict)
+    models: dict[str, str] = field(default_factory=dict)
     id: str | None = None
     today: str | None = None
     split: tuple[float, ...] = SHARES
@@ -132,7 +135,7 @@ class Settings:
     def from_dict(cls, data: dict[str, Any]) -> Settings:
         """The settings from ``to_dict``; an unknown or missing name is an error, as the run would not be the same."""
         names = {parameter.name for parameter in dataclasses.fields(cls)}
-        data = {"encoding": "", "review_share": 1.0} | data  # runs from before these could be chosen
+        data = {"encoding": "", "review_share": 1.0, "models": {}} | data  # runs from before these could be chosen
         if set(data) != names:
             odd = sorted(set(data) ^ names)
             raise InvalidParameter(

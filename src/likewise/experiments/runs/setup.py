@@ -130,7 +130,8 @@ class Setup:
 
 def prepare(settings: Settings) -> Setup:
     """Read the people, build the class and the learner."""
-    return assemble(*read(settings))
+    s, data, scorers = read(settings)
+    return dataclasses.replace(assemble(s, data), scorers=scorers)
 
 
 def assemble(s: Settings, data: Dataset) -> Setup:

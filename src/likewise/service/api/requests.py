@@ -12,8 +12,6 @@ from typing import Any
 
 from fastapi import HTTPException, Request
 from fastapi.routing import APIRoute
-from pydantic import TypeAdapter, ValidationError
-from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -51,9 +49,7 @@ def strict_json(text: bytes) -> Any:
       ...
     ValueError: the name 'a' appears twice
     """
-    value = json.loads(
-        text.decode(), parse_constant=_constant, parse_float=_float, parse_int=_integer, object_pairs_hook=_object
-    )
+    value = _DECODER.decode(text.decode())
     if b"\\u" in text:  # only an escape can hold half a character
         try:
             json.dumps(value, ensure_ascii=False).encode()
@@ -87,6 +83,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
+_DECODER = json.JSONDecoder(parse_constant=_constant, parse_float=_float, parse_int=_integer, object_pairs_hook=_object)
+"""Made once: ``json.loads`` makes it again for every text."""
+
+
 class Call(Request):
     """A request by somebody who is known, whose body is JSON in the strict sense.
 
@@ -104,6 +104,11 @@ class Call(Request):
         """Who is asking."""
         identity: Identity = self.scope["likewise.identity"]
         return identity
+
+    async def identify(self, path: str) -> None:
+        """Find out who is asking for a route, once; an error if they may not."""
+        if "likewise.identity" not in self.scope:
+            self.scope["likewise.identity"] = await self.service.gate.by_token(self, path)
 
     @property
     def by(self) -> str:
@@ -150,40 +155,13 @@ class StrictRoute(APIRoute):
 
     def get_route_handler(self) -> Handler:
         """The route's handler, behind the table of roles and strict reading."""
-        handler = self.handler()
+        handler = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
-            service: Service = request.app.state.service
-            request.scope["likewise.identity"] = await service.gate.by_token(request, self.path)
             call = Call(request.scope, request.receive)
+            await call.identify(self.path)
             await (call.body() if self.body_field is None else call.json())
             return await handler(call)
-
-        return handle
-
-    def handler(self) -> Handler:
-        """What finds the arguments of the endpoint and calls it: FastAPI's own."""
-        return super().get_route_handler()
-
-
-class DirectRoute(StrictRoute):
-    """The same, for an endpoint whose arguments are ``body``, ``call`` and texts of the path: it is called directly.
-
-    FastAPI looks for dependencies, queries, headers and forms, which takes as long as deciding about a person does.
-    """
-
-    def handler(self) -> Handler:
-        """Read the body and call the endpoint; FastAPI says what is wrong with a body that isn't one."""
-        body_type: Any = self.body_field.field_info.annotation if self.body_field is not None else None
-        read, otherwise = TypeAdapter(body_type).validate_python, super().handler()
-
-        async def handle(call: Request) -> Response:
-            try:
-                body = read(await call.json())
-            except ValidationError:
-                return await otherwise(call)
-            response: Response = await self.endpoint(body=body, call=call, **call.path_params)
-            return response
 
         return handle
 
@@ -202,8 +180,8 @@ class Limits:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        length = Headers(scope=scope).get("content-length", "0")
-        if length.isdecimal() and (len(length) > 18 or int(length) > self._max_body):
+        length = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
+        if length.isdigit() and (len(length) > 18 or int(length) > self._max_body):
             await problem(scope, 413, self._sentence)(scope, receive, send)
             return
         seen, whole = 0, False

@@ -14,8 +14,8 @@ from likewise.service.accounts.access import NOTICE, PERSON, RECEIPT, ROUND, STR
 from likewise.service.accounts.tokens import ADMIN, AUDITOR
 from likewise.service.api import bodies
 from likewise.service.api.problems import DOCUMENTED, problem
-from likewise.service.api.requests import KEYED, Call, DirectRoute, StrictRoute
-from likewise.service.canonical import spelt
+from likewise.service.api.requests import KEYED, Call, StrictRoute
+from likewise.service.canonical import Answer, spelt
 from likewise.service.engine import Engine
 from likewise.service.log.export import in_blocks
 from likewise.service.notices import notice
@@ -29,8 +29,7 @@ from likewise.service.stream.sample import with_scores
 SEEN_BY_AUDITORS = frozenset(answers.StreamSummary.__annotations__)
 # The engine's answers are sent as they are: mypy has checked them, and nobody waits for a second check.
 router, often = (
-    APIRouter(route_class=way, responses=DOCUMENTED, default_response_class=JSONResponse)
-    for way in (StrictRoute, DirectRoute)
+    APIRouter(route_class=StrictRoute, responses=DOCUMENTED, default_response_class=JSONResponse) for _ in range(2)
 )
 
 Stream = Annotated[str, Path(description="The name of a stream.")]
@@ -189,7 +188,8 @@ async def open_round(stream: Stream, body: bodies.RoundBody, call: Call) -> Resp
     require(len(body.people) <= most, "people", f"be at most {most}", len(body.people))
     people = [{"id": person.id, "features": person.features} for person in body.people]
     opened = await call.service.engine.decide_soon(stream, people, call.by, call.key)
-    return Response(spelt(opened), 201, media_type=JSONResponse.media_type)
+    text = opened.text if isinstance(opened, Answer) else spelt(opened)
+    return Response(text, 201, media_type=JSONResponse.media_type)
 
 
 router.routes[:0] = often.routes  # in front: a request is held against one route after the other

@@ -12,7 +12,7 @@ import anyio.to_thread
 import numpy as np
 
 from likewise.policies import thresholds_of
-from likewise.service.asides import person_aside
+from likewise.service.asides import people_asides
 from likewise.service.engine.core import EngineCore
 from likewise.service.live.stream import LiveStream, Outcome, Task
 from likewise.service.log import Idempotency
@@ -86,7 +86,7 @@ class ForDeciders(EngineCore):
         self, live: LiveStream, people: Sequence[Mapping[str, Any]], secret: bytes, by: str, key: Idempotency | None
     ) -> Task:
         settings = live.latest.state.stream.settings
-        asides = [person_aside(person, settings) for person in people]
+        asides = people_asides(people, settings)
         ids = [aside.content["id"] for aside in asides]
         thresholds = thresholds_of(ids, secret) if ids else np.empty(0)
 

@@ -39,6 +39,7 @@ class Upkeep(EngineCore):
         self.store.require_same_file()
         self.erasure_cleanup.retry()
         for name, head in self.store.heads().items():
+            self.streams.watch(name, head, now)
             if not self.streams.idle(name, head, now):
                 moved += self.broken.guard(name, lambda: self._advance(name, now)) or 0  # noqa: B023
             elif moved == 0:
@@ -52,8 +53,9 @@ class Upkeep(EngineCore):
         if not self._heads.owns(live.current().key):
             return 0
         moved = live.advance(now)
-        live.save()
-        live.tree.keep(live.durable.seq)
+        if not live.elsewhere:
+            live.save()
+            live.tree.keep(live.durable.seq)
         return moved
 
     def _prepare(self, name: str) -> int:

@@ -59,6 +59,8 @@ class Positions:
         self.latest = START
         self.durable = START
         self.generation = 0
+        self.written = 0
+        """How often this process has moved it on."""
         self._name = name
         self._store = store
         self._lock = lock
@@ -77,6 +79,7 @@ class Positions:
         """Move on by events that were decided just now and are on disk once ``writing`` is done."""
         with self._lock:
             self._move(after, sealed)
+            self.written += 1
             self._last = writing
 
     def landed(self, position: Position) -> None:
@@ -96,6 +99,8 @@ class Positions:
                 _require_chain(self.latest, page)
                 self._move(self.latest.follow(page), page)
                 self._mark(self.latest)
+                if len(page) < PAGE:
+                    break  # what others wrote meanwhile is for the next time: one would run after them for ever
             return self.latest.hash != before
 
     def current(self) -> State:

@@ -20,17 +20,19 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import math
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 import anyio.to_thread
 
 from likewise.errors import LikewiseError
+from likewise.service.canonical import Answer
 from likewise.service.live.idempotency import Answers
+from likewise.service.live.landing import done
 from likewise.service.live.position import START, Position, Positions
 from likewise.service.live.timers import Timers
 from likewise.service.log import Append, Idempotency, KeyTaken, Store
@@ -49,15 +51,17 @@ ATTEMPTS = 200
 """How often a command is decided again when other processes keep being faster."""
 TOGETHER = 50
 """Rounds that time moves on in one go."""
+BOOKS = 30.0
+"""Seconds for which a process leaves the books of a stream to another one that writes to it."""
 
 
 class Outcome(NamedTuple):
-    """What a command led to: the states before and after, the events, already in their places, and the tree before."""
+    """What a command led to: the states before and after, the events, already in their places, and the trees."""
 
     before: State
     after: State
     sealed: Sequence[Sealed]
-    tree: Frontier = Frontier()
+    trees: tuple[Frontier, Frontier] = (Frontier(), Frontier())
 
     def event(self, kind: type[Kind]) -> Kind:
         """The first event, which is of this kind."""
@@ -124,6 +128,10 @@ class LiveStream:
         self.loaded = False
         """Whether its log was read, and is what was signed."""
         self._looked_at = -1
+        self.elsewhere = False
+        """Whether another process moves it on and this one doesn't; then the books (``watch``) are the other's."""
+        self._watched = 0, 0
+        self._kept_at = -math.inf
 
     # Reading ------------------------------------------------------------------------------------------------------
 
@@ -160,6 +168,20 @@ class LiveStream:
         """Whether nothing is new since the clock looked: event ``head`` is still its last one, and no round is due."""
         known = self.loaded and self.latest.seq == head == self.durable.seq == self._looked_at
         return known and self._timers.next() > now
+
+    def watch(self, head: int, now: float) -> None:
+        """Note who has moved it on since the last time, up to event ``head``.
+
+        What is kept beside the log (snapshots, summaries, roots of blocks) is kept by whoever writes to it: if every
+        process did so, each would do the work of all. A process that only reads along does it once nobody writes, and
+        now and then in case the other one doesn't.
+        """
+        (before, wrote), written = self._watched, self.positions.written
+        recent = 0 <= now - self._kept_at < BOOKS
+        self.elsewhere = head > before and written == wrote and recent
+        self._watched = head, written
+        if not self.elsewhere:
+            self._kept_at = now
 
     def overdue(self, now: float) -> float:
         """For how many seconds something has been due that the clock has not done."""
@@ -280,7 +302,7 @@ class LiveStream:
             decision = decide(before.state, command, now)
             sealed = seal(self.name, before.seq, before.hash, decision.events)
             after = before.then(sealed, decision.after)
-            reply = task.reply(Outcome(before.state, after.state, sealed, before.tree))
+            reply = Answer(task.reply(Outcome(before.state, after.state, sealed, (before.tree, after.tree))))
             if not sealed:
                 return Attempt(reply, after, generation, task.key, None)
             writing = self._store.submit(self._append(task, sealed, reply, now, after), wake=wake)
@@ -334,24 +356,3 @@ class LiveStream:
 
 def _time_passed(t: int) -> Task:
     return Task(lambda state: Advance(t), lambda outcome: {})
-
-
-async def done(writing: Future[Any]) -> None:
-    """Wait for the writer, whatever comes of it.
-
-    Not ``asyncio.wrap_future``: leaving would cancel what the writer is about to do, and an error that nobody waits for
-    any more would be logged with its words, which may name somebody.
-    """
-    loop = asyncio.get_running_loop()
-    woken = loop.create_future()
-
-    def wake() -> None:
-        if not woken.done():
-            woken.set_result(None)
-
-    def landed(_: Future[Any]) -> None:
-        with suppress(RuntimeError):  # the loop is closed, and nobody waits
-            loop.call_soon_threadsafe(wake)
-
-    writing.add_done_callback(landed)
-    await woken

@@ -36,6 +36,12 @@ class Streams:
         live = self._live.get(name)
         return live is not None and live.idle(head, now)
 
+    def watch(self, name: str, head: int, now: float) -> None:
+        """Note who moves a stream on, whose last event is ``head``."""
+        live = self._live.get(name)
+        if live is not None:
+            live.watch(head, now)
+
     def known(self, name: str) -> LiveStream | None:
         """A stream that was read before; None says nothing about whether there is one."""
         live = self._live.get(name)

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Dialect, Table, delete, insert, select, updat
 from sqlalchemy.exc import IntegrityError
 
 from likewise.errors import LikewiseError
-from likewise.service.canonical import spelt
+from likewise.service.canonical import Answer, spelt
 from likewise.service.log import tables
 from likewise.service.log.chain import Sealed
 from likewise.service.refusals import SequenceConflict
@@ -25,6 +25,8 @@ STRETCH = 1000
 """Rounds that are kept together for certificates."""
 CHUNK = 400
 """References looked up at once; databases limit the parameters of a query."""
+AT_ONCE = 32
+"""Rows of one statement."""
 
 
 class KeyTaken(LikewiseError):
@@ -118,27 +120,46 @@ def add(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> Non
 
     The statement is spelt out once and handed to the driver: there are only texts and numbers in it, and looking at
     each of them again, as SQLAlchemy does, takes longer than the database itself. PostgreSQL gets all rows as one
-    JSON value, as a message for each row would take longer still.
+    JSON value, as a message for each row would take longer still. SQLite gets many rows in one statement: for each
+    statement its driver lets other threads go on, and then has to wait for its turn.
     """
     if not rows:
         return
-    statement = _spelt(table, connection.dialect)
     if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(statement, (spelt(rows),))
-    else:
-        names = table.columns.keys()
-        connection.exec_driver_sql(statement, [tuple(map(row.get, names)) for row in rows])
+        connection.exec_driver_sql(_spelt(table, connection.dialect), (spelt(rows),))
+        return
+    names = table.columns.keys()
+    for some in _halved(rows):
+        values = tuple([row.get(name) for row in some for name in names])
+        connection.exec_driver_sql(_spelt(table, connection.dialect, len(some)), values)
+
+
+def _halved(values: Sequence[Part]) -> Iterator[Sequence[Part]]:
+    """Some values at a time, in numbers that are powers of two: few statements serve them all.
+
+    Examples
+    --------
+    >>> [len(some) for some in _halved(range(77))]
+    [32, 32, 8, 4, 1]
+    """
+    start = 0
+    while left := len(values) - start:
+        size = min(AT_ONCE, 1 << left.bit_length() - 1)
+        yield values[start : start + size]
+        start += size
 
 
 @functools.cache
-def _spelt(table: Table, dialect: Dialect) -> str:
+def _spelt(table: Table, dialect: Dialect, rows: int = 1) -> str:
     """An INSERT of all columns, as a driver reads it."""
     quoted = dialect.identifier_preparer.format_column
     named = ", ".join(map(quoted, table.columns))
     if dialect.name == "postgresql":
         typed = ", ".join(f"{quoted(column)} {column.type.compile(dialect)}" for column in table.columns)
         return f"INSERT INTO {table.name} ({named}) SELECT * FROM json_to_recordset(%s::json) AS row ({typed})"
-    return f"INSERT INTO {table.name} ({named}) VALUES ({', '.join('?' * len(table.columns))})"
+    row = f"({', '.join('?' * len(table.columns))})"
+    # OR FAIL: whoever writes undoes a whole transaction that failed, so SQLite need not be ready to undo a part of it.
+    return f"INSERT OR FAIL INTO {table.name} ({named}) VALUES {', '.join([row] * rows)}"
 
 
 def _erase(connection: Connection, append: Append) -> None:
@@ -185,7 +206,8 @@ def _response_row(append: Append, key: Idempotency) -> dict[str, Any]:
     t = 0 if first.event.about is None and first.event.refs else first.event.about
     about = {"stream": first.stream, "round": t, "at": append.at}
     # Not canonical JSON: a repeated answer is the first one to the letter, 1.0 and not 1.
-    return key._asdict() | about | {"response": spelt(append.response)}
+    response = append.response
+    return key._asdict() | about | {"response": response.text if isinstance(response, Answer) else spelt(response)}
 
 
 def _aside_row(stream: str, aside: Aside) -> dict[str, Any]:

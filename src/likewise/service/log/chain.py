@@ -84,7 +84,8 @@ def hash_of(stream: str, seq: int, prev: str, kind: str, at: str, hashed: str, v
 
     The other texts are the service's own and need no escapes; one that does is refused, as it could stand for another.
     """
-    if any(char in text for text in (stream, prev, kind, at) for char in '"\\'):
+    texts = stream + prev + kind + at
+    if '"' in texts or "\\" in texts:
         raise BrokenLog(f"Event {seq} of a log holds a text that no event has.")
     line = f'"kind":"{kind}","prev":"{prev}","seq":{seq},"stream":"{stream}","version":{version}'
     return hashlib.sha256(f'{{"at":"{at}","data":{hashed},{line}}}'.encode()).hexdigest()

@@ -18,7 +18,7 @@ LATELY = 86_400.0
 
 
 class ErasureFile(LineFile):
-    """What was erased: the stream and hash of the event that says so, and random references, which name nobody.
+    """What was erased: the stream and hash of the event that says so, and references, which name nobody.
 
     A backup that is older than an erasure still holds the person; restoring it erases again what is listed here.
     """

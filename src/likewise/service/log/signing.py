@@ -105,11 +105,11 @@ class Signer:
         """The service's word that a log has this tree."""
         return self.sign(Checkpoint(self.origin(stream), tree.size, tree.root).text, stream)
 
-    def receipt(self, sealed: Sequence[Sealed], tree: Frontier) -> dict[str, Any]:
-        """For whoever caused some events, which follow the tree: the proof that the last of them is in the log."""
+    def receipt(self, sealed: Sequence[Sealed], before: Frontier, after: Frontier) -> dict[str, Any]:
+        """For whoever caused some events, which lead from one tree to the other: the proof that the last is in it."""
         *others, last = sealed
-        before = tree.add_all(leaf_hash(bytes.fromhex(each.hash)) for each in others)
-        note = self.checkpoint(last.stream, before.add(leaf_hash(bytes.fromhex(last.hash))))
+        before = before.add_all(leaf_hash(bytes.fromhex(each.hash)) for each in others)
+        note = self.checkpoint(last.stream, after)
         proof = Proof(before.size, tuple(before.path_of_next), note)
         return {"stream": last.stream, "seq": last.seq, "hash": last.hash, "key": self.public_key, "proof": str(proof)}
 
@@ -124,5 +124,11 @@ class Signer:
 
     def hasher(self, purpose: str) -> Callable[[bytes], str]:
         """A hash with a key of its own."""
-        key = self.derived(purpose)
-        return lambda content: hmac.digest(key, content, "sha256").hex()
+        keyed = hmac.new(self.derived(purpose), digestmod="sha256")
+
+        def hashed(content: bytes) -> str:
+            one = keyed.copy()  # `hmac.digest` would prepare the key again, and let other threads come between
+            one.update(content)
+            return one.hexdigest()
+
+        return hashed

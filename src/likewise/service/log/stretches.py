@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import base64
 import hmac
-import io
 import json
 import logging
+import math
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection, Row, case, delete, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
@@ -34,7 +35,7 @@ from likewise.service.stream.state import State
 from likewise.service.stream.transcript import Stretch, stretch
 
 log = logging.getLogger(__name__)
-FORMAT = 2
+FORMAT = 3
 """Of the content; stretches in another one are made again."""
 BOOK = -1
 """The number under which it is kept what was checked."""
@@ -223,12 +224,11 @@ def _replace(connection: Connection, wanted: Wanted, row: dict[str, Any]) -> Non
 
 
 def _written(made: Stretch) -> str:
-    """A stretch as text: arrays as NumPy writes them, without pickle, and packed."""
-    arrays = {name: value for name, value in _columns(made.part) if value is not None}
-    file = io.BytesIO()
-    np.savez(file, **arrays)
-    text = base64.b64encode(zlib.compress(file.getvalue(), 1)).decode()
-    return json.dumps({"arrays": text, "refuted": dict(made.refuted)})
+    """A stretch as text: what its arrays are, and their bytes one after another, packed."""
+    arrays = {name: np.asarray(value) for name, value in _columns(made.part) if value is not None}
+    forms = [[name, value.dtype.str, value.shape] for name, value in arrays.items()]
+    packed = zlib.compress(b"".join(value.tobytes() for value in arrays.values()), 1)
+    return json.dumps({"arrays": forms, "bytes": base64.b64encode(packed).decode(), "refuted": dict(made.refuted)})
 
 
 def _columns(part: Part) -> Iterator[tuple[str, Any]]:
@@ -241,8 +241,11 @@ def _columns(part: Part) -> Iterator[tuple[str, Any]]:
 
 def _read(content: str) -> Stretch:
     data = json.loads(content)
-    with np.load(io.BytesIO(zlib.decompress(base64.b64decode(data["arrays"]))), allow_pickle=False) as file:
-        arrays = {name: file[name] for name in file.files}
+    packed, at = bytearray(zlib.decompress(base64.b64decode(data["bytes"]))), 0
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, kind, shape in data["arrays"]:
+        arrays[name] = np.frombuffer(packed, dtype=kind, count=math.prod(shape), offset=at).reshape(shape)
+        at += arrays[name].nbytes
     drawn = {name: arrays.pop(f"drawn_{name}") for name in Drawn._fields if f"drawn_{name}" in arrays}
     parts: dict[str, Any] = dict.fromkeys(Part._fields) | arrays | {"drawn": Drawn(**drawn) if drawn else None}
     return Stretch(Part(**parts), Counter(data["refuted"]))

@@ -112,7 +112,7 @@ stretches = Table(
     Column("seal", Text, nullable=False),
     Column("content", Text, nullable=False),
 )
-"""Rounds as arrays, some at a time, for certificates: a cache, which may be lost at any time."""
+"""Rounds as arrays, some at a time, for certificates, and under -1 what was checked: a cache, which may be lost."""
 
 tokens = Table(
     "tokens",

@@ -163,7 +163,7 @@ def add(visit: Visitor) -> Response:
         _require_new(visit, name, streams or ())
         token, _ = visit.service.tokens.add(name, str(visit.sent.get("role")), streams, _days(days), erasable=True)
     except InvalidParameter as error:
-        return _users(visit, wrong=plainly(str(error)))
+        return _users(visit, wrong=plainly(str(error).replace("`days`", "“Days it is valid”")))
     return _users(visit, f"The token of {name}. It is not shown again:", token)
 
 

@@ -60,7 +60,7 @@ def labelled(error: str, entries: Sequence[Entry]) -> str:
     Examples
     --------
     >>> labelled("`grace` must be in [0, ∞), got -1.", [Entry("grace", "Grace time", "", (), False)])
-    '“Grace time” must be in [0, ∞), got -1.'
+    '“Grace time” must be at least 0, got -1.'
     """
     for entry in entries:
         error = error.replace(f"`{entry.name}`", f"“{entry.label}”")
@@ -72,12 +72,23 @@ def plainly(error: str) -> str:
 
     Examples
     --------
-    >>> plainly("`days_valid` must be in (0, 36500], got 'x'."), plainly("There is no stream named 'loans'.")
-    ('“days valid” must be in (0, 36500], got “x”.', 'There is no stream named “loans”.')
+    >>> plainly("`days_valid` must be in (0, 36500], got -3.0."), plainly("There is no stream named 'loans'.")
+    ('“days valid” must be above 0 and at most 36500, got -3.', 'There is no stream named “loans”.')
     >>> plainly("`role` must be one of ['admin', 'viewer'], got None.")
     '“role” must be one of admin, viewer, got nothing.'
     """
     error = re.sub(r"`([^`]*)`", lambda found: f"“{found[1].replace('_', ' ')}”", error)
     error = re.sub(r"\[('[^\]]*')\]", lambda found: found[1].replace("'", ""), error)
     error = re.sub(r"(?<![\w])'([^']*)'(?![\w])", r"“\1”", error)
+    error = re.sub(r"\bbe in ([(\[])([^,()\[\]]+), ([^,()\[\]]+)([)\]])", _range, error)
+    error = re.sub(r"\bgot (-?\d+)\.0\.$", r"got \1.", error)
     return re.sub(r"\bNone\b", "nothing", error)
+
+
+def _range(found: re.Match[str]) -> str:
+    """An interval in words: [0, 1] is from 0 to 1."""
+    opens, low, high, closes = found.groups()
+    if opens == "[" and closes == "]":
+        return f"be from {low} to {high}"
+    least = f"be {'at least' if opens == '[' else 'above'} {low}"
+    return least if high == "∞" else f"{least} and {'at most' if closes == ']' else 'below'} {high}"

@@ -50,7 +50,7 @@ class Follower:
         if self._seen is None:  # what was read before the service was started need not be looked at again
             self._seen = summaries.read_so_far(self._engine.store)
         for live in self._engine.streams.loaded():
-            if live.durable.seq > self._seen.get(live.name, 0):
+            if live.durable.seq > self._seen.get(live.name, 0) and not live.elsewhere:
                 self._broken.guard(live.name, lambda: self.follow(live.name, A_TICK))  # noqa: B023
 
     def follow(self, stream: str, seconds: float = math.inf) -> int:

@@ -19,7 +19,8 @@ from likewise.service.accounts.access import PUBLIC
 from likewise.service.api import problems
 from likewise.service.api.doors import Doors
 from likewise.service.api.requests import Limits
-from likewise.service.api.routes import health, router
+from likewise.service.api.routes import health, often, router
+from likewise.service.api.shortcut import Shortcut
 from likewise.service.configuration import Configuration
 from likewise.service.monitoring import Measured
 from likewise.service.redaction import begin_log
@@ -78,6 +79,7 @@ def create_app(configuration: Configuration | None = None) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},  # it would be looked for at every request
     )
     app.state.service = service
+    app.add_middleware(Shortcut, routes=often.routes, handlers=app.exception_handlers)
     problems.install(app)
     # Not `include_router`, which looks through the routes twice for every request.
     app.router.routes += [*router.routes, *health.routes]

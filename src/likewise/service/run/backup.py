@@ -126,8 +126,9 @@ def _newest(source: Store) -> str | None:
 def _erased(database: Path, key: bytes, erasures: ErasureFile, place: Path) -> int:
     """Erase from a copy of a backup what was erased since it was taken, as events of its log; how many rows."""
     with _store(database) as source:
-        gone = tables.staff.c.alias.in_(erasures.refs(LISTED))
-        source.write(lambda connection: connection.execute(delete(tables.staff).where(gone)) and None)
+        if aliases := erasures.refs(LISTED):
+            gone = delete(tables.staff).where(tables.staff.c.alias.in_(aliases))
+            source.write(lambda connection: connection.execute(gone) and None)
         streams = source.streams()
         known = {name: [aside.ref for aside in source.asides_of(erasures.refs(name), name)] for name in streams}
     known = {name: refs for name, refs in known.items() if refs}

@@ -197,7 +197,10 @@ def _in_words(count: ReviewCount, up_to: int, waiting: int, delta: float, felt: 
         f"reported{'' if count.undrawn == 0 else f' (best guess: {count.estimate:.0f})'}.",
     ]
     if count.unanswered:
-        sentences.append(f"{count.unanswered} drawn rounds were not answered; they count as reported.")
+        left = plural(
+            count.unanswered, "drawn round was not answered and counts", "drawn rounds were not answered and count"
+        )
+        sentences.append(f"{left} as reported.")
     if count.undrawn:
         sentences.append(
             "It holds whenever it is read, if the lots were drawn as recorded, which likewise verify checks."

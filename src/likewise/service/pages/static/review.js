@@ -282,8 +282,12 @@
     try {
       const answer = await post("/why", { t: number(article), pair: pair.ordered(two).map((row) => row.dataset.id) });
       if (ended(answer) || current !== article || chosen !== two) return;
-      if (answer.ok) { $("why").innerHTML = await answer.text(); $("why-open").hidden = true; } // the server's template, too
-      else complain((await answer.json()).detail);
+      if (answer.ok) {
+        $("why").innerHTML = await answer.text(); // the server's template, too
+        $("why-open").hidden = true;
+        // Many differences fill the box: what was asked for must not be below its edge.
+        $("compared").scrollTop += $("why").getBoundingClientRect().top - $("compared").getBoundingClientRect().top;
+      } else complain((await answer.json()).detail);
     } catch {
       say("No connection, so there is no explanation now.");
     }

@@ -11,7 +11,7 @@ and, of an event about a round,
 
 A kind is one frozen dataclass, so that everything about it stands in one place. What may have to be erased one day (who
 a person is, their features, an auditor's free words) never enters the log: it is an ``Aside``, kept beside it under a
-random reference, and the event holds a salted commitment to it.
+reference, and the event holds a salted commitment to it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 from likewise.errors import InvalidParameter
-from likewise.service.canonical import commitment, dumps, people_root
+from likewise.service.canonical import commitment, dumps
 from likewise.service.stream.answers import RoundRecord
 from likewise.service.stream.memory import Memory
 from likewise.service.stream.panel import Panel
@@ -55,7 +55,7 @@ class Aside:
     Attributes
     ----------
     ref
-        A random reference; the only name that the log knows.
+        A reference, a time and 80 random bits; the only name that the log knows.
     kind
         "person" (content: id and features) or "remark" (content: an auditor's reason and note; or why a stream was
         stopped).
@@ -184,7 +184,10 @@ class Event(ABC):
 
     def data(self) -> dict[str, Any]:
         """What stands in the log: plain JSON values."""
-        values = {name: _plain(getattr(self, name)) for name in _logged(type(self))}
+        return self._data_without()
+
+    def _data_without(self, left_out: str = "") -> dict[str, Any]:
+        values = {name: _plain(getattr(self, name)) for name in _logged(type(self)) if name != left_out}
         for name in self.may_lack:
             if values[name] in (None, []):
                 del values[name]
@@ -202,9 +205,12 @@ class Event(ABC):
 
     def _spelt(self) -> list[str]:
         if not self._text:
-            data = self.data()
-            self._text.extend(spelt_twice(data) if "people" in data else [dumps(data)] * 2)
+            self._text.extend(self._spell())
         return self._text
+
+    def _spell(self) -> Sequence[str]:
+        """Its text, and the text that is hashed."""
+        return [dumps(self.data())] * 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,15 +238,6 @@ class RoundEvent(Event):
 
     def sum_up(self, row: dict[str, Any]) -> None:
         """Change the row of its round (``likewise.service.projections.summaries``); most kinds change nothing."""
-
-
-def spelt_twice(data: Mapping[str, Any]) -> tuple[str, str]:
-    """Data with people as canonical JSON: as they stand in the log, and as they are hashed."""
-    people = [dumps(person) for person in data["people"]]
-    root = people_root(people)
-    hashed = dumps({**data, "people": root})
-    # No text in the data can look like this: it would have its quotation marks escaped.
-    return hashed.replace(dumps({"people": root})[1:-1], f'"people":[{",".join(people)}]', 1), hashed
 
 
 KINDS: dict[str, type[Event]] = {}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from likewise.protocol import Estimate, Round, Rows
+from likewise.service.canonical import dumps, people_root
 from likewise.service.stream.answers import Labelled, Outcome, PersonDecided, RoundRecord
 from likewise.service.stream.drawing import Drawing
 from likewise.service.stream.events.event import IN_MEMORY, NO_PAIR, NUMBER, TUPLE, RoundEvent, each, kind
@@ -42,6 +43,15 @@ class Decided:
     commitment: str
     probability: float
     decision: int
+
+    @property
+    def text(self) -> str:
+        """Canonical JSON. Spelt by hand where that is plain: there is nothing that is spelt more often."""
+        ref, promise, p, yes = self.ref, self.commitment, self.probability, self.decision
+        numbers = type(p) is float and 1e-4 <= p < 1 and type(yes) is int
+        if numbers and type(ref) is type(promise) is str and (names := ref + promise).isalnum() and names.isascii():
+            return f'{{"commitment":"{promise}","decision":{yes},"probability":{p!r},"ref":"{ref}"}}'
+        return dumps({"ref": ref, "commitment": promise, "probability": p, "decision": yes})
 
 
 def _estimate(data: dict[str, Any]) -> Estimate:
@@ -100,6 +110,15 @@ class RoundOpened(RoundEvent):
     def promised(self) -> Mapping[str, str]:
         """The commitments to its people."""
         return {person.ref: person.commitment for person in self.people}
+
+    def _spell(self) -> Sequence[str]:
+        """With its people, and with the root of a tree in their place."""
+        people = [person.text for person in self.people]
+        root = people_root(people)
+        hashed = dumps({**self._data_without("people"), "people": root})
+        # No text in the data can look like this: it would have its quotation marks escaped.
+        in_place = f'"people":{{"root":"{root["root"]}","size":{root["size"]}}}'
+        return hashed.replace(in_place, f'"people":[{",".join(people)}]', 1), hashed
 
     def evolve(self, state: State) -> State:
         """The round is open, and the policy deployed for it counts in the average."""
