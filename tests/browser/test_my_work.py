@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from office import all_sent, fits, in_front, problems, report
+from office import all_sent, fetched, fits, in_front, problems, report
 
 pytestmark = pytest.mark.browser
 
@@ -25,6 +25,32 @@ def test_the_page_names_its_stream_and_begins_with_the_brief_on_a_first_visit(de
     page.reload()
     page.wait_for_selector("article.round")
     assert not brief.is_visible()
+
+
+def test_an_answer_that_was_overtaken_does_not_say_how_many_rounds_wait(desk):
+    rounds = desk.open(5, desk.name)
+    page = desk.review(stream=desk.name)
+    fetched(page, 2)
+    page.evaluate("""() => {
+        const real = window.fetch, claimed = new Promise(done => { window.claimed = done; });
+        const kept = new Promise(done => { window.deliver = done; });
+        window.fetch = async (...asked) => {
+            const path = String(asked[0]);
+            if (path.endsWith("/verdict")) await claimed;
+            const answer = await real(...asked);
+            if (path.endsWith("/claim")) { window.claimed(); await kept; }
+            return answer;
+        };
+    }""")
+    in_front(page, rounds[0])
+    page.keyboard.press("n")
+    all_sent(page)
+    page.evaluate("() => window.deliver()")
+    fetched(page, 3)
+    page.wait_for_function("() => document.querySelector('#waiting').textContent === '4'")
+    in_front(page, rounds[1])
+    page.keyboard.press("n")
+    page.wait_for_function("() => document.querySelector('#waiting').textContent === '3'")
 
 
 def test_the_time_to_finish_is_that_of_the_rounds_that_wait_at_one_s_own_pace(desk, keep):

@@ -26,7 +26,7 @@ from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.refusals import Conflict
 from likewise.service.stream.answers import OpinionTaken, Receipt, VerdictRetracted, VerdictTaken
 from likewise.service.stream.brief import Brief
-from likewise.service.stream.state import OpenRound
+from likewise.service.stream.state import OpenRound, State
 from likewise.transparency.kept import require_receipt
 from likewise.verdicts import Question
 
@@ -259,7 +259,8 @@ def _recorded(visit: Visit, stream: str, done: VerdictTaken | VerdictRetracted |
     receipt, late = done["receipt"], done.get("disposition") == "late"
     event = None if receipt is None else receipt["seq"]
     proved = None if receipt is None else _proved(visit, stream, receipt)
-    return JSONResponse({"t": done["t"], "event": event, "late": late, "proved": proved})
+    told = {"t": done["t"], "event": event, "late": late, "proved": proved}
+    return JSONResponse(told, headers=_waiting(visit, stream))
 
 
 def _proved(visit: Visit, stream: str, receipt: Receipt) -> bool:
@@ -306,7 +307,11 @@ def _key(visit: Visit, request: Request) -> Idempotency:
 
 
 def _waiting(visit: Visit, stream: str) -> dict[str, str]:
-    return {"X-Waiting": str(waiting(visit, stream))}
+    """Rounds that wait, and after which event: answers overtake each other on their way to the page."""
+    live = visit.service.engine.streams.get(stream)
+    live.current()
+    state, seq = live.durable[:2]
+    return {"X-Waiting": f"{len(_questions(state, visit.identity.name))} {seq}"}
 
 
 def waiting(visit: Visit, stream: str) -> int:
@@ -316,8 +321,11 @@ def waiting(visit: Visit, stream: str) -> int:
 
 def questions(visit: Visit, stream: str) -> dict[int, Question]:
     """What this reviewer may be asked, by round: not what only a colleague can answer."""
-    rounds = visit.service.engine.streams.get(stream).current().rounds
-    asked = {t: round_.asks(visit.identity.name) for t, round_ in rounds.items()}
+    return _questions(visit.service.engine.streams.get(stream).current(), visit.identity.name)
+
+
+def _questions(state: State, name: str) -> dict[int, Question]:
+    asked = {t: round_.asks(name) for t, round_ in state.rounds.items()}
     return {t: question for t, question in asked.items() if question is not None}
 
 

@@ -29,7 +29,7 @@ likewise.outbox = ({ answered, waits, ended }) => {
       shelf.drop(item.id);
       let reply = {};
       try { reply = await answer.json(); } catch { /* a proxy's page, not ours */ }
-      answered(item, answer.ok, reply);
+      answered(item, answer, reply);
     }
   };
 

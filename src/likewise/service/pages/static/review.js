@@ -61,19 +61,21 @@
     if (unproved !== null) complain(`The log does not prove that it holds your event #${unproved}. Tell whoever runs this service.`);
   }
 
-  function answered(item, ok, reply) {
+  function answered(item, answer, reply) {
+    const { ok } = answer;
+    stillWaiting(answer);
     if (!ok) refused(item, reply);
     else if (item.path === "/verdict" || item.path === "/opinion") {
       complain("");
       const recorded = reply.event === null ? "you had said so before" : `recorded as #${reply.event}${reply.late ? ", too late to be learned" : ""}`;
       say(`Round ${reply.t}: ${item.summary ? `${item.summary}; ` : ""}${recorded}.`);
-      if (reply.event !== null) { count("today", 1); count("waiting", -1); }
+      if (reply.event !== null) count("today", 1);
       const given = past.find((verdict) => verdict.id === item.id);
       if (given) { given.until = Date.now() + grace; offerInWords(); }
     } else {
       complain("");
       say(`Round ${reply.t}: taken back, as #${reply.event}.`);
-      count("today", -1); count("waiting", 1);
+      count("today", -1);
       if (item.article) { again(item.article); renew(item.article).catch(() => {}); } // a colleague may have been asked since
     }
     if (ok) inLog(reply);
@@ -99,7 +101,17 @@
     status.append(more);
   }
 
-  function count(id, by) { $(id).textContent = Math.max(0, Number($(id).textContent) + by); left(); }
+  function count(id, by) { $(id).textContent = Math.max(0, Number($(id).textContent) + by); }
+
+  // Answers overtake each other: how many rounds wait is what the service said after its newest event, but for verdicts
+  // that are on their way.
+  let told = Number($("waiting").textContent), after = 0;
+  function stillWaiting(answer) {
+    const [waiting, event] = (answer.headers.get("X-Waiting") || "").split(" ").map(Number);
+    if (event >= after) { told = waiting; after = event; }
+    $("waiting").textContent = Math.max(0, told - outbox.verdicts());
+    left();
+  }
 
   // Rounds ----------------------------------------------------------------------------------------------------------
 
@@ -143,8 +155,7 @@
       if (answer.status !== 204) complain((await answer.json()).detail);
       if (!current) empty.textContent = `No round is waiting for review. ${rest()}`;
     }
-    const waiting = answer.headers.get("X-Waiting");
-    if (waiting !== null) { $("waiting").textContent = Math.max(0, waiting - outbox.verdicts()); left(); }
+    stillWaiting(answer);
   }
 
   function rest() {
