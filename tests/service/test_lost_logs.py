@@ -17,6 +17,7 @@ from likewise.cli import main
 from likewise.service import readiness
 from likewise.service import running as service_running
 from likewise.service.live.broken import AGAIN, BrokenStreams
+from likewise.service.live.heads import Heads
 from likewise.service.log import Idempotency, leases
 from likewise.service.log.append import Append
 from likewise.service.log.checkpoints import LineFile, point
@@ -93,6 +94,28 @@ class TestAFileThatGoes:
         first.sign_heads()
         with pytest.raises(BrokenLog, match="'loans', which the database doesn't have"):
             start(new_database("sqlite"))
+
+    def test_a_checkpoint_that_another_process_signs_while_a_log_is_read_is_no_broken_log(
+        self, start, new_database, monkeypatch
+    ):
+        database = new_database("sqlite")
+        engine = start(database)
+        engine.create(loans(), "root")
+        engine.sign_heads(always=True)
+        newest, rng = Heads._newest, np.random.default_rng(0)
+
+        def meanwhile(heads):
+            """Whoever asks what was signed hears of a stream and an event that came since they read the log."""
+            name = f"begun-{engine.store.head('loans')[0]}"
+            engine.create(loans(name=name), "root")
+            engine.decide("loans", drawn(rng), "decider")
+            engine.sign_heads(always=True)
+            return newest(heads)
+
+        monkeypatch.setattr(Heads, "_newest", meanwhile)
+        again = start(database)
+        assert len(again.broken) == 0
+        assert again.streams.get("loans").durable.seq >= 3  # both looks were overtaken
 
     def test_the_newest_checkpoint_of_a_quiet_stream_is_found_behind_those_of_a_busy_one(
         self, start, new_database, checkpoints, signer

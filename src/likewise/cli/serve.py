@@ -161,7 +161,8 @@ def _require_logs(configuration: Configuration, checkpoints: CheckpointFile, key
     from likewise.service.log import Store
 
     with Store(configuration.database) as store:
-        require_all_there(store.streams(), checkpoints.newest(key), checkpoints)
+        signed = checkpoints.newest(key)  # first: another process may begin a stream, and sign it, at any time
+        require_all_there(store.streams(), signed, checkpoints)
 
 
 def _listening(configuration: Configuration) -> socket:

@@ -17,8 +17,8 @@ class Upkeep(EngineCore):
 
     def start(self) -> None:
         """Read every log up to its head, and refuse one that is not what was signed; the others go on without it."""
+        self._heads.require_all(self.streams.names)
         names = self.streams.names()
-        self._heads.require_all(names)
         for name in names:
             self.broken.guard(name, lambda: self.streams.get(name))  # noqa: B023
         self.erasure_cleanup.begin(name for name in names if name not in self.broken)

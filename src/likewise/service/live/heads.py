@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from likewise.service.live.stream import LiveStream
 from likewise.service.log.checkpoints import CheckpointFile, point
@@ -43,10 +43,11 @@ class Heads:
         self._looked = -math.inf
         self._read: tuple[int, dict[str, Note]] = (0, {})
 
-    def require_all(self, streams: Collection[str]) -> None:
+    def require_all(self, streams: Callable[[], Collection[str]]) -> None:
         """Hold the names of all streams against everything that was ever signed."""
         if self._file is not None:
-            require_all_there(streams, self._newest(), self._file)
+            signed = self._newest()  # first: another process may begin a stream, and sign it, at any time
+            require_all_there(streams(), signed, self._file)
 
     def owns(self, key: str | None) -> bool:
         """Whether a log is still signed with this key: it was never changed, or to this one."""
@@ -69,6 +70,8 @@ class Heads:
             raise BrokenLog(
                 f"The log of {live.name!r} was signed under the name {origin!r}; `origin` must be what it was then."
             )
+        if size > live.latest.tree.size:  # another process may have written and signed since the log was read
+            live.positions.catch_up()
         known = live.latest.tree
         if size > known.size or (known if size == known.size else live.tree.frontier(size)).root != root:
             raise BrokenLog(
