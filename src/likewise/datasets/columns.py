@@ -125,7 +125,8 @@ def numbers(values: Any, name: str) -> Floats:
 
     try:
         floats = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # they name types; people know the column and what it holds
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        # Arrow speaks of types; the reader knows the column and what it holds.
         raise InvalidParameter(f"`{name}` must be a column of numbers, got {_odd(values)}.") from None
     require(not np.isinf(floats).any(), name, "be a column of finite numbers", "an infinite one")
     return np.asarray(floats, dtype=float)

@@ -36,7 +36,7 @@ def _hidden(module: str) -> Iterator[None]:
     """Make whoever imports a module believe that it isn't there, unless it was imported before."""
     before = module in sys.modules
     if not before:
-        sys.modules[module] = None  # type: ignore[assignment]
+        sys.modules[module] = None  # type: ignore[assignment]  # None is how Python marks a module that is not there
     try:
         yield
     finally:

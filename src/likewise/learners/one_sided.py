@@ -39,9 +39,9 @@ ALONE = 2.0
 
 # The state of the learner inside, with the sums of the running doubt. Module-level names, so that they can be pickled;
 # mypy can't read fields that are computed.
-OneSidedKept = namedtuple("OneSidedKept", (*KeptState._fields, "seen", "worth"))  # type: ignore[misc]
-OneSidedAdaHedge = namedtuple("OneSidedAdaHedge", (*AdaHedgeState._fields, "seen", "worth"))  # type: ignore[misc]
-OneSidedLosses = namedtuple("OneSidedLosses", (*Losses._fields, "seen", "worth"))  # type: ignore[misc]
+OneSidedKept = namedtuple("OneSidedKept", (*KeptState._fields, "seen", "worth"))  # type: ignore[misc]  # computed fields
+OneSidedAdaHedge = namedtuple("OneSidedAdaHedge", (*AdaHedgeState._fields, "seen", "worth"))  # type: ignore[misc]  # computed fields
+OneSidedLosses = namedtuple("OneSidedLosses", (*Losses._fields, "seen", "worth"))  # type: ignore[misc]  # computed fields
 STATES: dict[type, Any] = {KeptState: OneSidedKept, AdaHedgeState: OneSidedAdaHedge, Losses: OneSidedLosses}
 
 

@@ -146,7 +146,7 @@ def lock_migrations(connection: Connection) -> None:
 
 def _prepared(engine: Engine, begin: str, require: Callable[[], None]) -> Engine:
     if engine.dialect.name == "sqlite":
-        # SQLite would make a file that is gone anew, and a connection to another file would stay in the pool.
+        # If the file is gone, SQLite makes an empty one. If another file is there, its connection stays in the pool.
         event.listen(engine, "do_connect", lambda *_: require())
 
         @event.listens_for(engine, "connect")

@@ -259,8 +259,8 @@ def _recorded(visit: Visit, stream: str, done: VerdictTaken | VerdictRetracted |
     receipt, late = done["receipt"], done.get("disposition") == "late"
     event = None if receipt is None else receipt["seq"]
     proved = None if receipt is None else _proved(visit, stream, receipt)
-    told = {"t": done["t"], "event": event, "late": late, "proved": proved}
-    return JSONResponse(told, headers=_waiting(visit, stream))
+    answer = {"t": done["t"], "event": event, "late": late, "proved": proved}
+    return JSONResponse(answer, headers=_waiting(visit, stream))
 
 
 def _proved(visit: Visit, stream: str, receipt: Receipt) -> bool:

@@ -105,11 +105,11 @@
 
   // Answers overtake each other: how many rounds wait is what the service said after its newest event, but for verdicts
   // that are on their way.
-  let told = Number($("waiting").textContent), after = 0;
+  let counted = Number($("waiting").textContent), after = 0;
   function stillWaiting(answer) {
     const [waiting, event] = (answer.headers.get("X-Waiting") || "").split(" ").map(Number);
-    if (event >= after) { told = waiting; after = event; }
-    $("waiting").textContent = Math.max(0, told - outbox.verdicts());
+    if (event >= after) { counted = waiting; after = event; }
+    $("waiting").textContent = Math.max(0, counted - outbox.verdicts());
     left();
   }
 
