@@ -93,7 +93,7 @@ def test_on_a_phone_the_next_round_begins_at_its_top_and_the_confirmation_stays_
     assert in_sight(page, "#status")
     assert in_sight(page, "#undo")
     page.evaluate("scrollTo(0, 900)")
-    page.wait_for_function("scrollY > 800")
+    page.wait_for_function("() => scrollY > 800")
     assert in_sight(page, "#status")
 
 

@@ -342,11 +342,11 @@ def test_every_new_round_is_announced_and_the_focus_stays(desk):
     press(page, "Enter")
     in_front(page, second)
     assert page.locator("#announce").text_content().startswith(f"Round {second}: 5 people")
-    page.wait_for_function("document.activeElement.id === 'none'")
+    page.wait_for_function("() => document.activeElement.id === 'none'")
     page.locator(".person").nth(2).focus()
     press(page, "n")
     next_round(page, second)
-    page.wait_for_function("document.activeElement.closest('tr')?.dataset.number === '3'")
+    page.wait_for_function("() => document.activeElement.closest('tr')?.dataset.number === '3'")
     press(page, "1", "5")
     page.locator("#report").focus()
     press(page, "Enter")
@@ -364,7 +364,7 @@ def test_the_focus_comes_back_with_the_next_round_if_the_desk_was_empty_in_betwe
     page.locator("#round").get_by_text("No round is waiting").wait_for()
     (second,) = desk.open(1, desk.name, 5)
     in_front(page, second)
-    page.wait_for_function(f"document.{back}")
+    page.wait_for_function(f"() => document.{back}")
 
 
 # Why ------------------------------------------------------------------------------------------------------------------
