@@ -24,6 +24,9 @@ from likewise.errors import LikewiseError
 from likewise.service.accounts.staff import ERASED, Staff
 from likewise.service.log.tree import leaves as leaf_hashes
 from likewise.service.pages.questions import looked
+from likewise.service.projections import pairs, summaries
+from likewise.service.projections.follower import Follower
+from likewise.service.projections.gathering import gathering
 from likewise.service.proof import standalone
 from likewise.service.proof.spelling import canonical, commitment, event_hash, parsed
 from likewise.service.proof.standalone import Checker, check
@@ -451,6 +454,22 @@ EDITS = {
 OF_STAFF = {kind for kind, edit in EDITS.items() if "UPDATE staff" in edit}
 """Names are no part of the log: an export is the same, and only what is shown could be another."""
 
+ROWS = ("summaries", "sheets", "followed", "samples", "gaps", "helped")
+"""What pictures are drawn from."""
+EDITS |= {
+    "a verdict in the pictures": "UPDATE summaries SET verdict = 'reported', gap = 0.5 WHERE round = {t}",
+    "labels in the pictures": "UPDATE summaries SET labels = '[1]' WHERE round = {t}",
+    "a round gone from the pictures": "DELETE FROM summaries WHERE round = {t}",
+    "a hash of the pictures": "UPDATE sheets SET content = replace(content, 'a', 'b')",
+    "a bin of the pictures": "UPDATE followed SET content = replace(content, '[{t}, 1, ', '[{t}, 9, ')",
+    "the place of the pictures in the log": "UPDATE followed SET seq = {seq}",
+    "a sample of the pictures": "UPDATE samples SET proved = {t} WHERE rowid = 1",
+    "counts of pairs in the pictures": "INSERT INTO helped VALUES ('loans', 0, {t}, 7)",
+    "a gap in the pictures": "INSERT INTO gaps VALUES ('loans', 999, {t}, 0.25)",
+}
+OF_PICTURES = {kind for kind, edit in EDITS.items() if any(f" {table} " in edit for table in ROWS)}
+"""Nor are pictures a part of the log."""
+
 HIDDEN = {"the round of an event": ("round", "person"), "a kind": ("who looked",)}
 """Events are found by their round and their kind: so much can be hidden for a moment, and docs/service.md says so."""
 
@@ -468,6 +487,7 @@ class Insider:
             self.events = database.execute("SELECT max(seq) FROM events").fetchone()[0]
             self.rows = [row for (row,) in database.execute("SELECT rowid FROM asides")]
         self.rounds = engine.streams.get("loans").latest.state.opened
+        Follower(engine).follow("loans")
         self.honest = [self.answer(look) for _, look in self.looks()]
 
     def looks(self):
@@ -478,6 +498,7 @@ class Insider:
         yield "rounds", lambda: engine.rounds("loans", rounds)
         yield "who looked", lambda: looked(engine.reads, "loans")
         yield "name", lambda: self.staff.told(self.alias)
+        yield "pictures", lambda: pictures(engine)
         yield "claim", lambda: engine.claim("loans", "ann")["people"]
         for t in rounds:
             yield "round", lambda t=t: engine.round("loans", t)
@@ -504,7 +525,7 @@ class Insider:
             with database:
                 for table, rows in before.items():
                     database.execute(f"DELETE FROM {table}")
-                    marks = ", ".join("?" * len(rows[0][1:]))
+                    marks = ", ".join("?" * len(rows[0][1:])) if rows else ""
                     database.executemany(f"INSERT INTO {table} VALUES ({marks})", [row[1:] for row in rows])
         return missed
 
@@ -535,13 +556,21 @@ class Insider:
         for (what, look), honest in zip(self.looks(), self.honest, strict=True):
             if what not in HIDDEN.get(kind, ()) and self.answer(look) not in (honest, "refused"):
                 missed.append(Miss("insider, for a moment", kind, seed))
-        if kind in OF_STAFF:
+        if kind in OF_STAFF | OF_PICTURES:
             return missed
         try:
             lines = list(self.engine.export("loans"))
         except (LikewiseError, DBAPIError, KeyError, TypeError, ValueError):
             return missed
         return missed if found(lines, self.kept) else [*missed, Miss("insider, for good", kind, seed)]
+
+
+def pictures(engine):
+    """Everything that the overview is drawn from."""
+    store, reads, settings = engine.store, engine.reads, engine.streams.get("loans").current().stream.settings
+    rows = [row._asdict() for row in summaries.newest(store, "loans")]
+    counts = summaries.bins(store, "loans"), summaries.sampled(store, "loans"), pairs.spreads(store, "loans")
+    return rows, counts, list(pairs.paths(store, "loans").items()), gathering(reads, store, "loans", settings)
 
 
 def claims(receipt):
@@ -551,7 +580,8 @@ def claims(receipt):
 
 def _rows(database):
     return {
-        table: database.execute(f"SELECT rowid, * FROM {table}").fetchall() for table in ("events", "asides", "staff")
+        table: database.execute(f"SELECT rowid, * FROM {table}").fetchall()
+        for table in ("events", "asides", "staff", *ROWS)
     }
 
 

@@ -11,7 +11,7 @@ import pytest
 from serving import until
 
 from likewise.service.projections.alarms import EVERY, LONG, Webhook, alarms
-from likewise.service.projections.summaries import Bin
+from likewise.service.projections.bins import Bin
 from likewise.service.stream.settings import Settings
 
 LOANS = {"name": "loans", "features": [{"name": "score"}], "cuts": {"score": [0.5]}, "alpha": 0.1, "k": 2}

@@ -151,10 +151,10 @@ def test_the_pictures_and_a_person_s_record_follow_a_correction(played):
     engine, pairs = played
     t, pair = next(iter(pairs.items()))
     engine.correct("loans", t, "pair", "ann", pair=pair)
-    assert summaries.read_on(engine.store, "loans")
+    assert summaries.read_on(engine, "loans")
     (kept,) = [row for row in summaries.newest(engine.store, "loans") if row.round == t]
     assert (kept.verdict, kept.gap > 0.1) == ("reported", True)
-    assert sum(bin.violations for bin in summaries.bins(engine.store, "loans", ROUNDS, 0.1)) == 1
+    assert sum(bin.violations for bin in summaries.bins(engine.store, "loans")) == 1
     assert engine.person("loans", pair[0])["rounds"][0]["reported_as"] == "favoured"
 
 

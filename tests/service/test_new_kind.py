@@ -99,7 +99,7 @@ def test_it_is_signed_changes_the_state_and_tells_the_round(engine):
 
 def test_it_is_in_the_rows_that_pictures_are_drawn_from(engine):
     ask(engine)
-    assert summaries.read_on(engine.store, "loans")
+    assert summaries.read_on(engine, "loans")
     assert [row.verdict for row in summaries.newest(engine.store, "loans")] == ["twice"]
 
 

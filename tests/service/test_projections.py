@@ -22,10 +22,13 @@ from likewise.service.engine import Engine
 from likewise.service.jobs import runner as jobs
 from likewise.service.log import tables
 from likewise.service.pages import figures, overview, questions
+from likewise.service.projections import bins as binned
 from likewise.service.projections import history, pairs, summaries
 from likewise.service.projections.follower import Follower
 from likewise.service.projections.gathering import gathering
-from likewise.service.refusals import BrokenLog
+from likewise.service.projections.kept import Kept, forget, hash_of_rows, replace
+from likewise.service.projections.sheets import BLANK, LEVELS, WIDTH, changed, hash_of, write
+from likewise.service.refusals import AlteredRows, BrokenLog
 from likewise.service.run import demo
 from likewise.service.stream import status
 from likewise.service.stream.settings import Settings
@@ -108,7 +111,7 @@ class Play:
 
     def bins(self):
         """What the pictures are drawn from."""
-        return summaries.bins(self.engine.store, "loans", self.state.opened, self.state.stream.settings.alpha)
+        return summaries.bins(self.engine.store, "loans")
 
 
 @pytest.fixture
@@ -348,7 +351,7 @@ def test_one_round_is_not_told_as_many_and_has_no_halves(file_engine):
 
 def kept(engine):
     """Everything that the pictures of a stream know beside the rounds themselves."""
-    sampled = [dict(row._mapping) for row in summaries.sampled(engine.store, "loans")]
+    sampled = [row._asdict() for row in summaries.sampled(engine.store, "loans")]
     return pairs.spreads(engine.store, "loans"), pairs.paths(engine.store, "loans"), sampled
 
 
@@ -408,6 +411,81 @@ def test_the_overview_of_a_restored_log_fills_its_pictures_by_itself(tmp_path, o
             assert "Drawn from 30 moments" in viewer.get("/streams/loans").text
 
 
+# Somebody changes what is kept -------------------------------------------------------------------------------------
+
+EDITS = {
+    "a verdict": "UPDATE summaries SET verdict = 'cleared', gap = NULL WHERE verdict = 'reported'",
+    "a probability": "UPDATE summaries SET probabilities = replace(probabilities, '0.', '1.') WHERE round > 20",
+    "how many events a round has": "UPDATE summaries SET events = events - 1",
+    "a round gone": "DELETE FROM summaries WHERE round = 29",
+    "all rounds and their hashes": "DELETE FROM summaries; DELETE FROM sheets",
+    "a hash": "UPDATE sheets SET content = replace(content, 'a', 'b') WHERE level = 0",
+    "a bin": "UPDATE followed SET content = replace(content, '[1, 1', '[1, 2')",
+    "how far it was read": "UPDATE followed SET seq = seq + 1",
+    "all that is sealed": "DELETE FROM followed",
+    "a sample": "UPDATE samples SET proved = 0.0",
+    "a sample gone": "DELETE FROM samples WHERE learned = 7",
+    "a gap": "UPDATE gaps SET gap = 0.0",
+    "a count of pairs": "UPDATE helped SET pairs = pairs + 1",
+}
+
+
+@pytest.mark.parametrize("kind", EDITS)
+def test_a_picture_that_somebody_changed_is_drawn_again_from_the_log(file_engine, kind, caplog):
+    """An insider who has the database but not the key changes no picture, and it is said in the service's log."""
+    play = Play(file_engine).rounds(30)
+    store, settings = file_engine.store, play.state.stream.settings
+
+    def look():
+        history.fill_in(store, "loans", lambda share: None)
+        rows = [row._asdict() for row in summaries.newest(store, "loans")]
+        recent = summaries.recent_violations(store, "loans", settings.alpha)
+        return rows, recent, gathering(file_engine.reads, store, "loans", settings), play.figures()
+
+    honest = look()
+    assert play.follower.checked("loans", look) == honest
+    assert caplog.text == ""
+    for statement in EDITS[kind].split("; "):
+        store.write(lambda connection, statement=statement: connection.exec_driver_sql(statement) and None)
+    shown = play.follower.checked("loans", look)
+    assert "are not those that this service wrote" in caplog.text
+    assert shown[:3] == honest[:3]
+    same = [name for name in honest[3] if name != "helped"]  # its last look was at another age
+    assert [shown[3][name].svg for name in same] == [honest[3][name].svg for name in same]
+
+
+def test_rows_of_an_earlier_moment_are_not_taken_for_those_of_now(file_engine):
+    """Whoever puts some rows back is noticed; whoever puts back all only makes the service read on from there."""
+    play = Play(file_engine).rounds(12)
+    store, every = file_engine.store, (tables.summaries, tables.sheets, tables.followed)
+    t, asked, chances = play._open()
+    play.follower.follow("loans")
+    with store.read() as connection:
+        old = {table: [row._asdict() for row in connection.execute(select(table))] for table in every}
+    play._close(t, asked, chances)
+    summaries.read_on(file_engine, "loans")
+    honest = [row._asdict() for row in summaries.newest(store, "loans")]
+
+    def put_back(*some):
+        def write(connection):
+            for table in some:
+                connection.execute(table.delete())
+                connection.execute(insert(table), old[table])
+
+        store.write(write)
+
+    put_back(*every)
+    assert summaries.newest(store, "loans")[-1].status == "open"
+    summaries.read_on(file_engine, "loans")
+    assert [row._asdict() for row in summaries.newest(store, "loans")] == honest
+    for some in ([tables.summaries], [tables.summaries, tables.sheets], [tables.followed]):
+        put_back(*some)
+        with pytest.raises(AlteredRows):
+            summaries.newest(store, "loans")
+        Follower(file_engine).checked("loans", lambda: summaries.newest(store, "loans"))
+        assert [row._asdict() for row in summaries.newest(store, "loans")] == honest
+
+
 # Catching up -------------------------------------------------------------------------------------------------------
 
 
@@ -442,7 +520,7 @@ def test_the_clock_reads_on_for_a_moment_only_and_finishes_in_the_end(engine, mo
     left = follower.follow("loans", seconds=0.0)
     assert 0 < left <= engine.store.head("loans")[0] - 20
     until(lambda: follower() or summaries.behind(engine.store, "loans") == 0)
-    assert sum(one.rounds for one in summaries.bins(engine.store, "loans", 20, 0.1)) == 20
+    assert sum(one.rounds for one in summaries.bins(engine.store, "loans")) == 20
 
 
 # Pictures ----------------------------------------------------------------------------------------------------------
@@ -480,12 +558,15 @@ def test_the_demo_has_a_past_and_rounds_that_wait(past):
     assert {round_.use for round_ in known.rounds} == {"gold", "practice"}
 
 
-def test_bins_add_up_to_what_the_log_says(past):
+def test_bins_add_up_to_what_the_log_says(past, monkeypatch):
     store, state = past.service.store, past.engine.streams.get(past.stream).current()
-    Follower(past.engine).follow(past.stream)
+    monkeypatch.setattr(summaries, "PAGE", 50)
     for count in (1, 7, past.opened):
-        bins = summaries.bins(store, past.stream, state.opened, state.stream.settings.alpha, count)
-        assert len(bins) <= count
+        monkeypatch.setattr(binned, "BINS", count)
+        forget(store, past.stream)
+        Follower(past.engine).follow(past.stream)
+        bins = summaries.bins(store, past.stream)
+        assert count / 2 <= len(bins) <= count
         assert sum(one.rounds for one in bins) == past.opened
         assert sum(one.reports for one in bins) == state.totals.reported
         assert sum(one.reviewed for one in bins) == state.totals.reported + state.totals.cleared
@@ -502,8 +583,8 @@ def test_bins_add_up_to_what_the_log_says(past):
 def test_summaries_are_the_same_read_at_once_or_bit_by_bit(past):
     store = past.service.store
     before = summaries.newest(store, past.stream, 100)
-    store.write(lambda c: c.execute(tables.summaries.delete()) and c.execute(tables.followed.delete()) and None)
-    summaries.read_on(store, past.stream, one_sided=True)
+    forget(store, past.stream)
+    Follower(past.engine).follow(past.stream)
     assert summaries.newest(store, past.stream, 100) == before
 
 
@@ -577,7 +658,7 @@ def test_what_is_said_of_reported_pairs_is_how_they_stand_under_the_current_poli
 def test_no_figure_about_a_slope_has_a_logarithmic_axis(past):
     engine = past.engine
     state = engine.streams.get(past.stream).current()
-    bins = summaries.bins(engine.store, past.stream, state.opened, 0.1)
+    bins = summaries.bins(engine.store, past.stream)
     for figure in figures.figures(engine.store, past.stream, state, bins):
         if "slope" in figure.caption or "more and more slowly" in figure.caption:
             marks = re.findall(r'<text x="60.0" y="([\d.]+)" text-anchor="end">([\d.,k-]+)', figure.svg)
@@ -625,11 +706,21 @@ def many(store, rounds, people=8):
         for bin in range(60, 160)
     ]
 
-    def write(connection):
+    for row in rows:
+        row |= {"events": 4, "seq": 4 * row["round"]}
+    blank = {(level, number): BLANK for level in range(LEVELS) for number in range(rounds // WIDTH ** (level + 1) + 1)}
+    sheets, root = changed(blank, {row["round"]: hash_of(tables.summaries, [row]) for row in rows})
+    width, sums = binned.added(1, (), (), rows, 0.1)
+    hashes = {"samples": hash_of_rows(tables.samples, samples), "helped": hash_of_rows(tables.helped, helped)}
+    kept = Kept(seq=4 * rounds, root=root, width=width, bins=sums, reported=list(range(5, rounds + 1, 5))[-200:])
+
+    def fill(connection):
         for table, values in ((tables.summaries, rows), (tables.samples, samples), (tables.helped, helped)):
             connection.execute(insert(table), values)
+        write(connection, "big", sheets)
+        replace(connection, store, "big", Kept(), kept._replace(**hashes))
 
-    store.write(write)
+    store.write(fill)
 
 
 def test_a_hundred_thousand_rounds_need_few_queries_and_light_pictures(past):
@@ -644,11 +735,11 @@ def test_a_hundred_thousand_rounds_need_few_queries_and_light_pictures(past):
             queries.append(statement)
 
     event.listen(store._readers, "before_cursor_execute", asked)
-    bins = summaries.bins(store, "big", 100_000, 0.1)
+    bins = summaries.bins(store, "big")
     drawn = figures.figures(store, "big", state, bins)
     assert sum(one.violations for one in bins) == 20_000
-    assert len(bins) <= summaries.BINS
-    assert len(queries) <= 6
+    assert binned.BINS / 2 <= len(bins) <= binned.BINS
+    assert len(queries) <= 8
     for figure in drawn:
         assert 500 < len(figure.svg.encode()) <= 200_000, figure.name
 

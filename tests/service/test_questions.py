@@ -9,7 +9,7 @@ from loans import loans, people
 
 from likewise.service.pages import figures
 from likewise.service.pages.questions import helped, looked
-from likewise.service.projections import summaries
+from likewise.service.projections.bins import Bin
 from likewise.service.projections.pairs import Standing
 from likewise.service.stream.settings import Review
 from likewise.theory.agreement import binomial_limits
@@ -37,9 +37,9 @@ def test_who_looked_is_told_by_name(tmp_path, start):
 
 
 def test_reports_per_hundred_have_a_band_that_is_wider_where_fewer_were_reviewed():
-    plain = dict.fromkeys(summaries.Bin._fields, 0)
+    plain = dict.fromkeys(Bin._fields, 0)
     bins = [
-        summaries.Bin(**plain | {"last": 100 * (i + 1), "reviewed": reviewed, "reports": reviewed // 5})
+        Bin(**plain | {"last": 100 * (i + 1), "reviewed": reviewed, "reports": reviewed // 5})
         for i, reviewed in enumerate((100, 10))
     ]
     drawn = figures.reports(bins)

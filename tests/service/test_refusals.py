@@ -14,6 +14,7 @@ WANTED = {
     "StreamStopped": (503, "Stopped"),
     "KeyReused": (422, "Idempotency key reused"),
     "BrokenLog": (500, "Broken log"),
+    "AlteredRows": (500, "Altered rows"),
     "Unavailable": (503, "Unavailable"),
 }
 

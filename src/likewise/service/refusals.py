@@ -57,6 +57,13 @@ class BrokenLog(ServiceProblem):
     title = "Broken log"
 
 
+class AlteredRows(ServiceProblem):
+    """Rows that are computed from a log are not those that this service wrote: they are computed again."""
+
+    status = 500
+    title = "Altered rows"
+
+
 class Unavailable(ServiceProblem):
     """The database did not accept the write; nothing was done."""
 

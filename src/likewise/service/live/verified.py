@@ -100,7 +100,11 @@ class VerifiedReads:
         """What opened some rounds, by their numbers, with the people who are still there."""
         sealed = self._store.opened(stream, numbers)
         self.require_whole(stream, sealed)
-        return {each.event.t: each.event for each in sealed if isinstance(each.event, RoundOpened)}
+        opened = {each.event.t: each.event for each in sealed if isinstance(each.event, RoundOpened)}
+        if len(opened) != len(set(numbers)):
+            gone = min(set(numbers) - set(opened))
+            raise BrokenLog(f"The event that opened round {gone} of {stream!r} is not where it was filed.")
+        return opened
 
     def people_of(self, stream: str, t: int) -> list[Aside]:
         """The people of a round who are still there."""

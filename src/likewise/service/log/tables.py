@@ -174,18 +174,36 @@ summaries = Table(
     Column("learned", BigInteger),
     Column("delay", BigInteger),
     Column("waited", Double),
-    Index("summaries_of_verdict", "stream", "verdict", "learned"),
+    Column("events", BigInteger, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Index("summaries_of_learned", "stream", "learned"),
 )
-"""One row for each round, computed from the log, for the pictures: a cache, which may be lost at any time."""
+"""One row for each round, computed from the log, for the pictures: a cache, which may be lost at any time.
+
+``events`` counts the events about the round, and ``seq`` is the number of the last of them."""
+
+sheets = Table(
+    "sheets",
+    metadata,
+    Column("stream", Text, primary_key=True),
+    Column("level", BigInteger, primary_key=True, autoincrement=False),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("content", Text, nullable=False),
+)
+"""A tree of hashes over the summaries of a stream; its root is in what is sealed under ``followed``."""
 
 followed = Table(
     "followed",
     metadata,
     Column("stream", Text, primary_key=True),
     Column("seq", BigInteger, nullable=False),
-    Column("learned", BigInteger, nullable=False, server_default="0"),
+    Column("learned", BigInteger, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("seal", Text, nullable=False),
 )
-"""How far the summaries of a stream have read its log, and the last policy that reported pairs were held against."""
+"""How far the summaries of a stream have read its log, and the last policy that reported pairs were held against.
+
+``content`` is what ``likewise.service.projections.kept`` says of all the rows, sealed with the service's key."""
 
 samples = Table(
     "samples",

@@ -14,8 +14,8 @@ from markupsafe import Markup
 from likewise.service.log import Store
 from likewise.service.pages.charts import Plot, rows_across
 from likewise.service.projections import pairs, summaries
+from likewise.service.projections.bins import Bin
 from likewise.service.projections.pairs import LINES, Spread
-from likewise.service.projections.summaries import Bin
 from likewise.service.stream.claims import coverage as plan_coverage
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import State

@@ -23,6 +23,7 @@ from likewise.service.pages.rendering import render, router
 from likewise.service.pages.visits import Visit, Visitor
 from likewise.service.projections import history, summaries
 from likewise.service.projections.alarms import alarms
+from likewise.service.projections.bins import Bin
 from likewise.service.projections.follower import Follower
 from likewise.service.projections.gathering import gathering
 from likewise.service.stream.answers import Regret
@@ -43,12 +44,16 @@ LISTED = 50
 @pages.get(STREAM_PAGE)
 def overview(stream: str, visit: Visitor, request: Request) -> Response:
     """Counts, a certificate in words, and the pictures."""
+    return _follower(request).checked(stream, lambda: _overview(stream, visit, request))
+
+
+def _overview(stream: str, visit: Visit, request: Request) -> Response:
     engine = visit.service.engine
     behind = _follower(request).follow(stream, PATIENCE)
     past = _past(visit, request, stream) if not behind else None
     state = engine.streams.get(stream).current()
     settings = state.stream.settings
-    bins = summaries.bins(engine.store, stream, state.opened, settings.alpha)
+    bins = summaries.bins(engine.store, stream)
     return render(
         "overview.html",
         visit,
@@ -62,7 +67,7 @@ def overview(stream: str, visit: Visitor, request: Request) -> Response:
         alarms=alarms(state, bins, engine.clock()),
         settings=settings,
         violations=sum(bin.violations for bin in bins),
-        recent=summaries.recent_violations(engine.store, stream, state.opened, settings.alpha),
+        recent=summaries.recent_violations(engine.store, stream, settings.alpha),
         reviewed=sum(bin.reviewed for bin in bins),
         questions=_questions(visit, request, stream, bins),
         words=in_words(state, bins),
@@ -70,7 +75,7 @@ def overview(stream: str, visit: Visitor, request: Request) -> Response:
     )
 
 
-def _questions(visit: Visit, request: Request, stream: str, bins: Sequence[summaries.Bin]) -> dict[str, Any]:
+def _questions(visit: Visit, request: Request, stream: str, bins: Sequence[Bin]) -> dict[str, Any]:
     """What a lead asks, answered."""
     store, state = visit.service.store, visit.service.engine.streams.get(stream).current()
     settings = state.stream.settings
@@ -86,7 +91,7 @@ def _questions(visit: Visit, request: Request, stream: str, bins: Sequence[summa
     }
 
 
-def in_words(state: State, bins: Sequence[summaries.Bin]) -> list[str]:
+def in_words(state: State, bins: Sequence[Bin]) -> list[str]:
     """What can be said of a stream at any moment, without reading its log again."""
     totals, regret = state.totals, status(state)["regret"]
     if not totals.learned:
@@ -211,7 +216,9 @@ def _rounds(visit: Visit, request: Request, stream: str, before: int | None, fil
     conditions = filters.rounds(stream, kept.round)
     conditions += [kept.opened_at >= _seconds(since)] if since else []
     conditions += [kept.opened_at < _seconds(until)] if until else []
-    newest: list[Any] = list(reversed(summaries.newest(engine.store, stream, LISTED, before, conditions)))
+    newest: list[Any] = _follower(request).checked(
+        stream, lambda: summaries.newest(engine.store, stream, LISTED, before, conditions)[::-1]
+    )
     older = newest[-1].round if len(newest) == LISTED and newest[-1].round > 1 else None
     return render(
         "rounds.html", visit, stream=stream, tab="rounds", rounds=newest, older=older, before=before, behind=behind,

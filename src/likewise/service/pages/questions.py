@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from likewise.service.live.verified import VerifiedReads
 from likewise.service.log.tables import events
+from likewise.service.projections.bins import Bin
 from likewise.service.projections.gathering import Gathering
 from likewise.service.projections.pairs import Standing
-from likewise.service.projections.summaries import Bin
 from likewise.service.stream.events import Audited
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import CLOCK, State

@@ -18,9 +18,10 @@ from typing import NamedTuple
 
 from likewise.service.engine import Engine
 from likewise.service.projections import summaries
+from likewise.service.projections.bins import Bin
 from likewise.service.projections.reviewers import drifted
-from likewise.service.projections.summaries import Bin
 from likewise.service.redaction import error_kind
+from likewise.service.refusals import AlteredRows
 from likewise.service.stream.state import State
 from likewise.theory.agreement import Overlap, binomial_limits, positive_agreement
 from likewise.wording import plural
@@ -137,7 +138,11 @@ class Webhook:
             state = live.durable.state
             if state.model is None:
                 continue
-            bins = summaries.bins(self._engine.store, live.name, state.opened, state.stream.settings.alpha)
+            try:
+                bins = summaries.bins(self._engine.store, live.name)
+            except AlteredRows as error:
+                log.error("%s", error)  # whoever follows the log computes them again
+                continue
             ringing = alarms(state, bins, self._engine.clock())
             kinds = tuple(alarm.kind for alarm in ringing)
             if kinds != self._told.get(live.name, ()):

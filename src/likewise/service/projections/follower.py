@@ -6,13 +6,15 @@ little at a time: neither the clock nor a page waits for all of it.
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, insert
 from sqlalchemy.exc import IntegrityError
 
 from likewise.protocol import Floats
@@ -20,11 +22,14 @@ from likewise.service.engine import Engine
 from likewise.service.live.broken import BrokenStreams
 from likewise.service.log.tables import samples
 from likewise.service.projections import pairs, summaries
+from likewise.service.projections.kept import forget, hash_of_rows, reading, replace, rows_of
 from likewise.service.projections.pairs import Pairs, Standing
-from likewise.service.refusals import SequenceConflict
+from likewise.service.refusals import AlteredRows, SequenceConflict
 from likewise.service.stream.state import State
 from likewise.service.stream.status import regret, violations_limit
 
+log = logging.getLogger(__name__)
+Result = TypeVar("Result")
 A_TICK = 0.25
 """Seconds of a tick that reading on may take."""
 
@@ -59,20 +64,42 @@ class Follower:
         if not self._lock.acquire(timeout=seconds if math.isfinite(seconds) else -1):
             return summaries.behind(self._engine.store, stream)
         try:
-            # The state first: what is read then reaches at least as far.
-            live = self._engine.streams.get(stream)
-            live.current()
-            state, head = live.durable[:2]
-            one_sided = state.stream.settings.labels == "accepted"
-            if not summaries.read_on(self._engine.store, stream, until, one_sided=one_sided):
-                return summaries.behind(self._engine.store, stream)
-            while not (done := self._look(stream, state)) and time.monotonic() < until:
-                pass
-            if done and self._seen is not None:
-                self._seen[stream] = head
-            return 0
+            return self._follow(stream, until)
+        except AlteredRows as error:
+            self._begin_again(stream, error)
+            return self._follow(stream, until)
         finally:
             self._lock.release()
+
+    def checked(self, stream: str, look: Callable[[], Result]) -> Result:
+        """What a look at what is kept of a stream finds; if somebody was at it, it is computed again from the log."""
+        try:
+            return look()
+        except AlteredRows as error:
+            with self._lock:
+                self._begin_again(stream, error)
+            self.follow(stream, A_TICK)
+            return look()
+
+    def _begin_again(self, stream: str, error: AlteredRows) -> None:
+        log.error("%s", error)
+        forget(self._engine.store, stream)
+        self._pairs.pop(stream, None)
+        if self._seen is not None:
+            self._seen.pop(stream, None)
+
+    def _follow(self, stream: str, until: float) -> int:
+        # The state first: what is read then reaches at least as far.
+        live = self._engine.streams.get(stream)
+        live.current()
+        state, head = live.durable[:2]
+        if not summaries.read_on(self._engine, stream, until):
+            return summaries.behind(self._engine.store, stream)
+        while not (done := self._look(stream, state)) and time.monotonic() < until:
+            pass
+        if done and self._seen is not None:
+            self._seen[stream] = head
+        return 0
 
     def standing(self, stream: str) -> Standing | None:
         """How all reported pairs that were read stand today; None before anybody has looked."""
@@ -100,16 +127,17 @@ class Follower:
     def _sample(self, stream: str, reported: Pairs, state: State) -> None:
         """How things stand now, if it is time: after every round at first, then after every hundredth part of them."""
         store, learned = self._engine.store, state.totals.learned
-        with store.read() as connection:
-            last = connection.scalar(select(func.max(samples.c.learned)).where(samples.c.stream == stream)) or 0
-        if not due(learned, last):
+        with reading(store, stream) as (connection, kept):
+            before = rows_of(connection, samples, stream, kept.samples)
+        if not due(learned, before[-1]["learned"] if before else 0):
             return
         row = {"stream": stream, "learned": learned} | sample(
             state, reported.under(state, np.arange(len(reported))), reported.then
         )
+        after = kept._replace(samples=hash_of_rows(samples, [*before, row]))
 
         def write(connection: Connection) -> None:
-            connection.execute(delete(samples).where(samples.c.stream == stream, samples.c.learned == learned))
+            replace(connection, store, stream, kept, after)
             connection.execute(insert(samples), [row])
 
         store.write(write)

@@ -7,16 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import select
 
 from likewise.service.live.verified import VerifiedReads
 from likewise.service.log import Store
-from likewise.service.log.tables import summaries
+from likewise.service.projections.kept import reading
+from likewise.service.projections.summaries import REPORTED, of_rounds
 from likewise.service.stream.settings import Feature, Settings
 from likewise.wording import number
 
-NEWEST = 200
-"""Reported rounds that are looked at."""
 PARTS = 3
 """Parts that the values of a number are divided into."""
 FEW = 5
@@ -45,7 +43,7 @@ class Gathering(NamedTuple):
     regions: list[Region]
 
 
-def gathering(reads: VerifiedReads, store: Store, stream: str, settings: Settings, count: int = NEWEST) -> Gathering:
+def gathering(reads: VerifiedReads, store: Store, stream: str, settings: Settings, count: int = REPORTED) -> Gathering:
     """Where the newest reports gather."""
     return gathered(_reported(reads, store, stream, count), settings.features)
 
@@ -105,12 +103,8 @@ def _parts(mine: Any, all_: Any) -> list[tuple[str, Any, Any]]:
 
 def _reported(reads: VerifiedReads, store: Store, stream: str, count: int) -> list[Reported]:
     """Of the newest reported rounds, those whose pair is still there."""
-    kept = summaries.c
-    query = select(kept.round, kept.favoured, kept.disfavoured).where(
-        kept.stream == stream, kept.verdict == "reported", kept.favoured.is_not(None)
-    )
-    with store.read() as connection:
-        pairs = {row.round: row for row in connection.execute(query.order_by(kept.round.desc()).limit(count))}
+    with reading(store, stream) as (connection, kept):
+        pairs = {row.round: row for row in of_rounds(connection, stream, kept, kept.reported[-count:])}
     rounds: list[Reported] = []
     for t, event in reads.opened(stream, sorted(pairs)).items():
         features = {aside.ref: aside.content["features"] for aside in event.asides}

@@ -16,9 +16,11 @@ from sqlalchemy import Connection, func, insert, select
 
 from likewise.protocol import Floats, Rows
 from likewise.service.log import Store
-from likewise.service.log.tables import gaps, samples
+from likewise.service.log.tables import gaps, helped, samples
 from likewise.service.projections import pairs
 from likewise.service.projections.follower import due, sample
+from likewise.service.projections.kept import hash_of_rows, reading, replace, rows_of
+from likewise.service.refusals import SequenceConflict
 from likewise.service.stream.events import Event, Learned
 from likewise.service.stream.state import OpenRound, Pair, State
 
@@ -48,7 +50,8 @@ def fill_in(store: Store, stream: str, progress: Callable[[float], None]) -> int
                 past.look(state)
         after = page[-1].seq
         progress(state.totals.learned / first)
-    store.write(past.write)
+    while not past.keep(store):
+        pass  # somebody looked at that very moment
     return max(0, first - 1)
 
 
@@ -119,12 +122,28 @@ class Past:
         gaps_now: Floats = probabilities[::2] - probabilities[1::2]
         return gaps_now
 
-    def write(self, connection: Connection) -> None:
-        """Add everything to what is kept, unless another process did."""
-        first_sample = connection.scalar(select(func.min(samples.c.learned)).where(samples.c.stream == self._stream))
-        if first_sample != self._first or self._first <= 1:
-            return
-        pairs.add(connection, self._stream, self._counts)
-        for table, rows in ((samples, self._samples), (gaps, self._lines)):
-            if rows:
-                connection.execute(insert(table), rows)
+    def keep(self, store: Store) -> bool:
+        """Add everything to what is kept, unless another process did; whether nobody else wrote meanwhile."""
+        with reading(store, self._stream) as (connection, kept):
+            rows = {table: rows_of(connection, table, self._stream, hash) for table, hash in (
+                (samples, kept.samples), (gaps, kept.gaps), (helped, kept.helped))}  # fmt: skip
+        if self._first <= 1 or min((row["learned"] for row in rows[samples]), default=0) != self._first:
+            return True
+        after = kept._replace(
+            samples=hash_of_rows(samples, rows[samples] + self._samples),
+            gaps=hash_of_rows(gaps, rows[gaps] + self._lines),
+            helped=pairs.counted_hash(rows[helped], self._counts),
+        )
+
+        def write(connection: Connection) -> None:
+            replace(connection, store, self._stream, kept, after)
+            pairs.add(connection, self._stream, self._counts)
+            for table, more in ((samples, self._samples), (gaps, self._lines)):
+                if more:
+                    connection.execute(insert(table), more)
+
+        try:
+            store.write(write)
+        except SequenceConflict:
+            return False
+        return True

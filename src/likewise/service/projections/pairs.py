@@ -19,9 +19,10 @@ from sqlalchemy import Connection, delete, insert, select, update
 from likewise.protocol import Floats, Rows
 from likewise.service.live.verified import VerifiedReads
 from likewise.service.log import Store
-from likewise.service.log.append import chunks
-from likewise.service.log.tables import events, followed, gaps, helped, summaries
-from likewise.service.refusals import SequenceConflict
+from likewise.service.log.tables import events, gaps, helped, summaries
+from likewise.service.projections.kept import hash_of_rows, reading, replace, rows_of
+from likewise.service.projections.sheets import altered
+from likewise.service.projections.summaries import checked, of_rounds
 from likewise.service.stream.state import State
 
 AGES = np.array([0, *sorted({round(10 ** (i / 10)) for i in range(81)})])
@@ -92,18 +93,24 @@ class Pairs:
         """
         if state.totals.erased != self._erased:
             self._forget(state.totals.erased)
+        last = min(self._read + AT_ONCE, state.totals.learned)
+        rows = self._learned(last)
+        reported = [row for row in rows if row.verdict == "reported"]
+        if reported:
+            corrected = _corrected(self._store, self._stream, [row.round for row in reported])
+            self._take(state, [row for row in reported if row.round not in corrected])
+        self._read = last
+        return last == state.totals.learned
+
+    def _learned(self, last: int) -> list[Any]:
+        """The rounds that were learned since, up to that one, in this order; none of them is left out."""
         kept = summaries.c
-        query = select(kept.round, kept.learned, kept.gap, kept.favoured, kept.disfavoured).where(
-            kept.stream == self._stream, kept.verdict == "reported", kept.learned > self._read
-        )
-        with self._store.read() as connection:
-            known = query.where(kept.learned <= state.totals.learned).order_by(kept.learned).limit(AT_ONCE)
-            rows = connection.execute(known).all()
-        if rows:
-            corrected = _corrected(self._store, self._stream, [row.round for row in rows])
-            self._take(state, [row for row in rows if row.round not in corrected])
-            self._read = rows[-1].learned
-        return len(rows) < AT_ONCE
+        query = select(summaries).where(kept.stream == self._stream, kept.learned > self._read, kept.learned <= last)
+        with reading(self._store, self._stream) as (connection, known):
+            rows = checked(connection, self._stream, known, query.order_by(kept.learned))
+        if [row.learned for row in rows] != list(range(self._read + 1, last + 1)):
+            raise altered(self._stream)
+        return rows
 
     def _take(self, state: State, learned: Sequence[Any]) -> None:
         opened = self._reads.opened(self._stream, [row.round for row in learned])
@@ -144,8 +151,10 @@ def _corrected(store: Store, stream: str, rounds: Sequence[int]) -> set[int]:
 def look(store: Store, stream: str, pairs: Pairs, state: State) -> None:
     """Hold the pairs whose time has come against the current policy, and count them."""
     now = state.totals.learned
-    with store.read() as connection:
-        before = connection.scalar(select(followed.c.learned).where(followed.c.stream == stream)) or 0
+    with reading(store, stream) as (connection, kept):
+        counted = rows_of(connection, helped, stream, kept.helped)
+        drawn_before = rows_of(connection, gaps, stream, kept.gaps)
+    before = kept.learned
     due = np.flatnonzero(step(now - pairs.learned + 1) > step(before - pairs.learned + 1))
     if not len(due) or state.policy is None:
         return
@@ -159,9 +168,12 @@ def look(store: Store, stream: str, pairs: Pairs, state: State) -> None:
         for t, gap in zip(pairs.rounds[due[newest]].tolist(), gaps_now[newest].tolist(), strict=True)
     ]
     drawn = pairs.rounds[-LINES:].tolist()
+    later = [*(row for row in drawn_before if row["round"] in drawn), *lines]
+    after = kept._replace(learned=now, helped=counted_hash(counted, counts), gaps=hash_of_rows(gaps, later))
 
     def write(connection: Connection) -> None:
-        _count(connection, stream, before, now, counts)
+        replace(connection, store, stream, kept, after)
+        add(connection, stream, counts)
         connection.execute(delete(gaps).where(gaps.c.stream == stream, gaps.c.round.not_in(drawn)))
         if lines:
             connection.execute(insert(gaps), lines)
@@ -169,11 +181,10 @@ def look(store: Store, stream: str, pairs: Pairs, state: State) -> None:
     store.write(write)
 
 
-def _count(connection: Connection, stream: str, before: int, now: int, counts: Mapping[tuple[int, int], int]) -> None:
-    row = update(followed).where(followed.c.stream == stream, followed.c.learned == before)
-    if connection.execute(row.values(learned=now)).rowcount != 1:
-        raise SequenceConflict("Another process was faster.")
-    add(connection, stream, counts)
+def counted_hash(rows: Sequence[Mapping[str, Any]], counts: Mapping[tuple[int, int], int]) -> str:
+    """The hash of what was counted, once more pairs are added by (age, bin)."""
+    every = Counter({(row["age"], row["bin"]): row["pairs"] for row in rows}) + Counter(counts)
+    return hash_of_rows(helped, [{"age": age, "bin": bin, "pairs": pairs} for (age, bin), pairs in every.items()])
 
 
 def add(connection: Connection, stream: str, counts: Mapping[tuple[int, int], int]) -> None:
@@ -210,11 +221,10 @@ QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 def spreads(store: Store, stream: str) -> list[Spread]:
     """How far apart all reported pairs were, by their age."""
-    query = select(helped.c.age, helped.c.bin, helped.c.pairs).where(helped.c.stream == stream)
     counts: dict[int, Any] = {}
-    with store.read() as connection:
-        for age, bin, pairs in connection.execute(query):
-            counts.setdefault(age, np.zeros(BINS, dtype=np.int64))[bin] = pairs
+    with reading(store, stream) as (connection, kept):
+        for row in rows_of(connection, helped, stream, kept.helped):
+            counts.setdefault(row["age"], np.zeros(BINS, dtype=np.int64))[row["bin"]] = row["pairs"]
     return [_spread(age, counts[age]) for age in sorted(counts)]
 
 
@@ -236,18 +246,12 @@ def _spread(age: int, counts: Whole) -> Spread:
 
 def paths(store: Store, stream: str, most: int = LINES) -> dict[int, list[tuple[int, float]]]:
     """For the newest reported pairs: (rounds learned since the report was, gap then), from the report on."""
-    kept, later_gaps = summaries.c, gaps.c
-    query = select(kept.round, kept.learned, kept.gap).where(
-        kept.stream == stream, kept.verdict == "reported", kept.learned.is_not(None)
-    )
-    with store.read() as connection:
-        reports = connection.execute(query.order_by(kept.learned.desc()).limit(most)).all()
-        points = {row.round: [(0, float(row.gap))] for row in reports}
-        start = {row.round: row.learned for row in reports}
-        for some in chunks(sorted(points)):
-            later = select(later_gaps.round, later_gaps.learned, later_gaps.gap).where(
-                later_gaps.stream == stream, later_gaps.round.in_(some)
-            )
-            for row in connection.execute(later.order_by(later_gaps.learned)):
-                points[row.round].append((row.learned - start[row.round] + 1, row.gap))
+    with reading(store, stream) as (connection, kept):
+        reports = [row for row in of_rounds(connection, stream, kept, kept.reported) if row.learned is not None]
+        later = sorted(rows_of(connection, gaps, stream, kept.gaps), key=lambda row: int(row["learned"]))
+    start = {row.round: row for row in sorted(reports, key=lambda row: -row.learned)[:most]}
+    points = {t: [(0, float(row.gap))] for t, row in start.items()}
+    for row in later:
+        if (t := row["round"]) in points:
+            points[t].append((row["learned"] - start[t].learned + 1, row["gap"]))
     return points

@@ -1,33 +1,39 @@
 """What the pictures are drawn from: one row for each round, computed from the log.
 
-It is a cache beside the log. :func:`read_on` reads the log on from where it stopped, so a page costs what is new, and
-bins are added up by the database.
+It is a cache beside the log. :func:`read_on` reads the log on from where it stopped, so a page costs what is new. Every
+row is checked when it is read (:mod:`likewise.service.projections.kept`).
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, case, delete, func, insert, select, update
+from sqlalchemy import Connection, Select, delete, select
 from sqlalchemy.exc import IntegrityError
 
 from likewise.reduction import error
 from likewise.service.canonical import dumps, loads
+from likewise.service.engine import Engine
 from likewise.service.log import Store
 from likewise.service.log.append import add, chunks
-from likewise.service.log.tables import events, followed, samples, summaries
+from likewise.service.log.chain import Sealed
+from likewise.service.log.tables import followed, samples, summaries
+from likewise.service.projections import bins as binned
+from likewise.service.projections.bins import Bin
+from likewise.service.projections.kept import Kept, reading, replace, rows_of
+from likewise.service.projections.sheets import Sheets, altered, changed, entry, hash_of, load, write
 from likewise.service.refusals import SequenceConflict
-from likewise.service.stream.events import Event, RoundOpened, read_event
+from likewise.service.stream.events import RoundOpened
 from likewise.service.stream.events.event import RoundEvent
 
 PAGE = 1000
 """Events read at once."""
-BINS = 50
-"""Points of a curve."""
+REPORTED = 200
+"""The newest rounds with a reported pair that are known by number."""
 SHOWN = 60
 """The newest rounds that are drawn person by person."""
 
@@ -48,27 +54,25 @@ def behind(store: Store, stream: str) -> int:
     return store.head(stream)[0] - seen
 
 
-def read_on(store: Store, stream: str, until: float = math.inf, *, one_sided: bool = False) -> bool:
-    """Fold what the log has gained into the rows of its rounds; whether all of it, when the time is up (monotonic).
-
-    Errors are estimated where labels are ``one_sided``, seen of accepted people only.
-    """
-    log = events.c
+def read_on(engine: Engine, stream: str, until: float = math.inf) -> bool:
+    """Fold what the log has gained into the rows of its rounds; whether all of it, when the time is up (monotonic)."""
+    settings = engine.streams.get(stream).current().stream.settings
     while True:
-        with store.read() as connection:
-            seen = connection.scalar(select(followed.c.seq).where(followed.c.stream == stream)) or 0
-            query = select(log.seq, log.kind, log.at, log.data).where(log.stream == stream, log.seq > seen)
-            page = connection.execute(query.order_by(log.seq).limit(PAGE)).all()
+        with reading(engine.store, stream) as (connection, kept):
+            page = engine.reads.in_a_row(stream, kept.seq, PAGE)
+            opened = {each.event.t for each in page if isinstance(each.event, RoundOpened)}
+            about = {each.event.about for each in page if each.event.about is not None}
+            old = _known(connection, stream, kept, about - opened)
+            sheets = load(connection, stream, kept.root, about)
         if not page:
             return True
-        read = [read_event(kind, loads(data), at) for _, kind, at, data in page]
-        new = {event.t for event in read if isinstance(event, RoundOpened)}
-        rows = _rows(store, stream, {event.about for event in read if event.about is not None} - new)
-        old = list(rows)
-        for event in read:
-            _fold(rows, event, one_sided)
+        rows = {t: {**row, "labels": loads(row["labels"])} for t, row in old.items()}
+        for each in page:
+            _fold(rows, each, one_sided=settings.labels == "accepted")
+        new = [{**row, "stream": stream, "labels": dumps(row["labels"])} for row in rows.values()]
+        change = _Change(kept, sheets, old, new).at(page[-1].seq, settings.alpha)
         try:
-            store.write(lambda connection: _keep(connection, stream, (seen, page[-1].seq), old, rows))  # noqa: B023
+            engine.store.write(lambda connection: change.write(connection, engine.store, stream))  # noqa: B023
         except (SequenceConflict, IntegrityError):
             return False  # another process reads on, too
         if len(page) < PAGE:
@@ -77,37 +81,66 @@ def read_on(store: Store, stream: str, until: float = math.inf, *, one_sided: bo
             return False
 
 
-def _keep(
-    connection: Connection, stream: str, read: tuple[int, int], old: list[int], rows: dict[int, dict[str, Any]]
-) -> None:
-    """Put ``rows`` into the place of those of ``old`` rounds, the log having been ``read`` from there to there."""
-    first, last = read
-    row = update(followed).where(followed.c.stream == stream, followed.c.seq == first)
-    if first == 0:
-        connection.execute(delete(followed).where(followed.c.stream == stream, followed.c.seq == 0))
-        connection.execute(insert(followed), [{"stream": stream, "seq": last}])
-    elif connection.execute(row.values(seq=last)).rowcount != 1:
-        raise SequenceConflict("Another process was faster.")
-    for some in chunks(old):
-        connection.execute(delete(summaries).where(summaries.c.stream == stream, summaries.c.round.in_(some)))
-    add(connection, summaries, [{**row, "stream": stream, "labels": dumps(row["labels"])} for row in rows.values()])
+class _Change(NamedTuple):
+    """``new`` rows in the place of ``old`` ones: what was kept before, and what is kept then."""
+
+    before: Kept
+    sheets: Sheets
+    old: Mapping[int, Mapping[str, Any]]
+    new: list[dict[str, Any]]
+    after: Kept = Kept()
+
+    def at(self, seq: int, alpha: float) -> _Change:
+        """The same, with what is kept once the log was read up to an event."""
+        kept = self.before
+        width, sums = binned.added(kept.width, kept.bins, self.old.values(), self.new, alpha)
+        found = {row["round"] for row in self.new if row["verdict"] == "reported" and row["favoured"] is not None}
+        reported = sorted({*kept.reported} - {row["round"] for row in self.new} | found)[-REPORTED:]
+        sheets, root = self.sheets, kept.root
+        if self.new:
+            sheets, root = changed(sheets, {row["round"]: hash_of(summaries, [row]) for row in self.new})
+        after = kept._replace(seq=seq, root=root, width=width, bins=sums, reported=reported)
+        return self._replace(sheets=sheets, after=after)
+
+    def write(self, connection: Connection, store: Store, stream: str) -> None:
+        """Write all of it, unless another process was faster."""
+        replace(connection, store, stream, self.before, self.after)
+        for some in chunks(list(self.old)):
+            connection.execute(delete(summaries).where(summaries.c.stream == stream, summaries.c.round.in_(some)))
+        add(connection, summaries, self.new)
+        write(connection, stream, self.sheets)
 
 
-def _rows(store: Store, stream: str, rounds: Iterable[int]) -> dict[int, dict[str, Any]]:
-    known: dict[int, dict[str, Any]] = {}
-    with store.read() as connection:
-        for some in chunks(sorted(rounds)):
-            query = select(summaries).where(summaries.c.stream == stream, summaries.c.round.in_(some))
-            known |= {row.round: {**row._mapping, "labels": loads(row.labels)} for row in connection.execute(query)}
+def _known(connection: Connection, stream: str, kept: Kept, rounds: Iterable[int]) -> dict[int, Mapping[str, Any]]:
+    """The rows of some rounds, as far as there are any."""
+    known: dict[int, Mapping[str, Any]] = {}
+    for some in chunks(sorted(rounds)):
+        query = select(summaries).where(summaries.c.stream == stream, summaries.c.round.in_(some))
+        known |= {row.round: row._asdict() for row in checked(connection, stream, kept, query)}
     return known
 
 
-def _fold(rows: dict[int, dict[str, Any]], event: Event, one_sided: bool) -> None:
-    """What one event changes about the row of its round: the event knows, but for what follows from its labels."""
+def checked(connection: Connection, stream: str, kept: Kept, query: Select[Any]) -> list[Any]:
+    """Whole rows that a query finds; one that is not what was written is refused."""
+    rows = list(connection.execute(query))
+    sheets = load(connection, stream, kept.root, [row.round for row in rows]) if rows else {}
+    for row in rows:
+        if hash_of(summaries, [row._asdict()]) != entry(sheets, 0, row.round - 1):
+            raise altered(stream)
+    return rows
+
+
+def _fold(rows: dict[int, dict[str, Any]], sealed: Sealed, *, one_sided: bool) -> None:
+    """What one event changes about the row of its round: the event knows, but for what follows from its labels.
+
+    Errors are estimated where labels are ``one_sided``, seen of accepted people only.
+    """
+    event = sealed.event
     if isinstance(event, RoundOpened):
-        rows[event.t] = _opened(event)
+        rows[event.t] = _opened(event) | {"events": 1, "seq": sealed.seq}
     elif isinstance(event, RoundEvent) and (row := rows.get(event.t)) is not None:
         event.sum_up(row)
+        row |= {"events": row["events"] + 1, "seq": sealed.seq}
         row["labelled"] = sum(label is not None for label in row["labels"])
         if row["status"] == "learned":
             row["error"] = _error(row, one_sided)
@@ -142,71 +175,15 @@ def _opened(event: RoundOpened) -> dict[str, Any]:
 # What figures ask -------------------------------------------------------------------------------------------------
 
 
-class Bin(NamedTuple):
-    """Neighbouring rounds, added up: ``last`` is the number of the last of them.
-
-    ``by_lot`` is Σ 2π(1 − π) over everybody who got a decision: how many would get another answer by another lot.
-    """
-
-    last: int
-    rounds: int
-    learned: int
-    violations: int
-    reports: int
-    reviewed: int
-    decided: int
-    by_lot: float
-    people: int
-    labelled: int
-    error: float
-    delay: float | None
-    delay_max: int | None
-    waited: float | None
+def bins(store: Store, stream: str) -> list[Bin]:
+    """All rounds in a few bins."""
+    with reading(store, stream) as (_, kept):
+        return [binned.told(sums) for sums in kept.bins]
 
 
-def bins(store: Store, stream: str, opened: int, alpha: float, count: int = BINS) -> list[Bin]:
-    """All rounds in at most ``count`` bins, added up by the database."""
-    width = max(1, -(-opened // count))
-    # The bin is a column of its own: PostgreSQL takes two spellings of an expression for two expressions.
-    kept = select(summaries, ((summaries.c.round - 1) // width).label("bin")).where(summaries.c.stream == stream)
-    row = kept.subquery().c
-    done = row.status == "learned"
-    of_learned = [
-        func.sum(case((done, column), else_=0)) for column in (row.people, row.labelled, func.coalesce(row.error, 0.0))
-    ]
-    query = (
-        select(
-            func.max(row.round),
-            func.count(),
-            func.sum(case((done, 1), else_=0)),
-            func.sum(case((row.gap > alpha, 1), else_=0)),
-            func.sum(case((row.verdict == "reported", 1), else_=0)),
-            func.sum(case((row.verdict.in_(("reported", "cleared")), 1), else_=0)),
-            func.sum(row.people),
-            func.sum(row.by_lot),
-            *of_learned,
-            func.avg(row.delay),
-            func.max(row.delay),
-            func.avg(row.waited),
-        )
-        .group_by(row.bin)
-        .order_by(row.bin)
-    )
-    with store.read() as connection:
-        return [Bin._make(_plain(value) for value in row) for row in connection.execute(query)]
-
-
-def _plain(value: Any) -> Any:
-    """PostgreSQL's averages are decimals."""
-    return value if value is None or isinstance(value, int) else float(value)
-
-
-def recent_violations(store: Store, stream: str, opened: int, alpha: float, rounds: int = 100) -> int:
+def recent_violations(store: Store, stream: str, alpha: float, rounds: int = 100) -> int:
     """Violations reported in the last so many rounds."""
-    kept = summaries.c
-    query = select(func.count()).where(kept.stream == stream, kept.round > opened - rounds, kept.gap > alpha)
-    with store.read() as connection:
-        return int(connection.scalar(query) or 0)
+    return sum(row.gap is not None and row.gap > alpha for row in newest(store, stream, rounds))
 
 
 def newest(
@@ -217,12 +194,40 @@ def newest(
     query = select(summaries).where(kept.stream == stream, *conditions).order_by(kept.round.desc()).limit(count)
     if before is not None:
         query = query.where(kept.round < before)
-    with store.read() as connection:
-        return list(reversed(connection.execute(query).all()))
+    with reading(store, stream) as (connection, known):
+        rows = checked(connection, stream, known, query)
+    last = sum(binned.told(sums).rounds for sums in known.bins)
+    end = last if before is None else min(last, before - 1)
+    if not conditions and [row.round for row in rows] != list(range(end, max(0, end - count), -1)):
+        raise altered(stream)  # one of them is gone
+    return rows[::-1]
 
 
-def sampled(store: Store, stream: str) -> list[Any]:
+def of_rounds(connection: Connection, stream: str, kept: Kept, rounds: Sequence[int]) -> list[Any]:
+    """The rows of some rounds, in order; all of them."""
+    query = select(summaries).where(summaries.c.stream == stream, summaries.c.round.in_(rounds))
+    rows = checked(connection, stream, kept, query.order_by(summaries.c.round))
+    if len(rows) != len(rounds):
+        raise altered(stream)
+    return rows
+
+
+def sampled(store: Store, stream: str) -> list[Sample]:
     """Regret along the way."""
-    query = select(samples).where(samples.c.stream == stream).order_by(samples.c.learned)
-    with store.read() as connection:
-        return list(connection.execute(query).all())
+    with reading(store, stream) as (connection, kept):
+        rows = rows_of(connection, samples, stream, kept.samples)
+    return [Sample(**row) for row in rows]
+
+
+class Sample(NamedTuple):
+    """How things stood after some of the rounds: a row of its table."""
+
+    stream: str
+    learned: int
+    regret: float | None
+    proved: float | None
+    promised: float | None
+    violations: float | None
+    pairs: int | None
+    closer: int | None
+    within: int | None
