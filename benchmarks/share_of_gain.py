@@ -47,12 +47,12 @@ class Row(NamedTuple):
     late: float = 0.0
 
 
-def learners(F: Any, T: int) -> dict[str, lw.AdaHedge]:
-    """The default with the horizon and without, and release 1's on the same class."""
+def learners(F: Any, T: int, ones: float) -> dict[str, lw.AdaHedge]:
+    """The default of a run with the horizon and without, and release 1's on the same class."""
     common: dict[str, Any] = {"k": K, "alpha": ALPHA}
     return {
-        "default": lw.AdaHedge(F, T=T, **common),
-        "default, no T": lw.AdaHedge(F, **common),
+        "default": lw.AdaHedge(F, T=T, **common).leaning(ones),
+        "default, no T": lw.AdaHedge(F, **common).leaning(ones),
         "release 1": lw.AdaHedge(F, T=T, penalty="growing", **common),
     }
 
@@ -97,7 +97,7 @@ def measured(
 
     best = lw.hindsight.best_of_any(view[some], likely, data.metric, ALPHA)
     rows = {ANY: Row(gain(best.probabilities, likely), gain(best.probabilities, y[some]))}
-    for learner_name, learner in learners(F, T).items():
+    for learner_name, learner in learners(F, T, float(data.y[fitted].mean())).items():
         t = lw.play(learner, people, lw.MetricAuditor(data.metric, ALPHA), T, seed=seed)
         constant, decided = t.constant_errors[-1], len(t.y)
         if IN_CLASS not in rows:  # the same people come, whoever plays

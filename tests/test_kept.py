@@ -539,6 +539,27 @@ def test_a_start_that_leans_to_the_right_answer_errs_less_in_the_first_round():
     assert errors["mostly 1"] < 0.25 * errors["fair"] < errors["fair"] < errors["mostly 0"]
 
 
+@pytest.mark.parametrize(
+    ("ones", "costs", "prior"),
+    [(0.7, (1, 1), "mostly 1"), (0.3, (1, 1), "mostly 0"), (0.5, (1, 1), None), (0.7, (5, 1), "mostly 0")],
+)
+def test_whoever_saw_labels_leans_to_the_constant_that_costs_less(ones, costs, prior):
+    learner = lw.AdaHedge(CUTS, k=3, alpha=ALPHA, T=60, costs=costs)
+    assert learner.leaning(ones) == (learner if prior is None else dataclasses.replace(learner, prior=prior))
+
+
+@pytest.mark.parametrize("chosen", [{"prior": "even"}, {"prior": "fair"}, {"penalty": "growing"}, {"penalty": 5.0}])
+def test_a_start_that_was_chosen_stays(chosen):
+    learner = lw.AdaHedge(CUTS, k=3, alpha=ALPHA, T=60, **chosen)
+    assert learner.leaning(0.9) is learner
+
+
+@pytest.mark.parametrize("ones", [-0.1, 1.5, float("nan")])
+def test_no_share_of_labels_is_outside_0_and_1(ones):
+    with pytest.raises(InvalidParameter, match="`ones` must be in"):
+        lw.AdaHedge(CUTS, k=3, alpha=ALPHA).leaning(ones)
+
+
 def test_rho_is_the_logarithm_of_the_smallest_weight_and_no_mixture_is_further_away():
     rng = np.random.default_rng(0)
     for F in (CUTS, LISTED):

@@ -225,6 +225,16 @@ def test_people_that_are_read_differently_today_are_refused(people, tmp_path, mo
         Run.resume(tmp_path / "run")
 
 
+def test_a_run_is_not_continued_by_another_learner(people, tmp_path):
+    Run.start(settings(people), tmp_path / "run")
+    path = tmp_path / "run" / "settings.json"
+    kept = json.loads(path.read_text())
+    assert kept["learner"]["prior"] is not None, "the default of today leans"
+    path.write_text(json.dumps(kept | {"learner": kept["learner"] | {"prior": None}}))
+    with pytest.raises(InvalidParameter, match="the learner that it was started with"):
+        Run.resume(tmp_path / "run")
+
+
 # A person's answers ------------------------------------------------------------------------------------------------
 
 
@@ -378,6 +388,16 @@ def test_by_default_the_class_is_the_suggested_one_and_the_run_says_what_it_is_m
     np.testing.assert_array_equal(
         run.setup.built.deployed.encode(run.setup.data.features[run.setup.split.play]), run.setup.hypotheses.encode(t.X)
     )
+
+
+def test_the_default_leans_to_the_label_that_most_people_have_on_whom_the_class_was_fitted(people):
+    setup = runs.prepare(settings(people))
+    ones = setup.data.y[setup.split.fit].mean()
+    assert ones != 0.5
+    assert setup.learner.prior == ("mostly 1" if ones > 0.5 else "mostly 0")
+    dear = runs.prepare(settings(people, costs=(1.0, 100.0)))
+    assert dear.learner.prior == "mostly 1", "a wrong no costs a hundred times as much"
+    assert runs.prepare(settings(people, labels="accepted")).learner.learner.prior == "even"
 
 
 def test_models_never_play_with_the_people_they_were_fitted_on(people):

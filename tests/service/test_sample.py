@@ -122,6 +122,15 @@ def exported(tmp_path_factory):
     return lines
 
 
+def test_a_stream_leans_to_the_label_that_most_of_its_sample_have():
+    program = ScoreProgram(scores())
+    ones = np.mean([person["repaid"] for person in sample()])
+    assert program.ones == pytest.approx(ones) != 0.5
+    assert Model(settings(), program=program).learner.prior == ("mostly 1" if ones > 0.5 else "mostly 0")
+    before = ScoreProgram({key: value for key, value in scores().items() if key != "ones"})
+    assert Model(settings(), program=before).learner.prior is None, "a stream keeps the learner it was created with"
+
+
 class TestForgers:
     def test_scores_that_do_not_match_their_hash_are_found_without_the_learner(self, exported):
         lines = deepcopy(exported)

@@ -90,6 +90,11 @@ class ScoreProgram:
         self._scores = [(int(score["reads"]), _score(score)) for score in data["scores"]]
 
     @property
+    def ones(self) -> float | None:
+        """The share of labels 1 among the people that the scores were fitted on; None where it was not written."""
+        return self.data.get("ones")
+
+    @property
     def features(self) -> list[str]:
         """The features that people must have."""
         return list(dict.fromkeys(column["feature"] for column in self.data["columns"]))

@@ -44,6 +44,8 @@ class Setting:
     alpha: float
     split: Split
     held_out: HeldOutPeople
+    ones: float
+    """The share of labels 1 among the people that the class was fitted on."""
 
     def learners(self) -> dict[str, Any]:
         """The three learners of the demo, by the name in its table."""
@@ -51,7 +53,7 @@ class Setting:
         return {
             LABELS: Unconstrained(F, k=k, T=T),
             PAPER: ExponentialWeights(F, T=T, k=k),
-            DEFAULT: AdaHedge(F, T=T, k=k, alpha=self.alpha),
+            DEFAULT: AdaHedge(F, T=T, k=k, alpha=self.alpha).leaning(self.ones),
         }
 
 
@@ -73,7 +75,8 @@ def prepare(
     X, view, players = built.X, data.view, split.play
     environment = IID(X[players], data.y[players], k=k, view=view[players], ids=players, order="passes")
     held_out = HeldOutPeople.of(data, split.held_out, X)
-    return Setting(data, built.hypotheses, X, environment, auditor, T, k, alpha, split, held_out)
+    ones = float(data.y[split.fit].mean())
+    return Setting(data, built.hypotheses, X, environment, auditor, T, k, alpha, split, held_out, ones)
 
 
 def run(setting: Setting, seed: int = 0, progress: bool = False) -> dict[str, Transcript]:

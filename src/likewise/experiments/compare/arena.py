@@ -63,25 +63,31 @@ class Recipe:
         people = IID(columns[players], data.y[players], k, view=view[players], ids=data.ids(players), order="passes")
         held_out = HeldOutPeople.of(data, split.held_out, columns)
         likely = measures.label_probabilities(data.features[players], data.y[players], data.ids(players))
-        return Arena(F, people.encoded(F.encode), data.metric, held_out, likely)
+        ones = float(data.y[split.fit].mean())
+        return Arena(F, people.encoded(F.encode), data.metric, held_out, likely, ones)
 
 
 @dataclass(frozen=True, eq=False)
 class Arena:
-    """What every trial shares; ``label_probabilities`` are those of the people who play, by a model without them."""
+    """What every trial shares.
+
+    ``label_probabilities`` are those of the people who play, by a model without them; ``ones`` is the share of labels 1
+    among the people that the class was fitted on.
+    """
 
     hypotheses: EnumerableClass
     environment: IID
     distance: Distance | str
     held_out: HeldOutPeople
     label_probabilities: Floats | None = None
+    ones: float | None = None
 
 
 def try_out(trial: Trial, arena: Arena) -> dict[str, Any]:
     """Play one trial and measure it: plain JSON values, the same on every machine but for the seconds."""
     from likewise import __version__
 
-    learner = make_learner(arena.hypotheses, trial, arena.distance)
+    learner = make_learner(arena.hypotheses, trial, arena.distance, arena.ones)
     learner.init()  # loads the compiled loops, once per process: not part of the play
     started = time.perf_counter()
     auditor = make_auditor(trial.auditor, arena.distance, trial.alpha, trial.margin)

@@ -51,6 +51,6 @@ def judged(comparison: Comparison) -> Board | None:
 
 
 def _played(arena: Arena, trial: Trial) -> tuple[Learner, Transcript]:
-    learner = make_learner(arena.hypotheses, trial, arena.distance)
+    learner = make_learner(arena.hypotheses, trial, arena.distance, arena.ones)
     auditor = make_auditor(trial.auditor, arena.distance, trial.alpha, trial.margin)
     return learner, play(learner, arena.environment, auditor, trial.rounds, seed=trial.seed)

@@ -197,10 +197,14 @@ LEARNERS: Mapping[str, KnownLearner] = {
 } | {name: KnownLearner(None, False, neighbour.words) for name, neighbour in NEIGHBOURS.items()}
 
 
-def make_learner(F: EnumerableClass, trial: Trial, distance: Distance | str) -> Learner:
-    """The learner of a trial; some baselines are told the hidden distance."""
+def make_learner(F: EnumerableClass, trial: Trial, distance: Distance | str, ones: float | None = None) -> Learner:
+    """The learner of a trial; some baselines are told the hidden distance.
+
+    ``ones`` is the share of labels 1 among the people that the class was fitted on, if there were any.
+    """
     make = LEARNERS[trial.learner].make
-    return NEIGHBOURS[trial.learner].make(F, trial, distance) if make is None else make(F, trial)
+    learner = NEIGHBOURS[trial.learner].make(F, trial, distance) if make is None else make(F, trial)
+    return learner if ones is None or not isinstance(learner, AdaHedge) else learner.leaning(ones)
 
 
 # Auditors -------------------------------------------------------------------------------------------------------

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from likewise import datasets
+from likewise.datasets import Dataset
 from likewise.drawing import COLOURS, canvas
 from likewise.errors import DataUnavailable
 from likewise.experiments.compare.arena import Arena, Recipe, try_out
@@ -105,7 +106,7 @@ def arenas_of(size: Size, workers: Workers) -> tuple[dict[str, Arena], str]:
             missing.append(name)
     if not people:
         people = [datasets.synthetic(4000)]
-    arenas = workers.map(RECIPE.prepare, [(data, K) for data in people])
+    arenas = workers.map(arena_of, [(data, K) for data in people])
     left_out = f"Not found, and left out: {', '.join(missing)}." if missing else ""
     return {data.name: arena for data, arena in zip(people, arenas, strict=True)}, left_out
 
@@ -114,6 +115,11 @@ def trials(size: Size) -> list[Trial]:
     """Each learner with each seed."""
     size_of = {"rounds": size.T, "people": K, "draws": 1}
     return [Trial(name, None, 0.0, ALPHA, "worst", seed, **size_of) for name in NAMES for seed in range(size.seeds)]
+
+
+def arena_of(data: Dataset, k: int) -> Arena:
+    """The class and the people, without which label is more common: all learners begin knowing the same."""
+    return replace(RECIPE.prepare(data, k), ones=None)
 
 
 def one_play(data: str, trial: Trial, arena: Arena) -> Played:

@@ -12,7 +12,7 @@ from likewise.drawing import COLOURS, canvas
 from likewise.experiments import demo
 from likewise.experiments.compare.arena import Arena, try_out
 from likewise.experiments.compare.trials import Trial
-from likewise.experiments.reproduce.neighbours import RECIPE
+from likewise.experiments.reproduce.neighbours import arena_of
 from likewise.experiments.reproduce.result import Experiment, Picture, Table, check
 from likewise.experiments.reproduce.work import Workers
 from likewise.protocol import Distance, Floats
@@ -107,7 +107,7 @@ def measure(size: Size, workers: Workers) -> tuple[str, list[Played], Arena]:
     from likewise import datasets
 
     data = datasets.synthetic(1200) if size.small else demo.data_or_synthetic()[0]
-    (arena,) = workers.map(RECIPE.prepare, [(data, K)])
+    (arena,) = workers.map(arena_of, [(data, K)])
     arenas = {METRIC: arena, TOLERANT: replace(arena, distance=Tolerant(arena.distance))}
     calls = [
         (reviewer, Trial(method, None, 0.0, ALPHA, "worst", seed, size.T, K, 1), people)

@@ -191,10 +191,10 @@ def class_digest(hypotheses: EnumerableClass) -> str:
 
 
 def _require_same(setup: Setup, folder: RunFolder) -> None:
-    """Raise unless the people and the class are the same as when the run was started."""
-    noted = folder.read_json("settings.json")
-    for part, digest in (("people", setup.digest), ("class", class_digest(setup.built.deployed))):
-        if digest != noted[part]["sha256"]:
+    """Raise unless the people, the class and the learner are the same as when the run was started."""
+    before, now = folder.read_json("settings.json"), json.loads(json.dumps(noted(setup)))
+    for part in ("people", "class", "learner"):
+        if now[part] != before[part]:
             raise InvalidParameter(
                 f"`folder` must be continued with the {part} that it was started with, but {setup.settings.source} "
                 f"does not give the same {part} here, got "

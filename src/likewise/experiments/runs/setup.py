@@ -22,7 +22,7 @@ from likewise.experiments.runs.population import read
 from likewise.experiments.runs.settings import LEARNERS, Settings
 from likewise.game import Transcript
 from likewise.hypotheses import EnumerableClass
-from likewise.learners import OneSided
+from likewise.learners import AdaHedge, OneSided
 from likewise.protocol import Auditor, Floats
 from likewise.reading import columns_used
 from likewise.scoring.scored_columns import ScoredColumns
@@ -144,8 +144,8 @@ def assemble(s: Settings, data: Dataset) -> Setup:
     shown = _asked_about(s, data, players) if s.ask else view[players]
     people = IID(X[players], data.y[players], s.k, view=shown, ids=data.ids(players), order="passes")
     held_out = HeldOutPeople.of(data, split.held_out, X)
-    digest = _digest(data.features, view, data.y)
-    return Setup(s, data, built, _learner(s, F), people.encoded(F.encode), view[players], digest, split, held_out)
+    digest, ones = _digest(data.features, view, data.y), float(data.y[split.fit].mean())
+    return Setup(s, data, built, _learner(s, F, ones), people.encoded(F.encode), view[players], digest, split, held_out)
 
 
 def parted(data: Dataset, shares: Sequence[float], seed: int, k: int) -> tuple[Dataset, Split]:
@@ -198,11 +198,14 @@ def _digest(*arrays: Floats) -> str:
     return sha256.hexdigest()
 
 
-def _learner(s: Settings, F: EnumerableClass) -> Any:
+def _learner(s: Settings, F: EnumerableClass, ones: float) -> Any:
+    """The learner; the default knows the share of labels 1 among the people that the class was fitted on."""
     options: dict[str, Any] = {"k": s.k, "T": s.T, "costs": s.costs}
     if s.learner in ("adahedge", "ftpl"):
         options["alpha"] = s.alpha
     if s.penalty is not None:
         options["penalty"] = s.penalty
     learner = LEARNERS[s.learner](F, **options)
-    return OneSided(learner) if s.labels == "accepted" else learner
+    if s.labels == "accepted":
+        return OneSided(learner)
+    return learner.leaning(ones) if isinstance(learner, AdaHedge) else learner

@@ -105,7 +105,9 @@ class Model:
             return self._nothing_learned()
         shared: dict[str, Any] = {"k": settings.k, "T": settings.T, "costs": settings.costs}
         if settings.learner == "adahedge":
-            return AdaHedge(self.hypotheses, alpha=settings.level, penalty=penalty, **shared)
+            learner = AdaHedge(self.hypotheses, alpha=settings.level, penalty=penalty, **shared)
+            ones = None if self.program is None or settings.labels == "accepted" else self.program.ones
+            return learner if ones is None else learner.leaning(ones)
         if isinstance(penalty, (Scheduled, Tilted, str)):
             raise InvalidParameter("`penalty` must be a number for hedge; only adahedge has penalties that grow.")
         if settings.T is not None:

@@ -95,7 +95,7 @@ def fitted_scores(
     compare_by = [feature.name for feature in people.features if feature.compare and feature.visible]
     view = _view(people, encoder, compare_by)
     suggestion = suggest_scores(X, people.labels, view, anchors="centres", names=encoder.names, jobs=jobs)
-    plain = written(suggestion, _columns(encoder), compare_by)
+    plain = written(suggestion, _columns(encoder), compare_by) | {"ones": float(people.labels.mean())}
     if any(feature.kind == "number" for feature in people.varied if feature.compare):
         plain["holds"].append(KNOTS)
     kept: dict[str, Any] = loads(dumps(plain))
