@@ -197,13 +197,13 @@ KINDS = ["iid", "tempter", "brink", "contrarian", "flipping"]
 PLAYS = list(itertools.islice(itertools.cycle(itertools.product(KINDS, CLASSES, TIMES)), 200))
 
 
-def one_play(number, liar=False):
+def one_play(number, liar=False, both_ways=False):
     """Play number i: its environment, class, horizon, how many rows are kept and how much is forgotten."""
     kind, name, when = PLAYS[number]
     rng = np.random.default_rng(number)
     F, alpha = CLASSES[name], float(rng.choice([0.08, ALPHA, 0.3]))
     made = lw.AdaHedge(F, k=3, alpha=alpha, **TIMES[when])
-    rule = dataclasses.replace(made.rule, rows=3 if number % 4 == 0 else 200)
+    rule = dataclasses.replace(made.rule, rows=3 if number % 4 == 0 else 200, both_ways=both_ways)
     learner = dataclasses.replace(made, penalty=rule, forget=float(rng.choice([0.0, 0.01, 0.5])))
     distance = alike if liar else TOWN.drifting if number % 3 == 0 else TOWN.near
     auditor = EveryPair(distance, alpha) if distance == TOWN.near and number % 5 == 0 else None
@@ -250,6 +250,40 @@ def test_the_plays_above_have_reports_and_frozen_rows():
     plays = [one_play(number)[1] for number in range(0, 40, 4)]
     assert sum(t.reported.sum() for t in plays) > 40
     assert sum(t.state.frozen[0] > 0 for t in plays) >= 3
+
+
+@pytest.mark.parametrize("number", range(40))
+def test_limits_hold_where_a_report_binds_both_ways(number):
+    learner, t, distance = one_play(number, both_ways=True)
+    F, state, epsilon = learner.hypotheses, t.state, learner.rule.epsilon
+    fair, _ = best_fair(t, F.predict_rows(t.rows).astype(float), distance, learner.alpha - epsilon)
+    assert t.errors.sum() - fair <= learner.regret_limit(state, t.errors.sum() - t.base_error) + SLACK
+    assert behind(t) <= learner.behind_constant(state) + SLACK
+
+
+def test_a_report_that_binds_both_ways_keeps_the_other_from_being_favoured():
+    """With y = (1, 0), then (0, 1): only a row for either order keeps the second half within the gap."""
+    X, alpha = np.array([[0.0], [1.0]]), 0.2
+    F = lw.FiniteClass([lambda X: X[:, 0] == 1, lambda X: X[:, 0] == 0], pool=X)
+    rule = lw.Cuts(alpha / 2, lw.Tilted(alpha / 4, floor=0.7))
+    shown = {}
+    for both_ways in (False, True):
+        learner = lw.AdaHedge(F, k=2, alpha=alpha, penalty=dataclasses.replace(rule, both_ways=both_ways))
+        state, rows = learner.init(), F.encode(X)
+        for t in range(120):
+            p = learner.act(state, lw.Key(0, lw.Role.LEARNER, t + 1)).at(rows)
+            batch = lw.Batch(rows, np.array([0.0, 1.0]) if t < 40 else np.array([1.0, 0.0]), X)
+            report = lw.Report(1, 0) if t < 40 and p[1] - p[0] > alpha else None
+            state = learner.update(state, lw.Round(batch, p, () if report is None else (report,)))
+        shown[both_ways] = p[0] - p[1]
+        least = state.gaps.min() - rule.epsilon
+    assert shown[True] <= least + TOLERANCE * rule.epsilon < shown[False]
+
+
+def test_a_certificate_says_when_a_report_was_taken_to_bind_both_ways():
+    _, t, _ = one_play(0, both_ways=True)
+    assert "the distance is the same both ways" in {a.name for a in lw.certify(t, 0.3).assumptions}
+    assert "the distance is the same both ways" not in {a.name for a in lw.certify(one_play(0)[1], 0.3).assumptions}
 
 
 @pytest.mark.parametrize("number", range(0, 200, 5))

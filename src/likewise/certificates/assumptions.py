@@ -91,6 +91,15 @@ def _black_box(t: Transcript) -> tuple[Assumption, ...]:
     return (Assumption(BLACK_BOX, (Claim.REGRET,), Status.KEPT, measured),)
 
 
+def _both_ways(t: Transcript) -> tuple[Assumption, ...]:
+    """What a learner assumes that takes a report for a fact about the two people in either order."""
+    penalty = t.facts.learner.parameters.get("penalty")
+    if not isinstance(penalty, dict) or not penalty.get("both_ways"):
+        return ()
+    why = "the learner was told so (`both_ways`)"
+    return (Assumption("the distance is the same both ways", (Claim.REGRET,), Status.UNCHECKED, why),)
+
+
 def came_once(t: Transcript) -> tuple[Status, str]:
     """Whether everybody came once, in the rounds that claims about new people rest on; and how we know."""
     drawn, draws = drawn_from(t), len(t.y)
@@ -128,6 +137,7 @@ def assumptions_of(t: Transcript, contradictions: int, measured: str | None = No
         iid = None  # the draws are from the rows, and nobody knows where those are from
     return (
         Assumption("reports are truthful", (Claim.REGRET,), *_truth(t)),
+        *_both_ways(t),
         *_labels(t),
         Assumption(
             "people are independent draws from one population",

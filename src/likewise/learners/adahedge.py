@@ -280,15 +280,16 @@ class AdaHedge(BaseLearner):
             losses = F.added(state.losses, rows, labels)
         kept = self._kept(rule, state, round, reports, C)
         frozen = state.frozen
+        fresh = len(kept.gaps) - len(state.gaps)
         if reports:
-            kept, more = kept.shortened(rule.rows, len(reports))
+            kept, more = kept.shortened(rule.rows, fresh)
             frozen = frozen + more
         losses, terms = self._faded(kept, losses, t)
         eta = self._rate(delta)
         share = self.share(t) if delta > 0 else 0.0
         sweeps = SWEEPS if reports else 1 if t % self._upkeep(eta) == 0 else 0
         tolerance = TOLERANCE * rule.epsilon
-        after = settled(F, self.start, losses, eta, kept.contrasts, terms, len(reports), sweeps, tolerance, share)
+        after = settled(F, self.start, losses, eta, kept.contrasts, terms, fresh, sweeps, tolerance, share)
         shared = state.shared - log1p(-share) * self._copies / eta if share > 0 else state.shared
         kept = kept if after.terms is kept.terms else kept._replace(terms=after.terms)
         return KeptState(
@@ -323,10 +324,12 @@ class AdaHedge(BaseLearner):
             gap, people = float(p[report.favoured] - p[report.disfavoured]), who(round, report)
             slope, steep = C / len(reports), gap - rule.epsilon
             cap = rule.ceiling(slope, state.delta / len(reports), self._rho, kept.repeated(contrast))
-            if kept.contradicted(people, gap):
-                cap = slope
-            terms = (0.0, slope, cap, min(self.alpha or 0.0, steep), steep)
+            contradicted = kept.contradicted(people, gap)
+            terms = (0.0, slope, slope if contradicted else cap, min(self.alpha or 0.0, steep), steep)
             kept = kept.joined(contrast, people, gap, terms, state.rounds + 1)
+            if rule.both_ways and not contradicted:
+                back = self.hypotheses.contrast(round.batch.rows[[report.disfavoured, report.favoured]])
+                kept = kept.joined(back, people[::-1], gap, (0.0, 0.0, cap, steep, steep), state.rounds + 1)
         return kept
 
     def _faded(self, kept: KeptReports, losses: Floats, t: int) -> tuple[Floats, Floats]:
@@ -360,7 +363,8 @@ class AdaHedge(BaseLearner):
         """Which compiled loop plays this learner, and its parameters; None where only the readable loop does."""
         rule = self.rule
         if isinstance(rule, Cuts):
-            return None if self.rows_last is not None else ("KEPT", self._knobs(rule), self.start)
+            readable_only = self.rows_last is not None or rule.both_ways
+            return None if readable_only else ("KEPT", self._knobs(rule), self.start)
         if not self.start.uniform:
             return None
         if isinstance(rule, Scheduled):

@@ -84,8 +84,11 @@ class Cuts:
         The cap is ``cap`` times C, twice as much for each time that the same row was reported before; for cuts alone,
         ``cap`` times εΔ/ρ.
     rows
-        How many reports are kept. Beyond that the oldest without a price is dropped, or else the oldest is frozen: its
+        How many rows are kept. Beyond that the oldest without a price is dropped, or else the oldest is frozen: its
         price is never revised again.
+    both_ways
+        Whether a report of (x, x') also proves that x' may not be favoured by more than g − ε. True of distances that
+        are the same both ways; a learner that is told no distance can't know. It costs a second row per report.
 
     Examples
     --------
@@ -97,6 +100,7 @@ class Cuts:
     penalty: Scheduled | Tilted | None = None
     cap: float = 3.0
     rows: int = 200
+    both_ways: bool = False
 
     def __post_init__(self) -> None:
         require_number(self.epsilon, "epsilon", 0, 1, open_at="low high")
@@ -104,6 +108,7 @@ class Cuts:
         require(known, "penalty", "be Scheduled, Tilted or None", self.penalty)
         require_number(self.cap, "cap", 1)
         require_whole(self.rows, "rows")
+        require(isinstance(self.both_ways, bool), "both_ways", "be True or False", self.both_ways)
 
     @property
     def horizonless(self) -> bool:
