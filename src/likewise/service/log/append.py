@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
@@ -89,30 +89,49 @@ def carry_out(connection: Connection, works: Sequence[Work]) -> list[Any]:
     return results
 
 
+def are_one_statement(works: Sequence[Work]) -> bool:
+    """Whether PostgreSQL gets all of these works in a single statement."""
+    return all(isinstance(work, Append) and not work.erase for work in works)
+
+
 def _append(connection: Connection, appends: Sequence[Append]) -> None:
     """Add some appends, or fail; which of them was at fault is known only of one that stands alone."""
-    name = appends[0].sealed[0].stream
-    answers = [_response_row(append, append.key) for append in appends if append.key is not None]
-    try:
-        add(connection, tables.responses, answers)
-    except IntegrityError as taken:
-        raise KeyTaken(f"An idempotency key in {name!r} was used by somebody else meanwhile.") from taken
-    try:
-        created = [(append.sealed[0].stream, append.secret) for append in appends if append.secret is not None]
-        add(connection, tables.streams, [{"stream": stream, "secret": secret} for stream, secret in created])
-        add(connection, tables.events, [_row(sealed) for append in appends for sealed in append.sealed])
-    except IntegrityError as refused:
-        seq = appends[0].sealed[0].seq
-        raise SequenceConflict(f"Event {seq} of {name!r} does not follow the log's last one.") from refused
     events = [sealed for append in appends for sealed in append.sealed]
-    add(
-        connection,
-        tables.asides,
-        [_aside_row(sealed.stream, aside) for sealed in events for aside in sealed.event.asides],
-    )
+    created = [(append.sealed[0].stream, append.secret) for append in appends if append.secret is not None]
+    rows = {
+        tables.responses: [_response_row(append, append.key) for append in appends if append.key is not None],
+        tables.streams: [{"stream": stream, "secret": secret} for stream, secret in created],
+        tables.events: [_row(sealed) for sealed in events],
+        tables.asides: [_aside_row(sealed.stream, aside) for sealed in events for aside in sealed.event.asides],
+    }
+    try:
+        _add_all(connection, {table: some for table, some in rows.items() if some})
+    except IntegrityError as refused:
+        raise _conflict(refused, events[0]) or refused from refused
     for append in appends:
         if append.erase:
             _erase(connection, append)
+
+
+def _conflict(refused: IntegrityError, first: Sealed) -> KeyTaken | SequenceConflict | None:
+    """What stood in the way of some appends: an idempotency key, or events in their place; None if neither."""
+    said = getattr(refused.orig, "diag", None)
+    where = str(refused.orig) if said is None else str(said.table_name)
+    if tables.responses.name in where:
+        return KeyTaken(f"An idempotency key in {first.stream!r} was used by somebody else meanwhile.")
+    if tables.asides.name in where:
+        return None
+    return SequenceConflict(f"Event {first.seq} of {first.stream!r} does not follow the log's last one.")
+
+
+def _add_all(connection: Connection, rows: Mapping[Table, list[dict[str, Any]]]) -> None:
+    """Insert rows into some tables; on PostgreSQL in one statement, as each costs a way to the server and back."""
+    if connection.dialect.name != "postgresql":
+        for table, some in rows.items():
+            add(connection, table, some)
+        return
+    values = tuple([spelt(some) for some in rows.values()])
+    connection.exec_driver_sql(_together(tuple(rows), connection.dialect), values)
 
 
 def add(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
@@ -160,6 +179,14 @@ def _spelt(table: Table, dialect: Dialect, rows: int = 1) -> str:
     row = f"({', '.join('?' * len(table.columns))})"
     # OR FAIL: whoever writes undoes a whole transaction that failed, so SQLite need not be ready to undo a part of it.
     return f"INSERT OR FAIL INTO {table.name} ({named}) VALUES {', '.join([row] * rows)}"
+
+
+@functools.cache
+def _together(several: tuple[Table, ...], dialect: Dialect) -> str:
+    """INSERTs into several tables as one statement of PostgreSQL."""
+    *others, last = [_spelt(table, dialect) for table in several]
+    named = ", ".join(f"part{i} AS ({statement})" for i, statement in enumerate(others))
+    return f"WITH {named} {last}" if others else last
 
 
 def _erase(connection: Connection, append: Append) -> None:

@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, bindparam, delete
 
 from likewise.service.canonical import GENESIS, dumps, loads, people_root
 from likewise.service.log import scrub, tables
-from likewise.service.log.append import Append, Work, carry_out, chunks
+from likewise.service.log.append import Append, Work, are_one_statement, carry_out, chunks
 from likewise.service.log.chain import Sealed, hash_of
 from likewise.service.log.connections import (
     address,
@@ -62,7 +62,7 @@ class Store:
         self._identity: tuple[int, int] | None = None
         self._readers = readers(self.url, self.require_same_file)
         self._writers = writers(self.url, self.require_same_file)
-        self._writer: Writer[Work] = Writer(self._writers, self._carry_out)
+        self._writer: Writer[Work] = Writer(self._writers, self._carry_out, self._is_one_statement)
 
     @property
     def dialect(self) -> str:
@@ -163,6 +163,9 @@ class Store:
     def _carry_out(self, connection: Connection, works: Sequence[Work]) -> list[Any]:
         self.require_same_file()
         return carry_out(connection, works)
+
+    def _is_one_statement(self, works: Sequence[Work]) -> bool:
+        return self.dialect == "postgresql" and are_one_statement(works)
 
     # Reading ------------------------------------------------------------------------------------------------------
 

@@ -4,11 +4,15 @@ While one transaction is on its way to the disk, the writes of other threads que
 clients pay for one sync, not for eight. A write that fails takes no other down: its transaction is undone and each
 write of it is tried again alone. Only if a commit itself fails can nobody know whether it happened; then all of its
 writes are told so, and whoever sent an idempotency key asks again.
+
+What is one statement to the database is a transaction by itself: it needs no ways to the server and back to begin and
+to end one. If the connection breaks meanwhile, that is a commit that failed.
 """
 
 from __future__ import annotations
 
 import logging
+import select
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -36,14 +40,22 @@ class Writer(Generic[Work]):
         Makes the connection.
     carry_out
         Does some works within a transaction, in their order, and says what each of them gave.
+    one_statement
+        Whether some works are a single statement.
     """
 
-    def __init__(self, engine: Engine, carry_out: Callable[[Connection, Sequence[Work]], list[Any]]) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        carry_out: Callable[[Connection, Sequence[Work]], list[Any]],
+        one_statement: Callable[[Sequence[Work]], bool] = lambda works: False,
+    ) -> None:
         self._engine = engine
         self._carry_out = carry_out
+        self._one_statement = one_statement
         self._jobs: deque[tuple[Work, Future[Any]]] = deque()
         self._woken = threading.Event()
-        self._connection: Connection | None = None
+        self._connections: dict[bool, Connection] = {}
         self._closed = False
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="likewise-writer", daemon=True)
@@ -104,18 +116,20 @@ class Writer(Generic[Work]):
         """All or nothing, and on disk when it returns; an error of its own if that can't be known."""
         if not works:
             return []
-        if self._connection is None:
-            self._connection = self._engine.connect()
+        alone = self._one_statement(works)
+        connection = self._connected(alone)
         try:
-            transaction = self._connection.begin()
+            transaction = connection.begin()
             try:
-                results = self._carry_out(self._connection, works)
+                results = self._carry_out(connection, works)
             except BaseException:
                 transaction.rollback()
                 raise
         except DBAPIError as error:
             if _lost(error):
                 self._disconnect()
+                if alone:
+                    raise _unavailable(error) from error
             raise
         try:
             transaction.commit()
@@ -124,10 +138,27 @@ class Writer(Generic[Work]):
             raise _unavailable(error) from error
         return results
 
+    def _connected(self, alone: bool) -> Connection:
+        """A connection for transactions, or one on which each statement is one."""
+        if alone and alone in self._connections and _closed(self._connections[alone]):
+            self._disconnect()  # now it is known that nothing was carried out
+        if alone not in self._connections:
+            connection = self._engine.connect()
+            if alone:
+                connection = connection.execution_options(isolation_level="AUTOCOMMIT")
+            self._connections[alone] = connection
+        return self._connections[alone]
+
     def _disconnect(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        while self._connections:
+            self._connections.popitem()[1].close()
+
+
+def _closed(connection: Connection) -> bool:
+    """Whether the server has something to say while nothing is asked: as a rule that it is going away."""
+    waiting = select.poll()  # unlike `select.select`, for any number of open files
+    waiting.register(connection.connection.dbapi_connection.fileno(), select.POLLIN)  # type: ignore[union-attr]
+    return bool(waiting.poll(0))
 
 
 def _lost(error: Exception) -> bool:
