@@ -17,7 +17,7 @@ from games import EveryPair, Town, alike, best_fair, two_people, two_people_clas
 from likewise import kernels, theory
 from likewise.errors import InvalidParameter
 from likewise.learners.adahedge import SHARED, TOLERANCE
-from likewise.learners.kept import KeptReports, regret_limit
+from likewise.learners.kept import MIRRORED, KeptReports, regret_limit
 
 SLACK = 1e-6
 TOWN = Town(k=3)
@@ -280,6 +280,29 @@ def test_a_report_that_binds_both_ways_keeps_the_other_from_being_favoured():
     assert shown[True] <= least + TOLERANCE * rule.epsilon < shown[False]
 
 
+def test_an_answer_about_the_other_order_contradicts_a_report_that_binds_both_ways():
+    reports = [(0.5, [(0, 1)]), (-0.6, []), (0.55, [(0, 1)])]
+    _, one_way = rounds_of_two(reports)
+    _, states = rounds_of_two(reports, both_ways=True)
+    assert (one_way[-1].terms[:, 2] > one_way[-1].terms[:, 1]).all()
+    assert states[1].repeats.tolist() == [0, MIRRORED]
+    assert len(states[-1].gaps) == 3, "the second report has no row for the other order"
+    assert states[-1].terms[2, 2] == states[-1].terms[2, 1], "and no cut"
+
+
+def test_a_first_report_of_the_other_order_is_no_repeat():
+    _, states = rounds_of_two([(0.5, [(0, 1)]), (-0.5, [(1, 0)]), (0.4, [(0, 1)])], both_ways=True)
+    assert states[-1].repeats.tolist() == [0, MIRRORED, 0, MIRRORED, 1, MIRRORED]
+
+
+@pytest.mark.parametrize("number", range(0, 40, 3))
+def test_rows_of_a_certificate_prove_at_least_as_much_as_prices_that_bind_both_ways(number):
+    _, t, _ = one_play(number, both_ways=True)
+    for limit in lw.certify(t, 0.3).regret:
+        if limit.by_reports is not None and limit.by_prices is not None:
+            assert limit.by_reports <= limit.by_prices + SLACK
+
+
 def test_a_certificate_says_when_a_report_was_taken_to_bind_both_ways():
     _, t, _ = one_play(0, both_ways=True)
     assert "the distance is the same both ways" in {a.name for a in lw.certify(t, 0.3).assumptions}
@@ -436,10 +459,11 @@ def test_two_people_are_reported_at_most_fifteen_times_in_64_000_rounds():
     assert t.violations.sum() <= 15
 
 
-def rounds_of_two(answers):
+def rounds_of_two(answers, both_ways=False):
     """A learner over two people, a script of answers, and the state after each of them."""
     F = two_people_class()
     learner, rows = lw.AdaHedge(F, k=2, alpha=0.1, T=100, prior="uniform"), F.encode([[1.0], [0.0]])
+    learner = dataclasses.replace(learner, penalty=dataclasses.replace(learner.rule, both_ways=both_ways))
     batch, states = lw.Batch(rows, np.array([1.0, 0.0]), rows, np.array([7, 8])), [learner.init()]
     for gap, reports in answers:
         p = np.array([0.5 + gap / 2, 0.5 - gap / 2])

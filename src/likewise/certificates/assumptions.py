@@ -91,10 +91,15 @@ def _black_box(t: Transcript) -> tuple[Assumption, ...]:
     return (Assumption(BLACK_BOX, (Claim.REGRET,), Status.KEPT, measured),)
 
 
-def _both_ways(t: Transcript) -> tuple[Assumption, ...]:
-    """What a learner assumes that takes a report for a fact about the two people in either order."""
+def both_ways(t: Transcript) -> bool:
+    """Whether the learner takes a report for a fact about the two people in either order."""
     penalty = t.facts.learner.parameters.get("penalty")
-    if not isinstance(penalty, dict) or not penalty.get("both_ways"):
+    return isinstance(penalty, dict) and bool(penalty.get("both_ways"))
+
+
+def _both_ways(t: Transcript) -> tuple[Assumption, ...]:
+    """What such a learner assumes."""
+    if not both_ways(t):
         return ()
     why = "the learner was told so (`both_ways`)"
     return (Assumption("the distance is the same both ways", (Claim.REGRET,), Status.UNCHECKED, why),)

@@ -29,6 +29,7 @@ from likewise.certificates.assumptions import (
     Claim,
     Status,
     assumptions_of,
+    both_ways,
     drawn_from,
     fixed_horizon,
     new_rounds,
@@ -185,7 +186,7 @@ def _proved(t: Transcript) -> Pairs:
     """What the true reports prove: any policy of Q_{α−ε} keeps each reported pair within gap + margin − ε."""
     first, second = t.pair_people[~t.false].T
     gaps = t.pair_gaps[~t.false]
-    return Pairs(first, second, gaps, np.full(len(gaps), np.inf))
+    return Pairs(first, second, gaps, gaps if both_ways(t) else np.full(len(gaps), np.inf))
 
 
 def _lies_unmarked(t: Transcript) -> bool:

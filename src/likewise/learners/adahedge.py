@@ -24,7 +24,7 @@ from likewise.hypotheses import Cube, enumerable
 from likewise.hypotheses.kept import SWEEPS, settled
 from likewise.hypotheses.priors import PRIORS, Prior, fair_prior, given_prior, prior_weights
 from likewise.learners.base import BaseLearner, fixed_penalty
-from likewise.learners.kept import KeptReports, KeptState, in_order, regret_limit, who
+from likewise.learners.kept import MIRRORED, KeptReports, KeptState, in_order, regret_limit, who
 from likewise.learners.penalties import Cuts, Scheduled, Tilted
 from likewise.policies import Mixture
 from likewise.protocol import Floats, Key, Report, Round
@@ -90,9 +90,9 @@ class AdaHedge(BaseLearner):
     >>> import likewise as lw
     >>> F = lw.Thresholds([[0.2, 0.5, 0.8]])
     >>> lw.AdaHedge(F, k=4, alpha=0.1, T=1000).rule
-    Cuts(epsilon=0.05, penalty=Scheduled(first=19.374..., growth=6.598...e-05), cap=3.0, rows=200)
+    Cuts(epsilon=0.05, penalty=Scheduled(first=19.374..., growth=6.598...e-05), cap=3.0, rows=200, both_ways=False)
     >>> lw.AdaHedge(F, k=4, alpha=0.1).rule
-    Cuts(epsilon=0.05, penalty=Tilted(c=0.025, floor=0.7), cap=3.0, rows=200)
+    Cuts(epsilon=0.05, penalty=Tilted(c=0.025, floor=0.7), cap=3.0, rows=200, both_ways=False)
     >>> lw.AdaHedge(F, k=4, alpha=0.1, T=1000, penalty="growing").rule
     Scheduled(first=29.239..., growth=0.000277...)
     """
@@ -317,19 +317,19 @@ class AdaHedge(BaseLearner):
 
     def _kept(self, rule: Cuts, state: KeptState, round: Round, reports: list[Report], C: float) -> KeptReports:
         """The rows, with those of this round at the end; one that contradicts earlier answers gets no cut."""
-        kept, p = state.kept.seen_fine(round), round.probabilities
+        kept, p = state.kept.seen_fine(round, both_ways=rule.both_ways), round.probabilities
         if not reports:
             return kept
         for contrast, report in in_order(self.hypotheses, round, reports):
             gap, people = float(p[report.favoured] - p[report.disfavoured]), who(round, report)
             slope, steep = C / len(reports), gap - rule.epsilon
             cap = rule.ceiling(slope, state.delta / len(reports), self._rho, kept.repeated(contrast))
-            contradicted = kept.contradicted(people, gap)
+            contradicted = kept.contradicted(people, gap, both_ways=rule.both_ways)
             terms = (0.0, slope, slope if contradicted else cap, min(self.alpha or 0.0, steep), steep)
             kept = kept.joined(contrast, people, gap, terms, state.rounds + 1)
             if rule.both_ways and not contradicted:
                 back = self.hypotheses.contrast(round.batch.rows[[report.disfavoured, report.favoured]])
-                kept = kept.joined(back, people[::-1], gap, (0.0, 0.0, cap, steep, steep), state.rounds + 1)
+                kept = kept.joined(back, people[::-1], gap, (0.0, 0.0, cap, steep, steep), state.rounds + 1, MIRRORED)
         return kept
 
     def _faded(self, kept: KeptReports, losses: Floats, t: int) -> tuple[Floats, Floats]:

@@ -22,6 +22,8 @@ from likewise.protocol import Floats, Report, Round
 
 NOBODY = -1
 """The number of a person of whom nobody keeps count."""
+MIRRORED = -1
+"""Repeats of a row that says of the other order what was reported of one: it was not reported itself."""
 
 
 class KeptReports(NamedTuple):
@@ -69,10 +71,11 @@ class KeptReports(NamedTuple):
         """All rows but one."""
         return KeptReports(*(np.delete(part, j, axis=0) for part in self))
 
-    def seen_fine(self, round_: Round) -> KeptReports:
+    def seen_fine(self, round_: Round, *, both_ways: bool = False) -> KeptReports:
         """After a round that was reviewed and found fine: its gaps have passed, on the rows of the same two people.
 
-        Where a gap of at least g passes, the answers contradict each other, and the price may rise no further.
+        Where a gap of at least g passes, the answers contradict each other, and the price may rise no further. With
+        ``both_ways`` that holds in whichever order the two stand.
         """
         person, p = round_.batch.person, round_.probabilities
         if len(self.gaps) == 0 or person is None or not round_.reviewed or round_.reports:
@@ -83,6 +86,9 @@ class KeptReports(NamedTuple):
             return self
         terms, passed = self.terms.copy(), self.passed.copy()
         kernels.seen_fine(len(passed), person, p, self.people, self.gaps, terms, passed)
+        if both_ways:
+            other = np.ascontiguousarray(self.people[:, ::-1])
+            kernels.seen_fine(len(passed), person, p, other, self.gaps, terms, passed)
         return self._replace(terms=terms, passed=passed)
 
     def repeated(self, contrast: NDArray[np.integer]) -> int:
@@ -90,16 +96,25 @@ class KeptReports(NamedTuple):
         same = (self.contrasts == contrast).all(axis=1)
         return int(self.repeats[same].max()) + 1 if same.any() else 0
 
-    def contradicted(self, people: Sequence[int], gap: float) -> bool:
+    def contradicted(self, people: Sequence[int], gap: float, *, both_ways: bool = False) -> bool:
         """Whether a gap at least as large of the same two people has passed since one of their rows was made."""
-        same = (self.people == np.asarray(people)).all(axis=1) & (self.people[:, 0] != NOBODY)
+        same = (self.people == np.asarray(people)).all(axis=1)
+        if both_ways:
+            same |= (self.people == np.asarray(people)[::-1]).all(axis=1)
+        same &= self.people[:, 0] != NOBODY
         return bool((self.passed[same] >= gap).any())
 
     def joined(
-        self, contrast: NDArray[np.integer], people: Sequence[int], gap: float, terms: Sequence[float], t: int
+        self,
+        contrast: NDArray[np.integer],
+        people: Sequence[int],
+        gap: float,
+        terms: Sequence[float],
+        t: int,
+        repeats: int | None = None,
     ) -> KeptReports:
         """One row more, the newest, at price 0."""
-        repeats = self.repeated(contrast)
+        repeats = self.repeated(contrast) if repeats is None else repeats
         row: tuple[Any, ...] = (contrast, np.array(people), gap, np.array(terms), -np.inf, repeats, t)
         return KeptReports(
             *(np.concatenate([part, np.asarray(new, part.dtype)[None]]) for part, new in zip(self, row, strict=True))
