@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import threading
 from pathlib import Path
@@ -15,6 +16,7 @@ from likewise.service.log import Append, Idempotency, KeyTaken, Store, tables
 from likewise.service.log.chain import seal
 from likewise.service.log.leases import Leases
 from likewise.service.log.snapshots import Snapshots
+from likewise.service.log.writer import GATHERED
 from likewise.service.proof.standalone import GENESIS
 from likewise.service.refusals import SequenceConflict, Unavailable
 from likewise.service.stream.events import (
@@ -192,6 +194,41 @@ class TestContract:
         waiting = store.submit(Append(seal("a", 0, GENESIS, [note()])), wake=False)
         store.append(Append(seal("b", 0, GENESIS, [note()])))
         assert waiting.result(300) is None
+
+    def test_works_that_an_event_loop_hands_in_turn_by_turn_are_written_together(self, store):
+        writes, sizes = store._writer._write, []
+        store._writer._write = lambda jobs, **again: sizes.append(len(jobs)) or writes(jobs, **again)
+
+        async def main(number):
+            def hand_in(name):
+                store.wake_soon(loop)
+                futures.append(store.submit(Append(seal(name, 0, GENESIS, [note()])), wake=False))
+
+            loop, futures = asyncio.get_running_loop(), []
+            for i in range(number):
+                hand_in(f"{number}-{i}")
+                await asyncio.sleep(0)
+            await asyncio.gather(*map(asyncio.wrap_future, futures))
+
+        for number in (1, 5, GATHERED + 3):  # each on a loop of its own
+            asyncio.run(main(number))
+        assert sizes[:2] == [1, 5]
+        assert sum(sizes) == GATHERED + 9
+        assert sizes[2] >= GATHERED, "so many are not kept waiting for more"
+
+    def test_a_loop_that_ends_before_its_works_are_gathered_keeps_no_other_waiting(self, store):
+        loop = asyncio.new_event_loop()
+        store.wake_soon(loop)
+        loop.close()
+
+        async def main():
+            store.wake_soon(asyncio.get_running_loop())
+            return store.submit(Append(seal("a", 0, GENESIS, [note()])), wake=False)
+
+        async def finished():
+            return await asyncio.wrap_future(await main())
+
+        assert asyncio.run(asyncio.wait_for(finished(), 60)) is None
 
     def test_closing_writes_what_nobody_was_woken_for(self, database):
         with Store(database) as store:

@@ -220,7 +220,7 @@ class LiveStream:
         everything else is done the long way, in a thread.
         """
         # Requests that came together are decided first, so that they share a transaction.
-        asyncio.get_running_loop().call_soon(self._store.wake)
+        self._store.wake_soon(asyncio.get_running_loop())
         attempt = self._begun(task, now)
         if attempt is None or attempt.writing is None:
             return await anyio.to_thread.run_sync(self.do, task, now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -117,6 +118,10 @@ class Store:
     def wake(self) -> None:
         """Begin with what was handed in."""
         self._writer.wake()
+
+    def wake_soon(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Begin once the event loop has nothing more to hand in."""
+        self._writer.wake_soon(loop)
 
     def append(self, append: Append) -> None:
         """The same, waiting until it is on disk."""

@@ -1,9 +1,10 @@
 """One writer: a thread that runs everybody's writes in as few transactions as it can.
 
 While one transaction is on its way to the disk, the writes of other threads queue up and share the next one: eight
-clients pay for one sync, not for eight. A write that fails takes no other down: its transaction is undone and each
-write of it is tried again alone. Only if a commit itself fails can nobody know whether it happened; then all of its
-writes are told so, and whoever sent an idempotency key asks again.
+clients pay for one sync, not for eight. Works of an event loop wait until a turn of it brings no more of them, as a
+transaction costs more than a work does, also without a disk. A write that fails takes no other down: its transaction
+is undone and each write of it is tried again alone. Only if a commit itself fails can nobody know whether it happened;
+then all of its writes are told so, and whoever sent an idempotency key asks again.
 
 What is one statement to the database is a transaction by itself: it needs no ways to the server and back to begin and
 to end one. If the connection breaks meanwhile, that is a commit that failed.
@@ -11,6 +12,7 @@ to end one. If the connection breaks meanwhile, that is a commit that failed.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import select
 import threading
@@ -29,6 +31,8 @@ log = logging.getLogger(__name__)
 Work = TypeVar("Work")
 TOGETHER = 256
 """At most so many writes share a transaction."""
+GATHERED = 8
+"""So many works of an event loop wait for no more."""
 
 
 class Writer(Generic[Work]):
@@ -55,6 +59,7 @@ class Writer(Generic[Work]):
         self._one_statement = one_statement
         self._jobs: deque[tuple[Work, Future[Any]]] = deque()
         self._woken = threading.Event()
+        self._gathering: asyncio.AbstractEventLoop | None = None
         self._connections: dict[bool, Connection] = {}
         self._closed = False
         self._lock = threading.Lock()
@@ -77,6 +82,20 @@ class Writer(Generic[Work]):
         if self._jobs:
             self._woken.set()
 
+    def wake_soon(self, loop: asyncio.AbstractEventLoop) -> None:
+        """The same once a turn of this event loop brings no more works; said on the loop, before the works."""
+        if self._gathering is not loop:
+            self._gathering = loop
+            loop.call_soon(self._gather, loop, len(self._jobs))
+
+    def _gather(self, loop: asyncio.AbstractEventLoop, before: int) -> None:
+        waiting = len(self._jobs)
+        if before < waiting < GATHERED:
+            loop.call_soon(self._gather, loop, waiting)
+        else:
+            self._gathering = None
+            self.wake()
+
     def close(self) -> None:
         """Finish what was handed in, then stop."""
         with self._lock:
@@ -90,8 +109,9 @@ class Writer(Generic[Work]):
         while not self._closed or self._jobs:
             self._woken.wait()
             self._woken.clear()
-            while self._jobs:
-                self._write([self._jobs.popleft() for _ in range(min(TOGETHER, len(self._jobs)))])
+            waiting = len(self._jobs)  # those that come meanwhile are gathered first
+            for start in range(0, waiting, TOGETHER):
+                self._write([self._jobs.popleft() for _ in range(min(TOGETHER, waiting - start))])
         self._disconnect()
 
     def _write(self, jobs: list[tuple[Work, Future[Any]]], *, again: bool = True) -> None:
