@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import logging
 import os
+import random
 import re
-import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -204,4 +204,5 @@ class Measured:
 def _request_id(scope: Scope) -> str:
     """The id that the caller gave the request, if it is one; else a new one."""
     given = next((value for name, value in scope["headers"] if name == ID), b"").decode("latin-1")
-    return given if IDS.fullmatch(given) else secrets.token_hex(8)
+    # No secret: the system's random numbers are a call that other threads may come between.
+    return given if IDS.fullmatch(given) else f"{random.getrandbits(64):016x}"

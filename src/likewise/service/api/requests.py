@@ -8,6 +8,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Coroutine
+from functools import cached_property
 from typing import Any
 
 from fastapi import HTTPException, Request
@@ -93,7 +94,7 @@ class Call(Request):
     Routes take it as it is: dependencies that FastAPI would resolve for each request cost more than the rest of one.
     """
 
-    @property
+    @cached_property
     def service(self) -> Service:
         """What answers it."""
         service: Service = self.app.state.service

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, cast
 
 import anyio.to_thread
@@ -20,6 +19,7 @@ from likewise.service.refusals import Conflict
 from likewise.service.stream import answers, commands
 from likewise.service.stream.events import LabelsBooked, LabelsLate, Learned, RoundOpened
 from likewise.service.stream.lots import Lot, commitment, review_secret
+from likewise.service.stream.replacing import replace
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import State
 from likewise.service.stream.status import made_of
