@@ -56,6 +56,68 @@ def log_of(fold):
     return seal("loans", 0, GENESIS, fold.events)
 
 
+class Around:
+    """Positions with a log of some events, of which this process decided the later ones itself."""
+
+    def __init__(self, sealed, own):
+        self.sealed, self.log = sealed, Log(sealed[:own])
+        self.positions = Positions("loans", self.log, threading.RLock(), Timers())
+        self.positions.begin(START)
+
+    def decide(self, events):
+        """As if this process had decided these, which are not yet on disk."""
+        after, writing = self.positions.latest.follow(events), Future()
+        self.positions.advance(after, events, writing)
+        return after, writing
+
+
+def numbers(events):
+    return [each.seq for each in events]
+
+
+class TestReadingAlong:
+    def test_events_of_this_process_are_taken_from_memory_once_and_when_they_are_durable(self, sealed):
+        around = Around(sealed, 3)
+        after, _ = around.decide(sealed[3:6])
+        assert around.positions.take(3, 100) == []
+        around.positions.landed(after)
+        assert numbers(around.positions.take(3, 2)) == [4, 5]
+        assert numbers(around.positions.take(5, 2)) == [6]
+        assert around.positions.take(5, 2) == [], "they were taken"
+
+    def test_what_is_not_the_next_event_is_left_to_the_log(self, sealed):
+        around = Around(sealed, 3)
+        after, _ = around.decide(sealed[3:6])
+        around.positions.landed(after)
+        assert around.positions.take(2, 100) == []
+        assert numbers(around.positions.take(4, 100)) == [5, 6]
+
+    def test_events_that_were_refused_are_never_taken(self, sealed):
+        around = Around(sealed, 3)
+        generation = around.positions.generation
+        around.decide(sealed[3:6])
+        around.positions.undo(generation)
+        around.log.sealed = sealed[:6]
+        assert around.positions.catch_up()
+        assert around.positions.take(3, 100) == []
+
+    def test_no_events_of_others_are_skipped(self, sealed):
+        around = Around(sealed, 3)
+        after, _ = around.decide(sealed[3:4])
+        around.positions.landed(after)
+        around.log.sealed = sealed[:6]
+        around.positions.catch_up()
+        assert around.positions.take(3, 100) == []
+
+    def test_only_so_many_are_kept(self, sealed, monkeypatch):
+        monkeypatch.setattr(position, "RECENT", 2)
+        around = Around(sealed, 1)
+        after, _ = around.decide(sealed[1:6])
+        around.positions.landed(after)
+        assert around.positions.take(1, 100) == []
+        assert numbers(around.positions.take(4, 100)) == [5, 6]
+
+
 @pytest.fixture
 def sealed():
     return log_of(rounds(3))

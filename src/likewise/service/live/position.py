@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import NamedTuple
@@ -18,6 +19,8 @@ from likewise.transparency.merkle import Frontier
 
 PAGE = 1000
 """Events read at once."""
+RECENT = 2000
+"""Events of this process that are kept for whoever reads along, until they were read."""
 
 
 class Position(NamedTuple):
@@ -67,6 +70,7 @@ class Positions:
         self._timers = timers
         self._marking = threading.Lock()
         self._last: Future[None] | None = None
+        self._recent: deque[Sealed] = deque(maxlen=RECENT)
 
     def begin(self, position: Position) -> None:
         """Read the log from this position on."""
@@ -79,6 +83,7 @@ class Positions:
         """Move on by events that were decided just now and are on disk once ``writing`` is done."""
         with self._lock:
             self._move(after, sealed)
+            self._recent.extend(sealed)
             self.written += 1
             self._last = writing
 
@@ -98,10 +103,21 @@ class Positions:
                     continue
                 _require_chain(self.latest, page)
                 self._move(self.latest.follow(page), page)
+                self._recent.clear()  # between them stand events of others
                 self._mark(self.latest)
                 if len(page) < PAGE:
                     break  # what others wrote meanwhile is for the next time: one would run after them for ever
             return self.latest.hash != before
+
+    def take(self, after: int, limit: int) -> list[Sealed]:
+        """Up to ``limit`` durable events after number ``after`` from memory, once; none if it doesn't hold the next."""
+        with self._lock:
+            recent, last = self._recent, min(after + limit, self.durable.seq)
+            while recent and recent[0].seq <= after:
+                recent.popleft()
+            if not recent or recent[0].seq != after + 1:
+                return []
+            return [recent.popleft() for _ in range(min(len(recent), last - after))]
 
     def current(self) -> State:
         """The durable state, with what other processes wrote."""
@@ -136,6 +152,7 @@ class Positions:
         """Forget what did not become durable."""
         self.generation += 1
         self.latest = self.durable
+        self._recent.clear()
 
     def _mark(self, position: Position) -> None:
         with self._marking:

@@ -59,7 +59,7 @@ def read_on(engine: Engine, stream: str, until: float = math.inf) -> bool:
     settings = engine.streams.get(stream).current().stream.settings
     while True:
         with reading(engine.store, stream) as (connection, kept):
-            page = engine.reads.in_a_row(stream, kept.seq, PAGE)
+            page = engine.reads.read_on(stream, kept.seq, PAGE)
             opened = {each.event.t for each in page if isinstance(each.event, RoundOpened)}
             about = {each.event.about for each in page if each.event.about is not None}
             old = _known(connection, stream, kept, about - opened)
