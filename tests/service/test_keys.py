@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from serving import STREAM, running, until
 
+from likewise.cli import main
 from likewise.errors import InvalidParameter
 from likewise.service.log.checkpoints import DAY, HOUR, SMALL, CheckpointFile, LineFile, point
-from likewise.service.log.keys import signer_at
+from likewise.service.log.keys import new_key, signer_at
 from likewise.service.log.signing import Signer
 from likewise.service.proof.replay import verify
 from likewise.service.stream.events import seconds, stamp
@@ -50,6 +53,32 @@ def test_another_key_is_refused_beside_checkpoints_and_accepted_once_they_are_mo
     assert points.last_key() in str(refused.value)
     beside["checkpoints"].rename(beside["checkpoints"].with_suffix(".old"))
     assert signer_at(beside["key"], points).public_key == other
+
+
+def test_no_key_is_made_beside_a_database_with_streams_unless_somebody_says_so(beside, capsys):
+    """Key and checkpoints may be on a disk of their own, and lost together."""
+    for name in ("key", "checkpoints"):
+        beside[name].unlink()
+    with pytest.raises(InvalidParameter, match="has streams, whose receipts were signed"), running(**beside):
+        pass
+    assert not beside["key"].exists()
+    arguments = [part for name, path in beside.items() for part in (f"--{name}", str(path))]
+    with pytest.raises(SystemExit, match="^0$"):
+        main(["key", "new", *arguments, "--json"])
+    made = json.loads(capsys.readouterr().out)["new"]
+    with running(**beside) as service:
+        assert service.engine.signer.public_key == made
+        assert service.admin.get("/v1/streams/loans").status_code == 200
+
+
+@pytest.mark.parametrize(("gone", "sentence"), [((), "put that key back"), (("checkpoints",), "isn't there yet")])
+def test_no_key_takes_the_place_of_another(beside, gone, sentence):
+    for name in gone:
+        beside[name].unlink()
+    before = beside["key"].read_bytes()
+    with pytest.raises(InvalidParameter, match=sentence):
+        new_key(beside["key"], CheckpointFile(beside["checkpoints"]))
+    assert beside["key"].read_bytes() == before
 
 
 def test_a_key_is_made_where_nothing_was_signed_also_beside_half_a_line(tmp_path):

@@ -22,21 +22,46 @@ Examples:
 
     likewise key rotate --config likewise.toml --to new-key.pem
 """
-key = typer.Typer(no_args_is_help=True, help="The key that a service signs with: change it.")
+NEW = """
+Example:
+
+    likewise key new --database loans.db
+"""
+File = Annotated[Path | None, typer.Option("--key", help="The file of the signing key; beside the database.")]
+Checkpoints = Annotated[Path | None, typer.Option(help="The file of the checkpoints; beside the database.")]
+key = typer.Typer(no_args_is_help=True, help="The key that a service signs with: change it, or make another one.")
 
 
-@key.callback()
-def _key() -> None:
-    """One command for now; the others will stand beside it."""
+@key.command(epilog=NEW)
+def new(
+    database: Database = None,
+    file: File = None,
+    checkpoints: Checkpoints = None,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a key where the last one is lost for good. A service makes its first one by itself."""
+    with service_part():
+        from likewise.service.configuration import configured
+        from likewise.service.log.checkpoints import CheckpointFile
+        from likewise.service.log.keys import new_key
+    configuration = configured(config, database=database, key=file, checkpoints=checkpoints)
+    public = new_key(configuration.key_file, CheckpointFile(configuration.checkpoint_file))
+    if as_json:
+        print_json({"new": public, "key": str(configuration.key_file)})
+        return
+    for sentence in (
+        f"There is a new key in {configuration.key_file}. Its public key is {public}: publish it.",
+        "No log says that it is yours. Whoever holds receipts or checkpoints of the last key can't check what follows.",
+    ):
+        console.print(sentence, markup=False, highlight=False, soft_wrap=True)
 
 
 @key.command(epilog=EXAMPLES)
 def rotate(
     database: Database = None,
-    file: Annotated[
-        Path | None, typer.Option("--key", help="The file of the signing key; beside the database.")
-    ] = None,
-    checkpoints: Annotated[Path | None, typer.Option(help="The file of the checkpoints; beside the database.")] = None,
+    file: File = None,
+    checkpoints: Checkpoints = None,
     to: Annotated[
         Path | None, typer.Option(help="Where the new key goes, if the key is a setting or printed by a command.")
     ] = None,

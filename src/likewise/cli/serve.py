@@ -145,7 +145,8 @@ def _introduce(configuration: Configuration, address: str) -> None:
     checkpoints = CheckpointFile(configuration.checkpoint_file)
     with open_tokens(configuration.database, None, new=True) as tokens:
         # Before a token, which would be shown in vain.
-        key = signer_at(configuration.key_file, checkpoints, **configuration.key_source).public_key
+        begun = _begun(configuration)
+        key = signer_at(configuration.key_file, checkpoints, **configuration.key_source, begun=begun).public_key
         _require_logs(configuration, checkpoints, key)
         token = tokens.first()
     if token is not None:
@@ -153,6 +154,14 @@ def _introduce(configuration: Configuration, address: str) -> None:
         if not configuration.behind_proxy:  # only the operator knows the proxy's address
             _say(f"Log in with it at {address}")
     _say(f"Checkpoints are signed; the public key that checks them: {key}")
+
+
+def _begun(configuration: Configuration) -> bool:
+    """Whether the database has a log, which was signed with some key."""
+    from likewise.service.log import Store
+
+    with Store(configuration.database) as store:
+        return bool(store.streams())
 
 
 def _require_logs(configuration: Configuration, checkpoints: CheckpointFile, key: str) -> None:

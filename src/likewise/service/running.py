@@ -57,9 +57,14 @@ class Service:
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
         checkpoints = CheckpointFile(configuration.checkpoint_file)
-        signer = signer_at(configuration.key_file, checkpoints, **configuration.key_source)
         self.store = Store(configuration.database)
-        self.store.migrate()
+        try:
+            self.store.migrate()
+            begun = bool(self.store.streams())
+            signer = signer_at(configuration.key_file, checkpoints, **configuration.key_source, begun=begun)
+        except BaseException:
+            self.store.close()
+            raise
         self.engine = Engine(
             self.store,
             signer,

@@ -24,10 +24,12 @@ def signer_at(
     pem: str | None = None,
     command: str | None = None,
     origin: str = ORIGIN,
+    *,
+    begun: bool = False,
 ) -> Signer:
     """The signer whose key is given as PEM, is printed by a command, or is in a file.
 
-    A file is made only where nothing was signed yet.
+    A file is made only where nothing was signed yet: there are no checkpoints, and no log was ``begun``.
     """
     signed_by = checkpoints.last_key()
     _require_finished(file, signed_by)
@@ -40,7 +42,24 @@ def signer_at(
             f"There is no key at {file}, but {checkpoints.path} holds checkpoints that were signed with one: put the "
             f"key back, which a backup holds too; if it is lost, move {checkpoints.path} away, and a new one is made."
         )
+    if begun and not file.exists():
+        raise InvalidParameter(
+            f"There is no key at {file}, but the database has streams, whose receipts were signed with one: put the "
+            "key back, which a backup holds too; if it is lost, `likewise key new` makes another one."
+        )
     return _same(Signer.at(file, origin), f"key at {file}", signed_by, checkpoints)
+
+
+def new_key(file: Path, checkpoints: CheckpointFile) -> str:
+    """Make a key where the last one is lost for good, and say its public half; refused where there may be one."""
+    signed_by = checkpoints.last_key()
+    if signed_by is not None:
+        raise InvalidParameter(
+            f"{checkpoints.path} holds checkpoints that were signed with the key {signed_by}: put that key back; if it "
+            f"is lost, move {checkpoints.path} away first."
+        )
+    require(not file.exists(), "key", "be a file that isn't there yet", str(file))
+    return Signer.at(file).public_key
 
 
 def current_signer(file: Path, pem: str | None = None, command: str | None = None, origin: str = ORIGIN) -> Signer:
