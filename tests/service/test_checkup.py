@@ -20,9 +20,16 @@ from likewise.service.engine import Engine
 from likewise.service.log import Store
 from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.signing import Signer
+from likewise.service.run import checkup
 from likewise.service.run.checkup import check_up
 
 X = default_rng(0).random((3, 2))
+
+
+@pytest.fixture(autouse=True)
+def time_server(monkeypatch):
+    """What the system says of its clock, whatever machine this is."""
+    monkeypatch.setattr(checkup, "synchronised", lambda: True)
 
 
 @pytest.fixture
@@ -50,7 +57,7 @@ def unwell(configuration, **more):
 def test_a_service_that_is_well_is_said_to_be(configuration, tmp_path):
     found = check_up(configuration)
     assert [(one.check, one.well) for one in found] == [
-        (name, True) for name in ("key", "clock", "disk", "checkpoints", "restore")
+        (name, True) for name in ("key", "clock", "disk", "checkpoints", "hosts", "restore")
     ], found
     assert found[-1].sentence == "A backup was taken and restored: 1 streams, 2 events."
     assert not [path for path in tmp_path.iterdir() if path.is_dir()], "the drill leaves nothing behind"
@@ -64,6 +71,31 @@ def test_the_command_says_so_and_leaves_with_an_exit_code(configuration):
     ill = run("--no-drill", "--json")
     assert ill.exit_code == 1
     assert "chmod 600" in json.loads(ill.output)["key"]["sentence"]
+
+
+def test_a_clock_that_no_time_server_sets_is_found(configuration, monkeypatch):
+    monkeypatch.setattr(checkup, "synchronised", lambda: False)
+    assert "not set by a time server" in unwell(configuration, drill=False)["clock"]
+    monkeypatch.setattr(checkup, "synchronised", lambda: None)
+    assert "clock" not in unwell(configuration, drill=False)
+
+
+@pytest.mark.parametrize(("said", "known"), [("yes", True), ("no", False), ("", None)])
+def test_the_system_is_asked_about_its_clock(said, known, tmp_path, monkeypatch):
+    monkeypatch.undo()
+    command = tmp_path / "timedatectl"
+    command.write_text(f"#!/bin/sh\necho {said}\n")
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert checkup.synchronised() is known
+    command.unlink()
+    assert checkup.synchronised() is None
+
+
+def test_a_service_behind_a_proxy_that_answers_for_any_host_is_found(configuration):
+    behind = configuration.model_copy(update={"behind_proxy": True})
+    assert "set `hosts`" in unwell(behind, drill=False)["hosts"]
+    assert "hosts" not in unwell(behind.model_copy(update={"hosts": "loans.example"}), drill=False)
 
 
 def test_a_lost_key_is_found(configuration):

@@ -13,8 +13,10 @@ from serving import STREAM, people, running
 from sqlalchemy import text
 from visitors import Browser
 
+from likewise.cli import main
 from likewise.service.canonical import digest
 from likewise.service.jobs.runner import Jobs
+from likewise.service.proof import standalone
 from likewise.service.proof.replay import verify
 from likewise.service.proof.spelling import canonical, event_hash
 from likewise.service.refusals import BrokenLog
@@ -155,6 +157,22 @@ def test_a_certificate_names_the_head_that_it_rests_on_and_is_signed(engine):
     rest = {name: value for name, value in certificate.items() if name not in ("key", "note")}
     assert note.text == f"likewise certificate 1\nlikewise/loans\n{digest(rest)}\n"
     assert digest(rest | {"erased": 7}) not in note.text
+
+
+def test_whoever_was_handed_a_certificate_can_check_its_signature(engine, tmp_path, capsys):
+    certificate = json.loads(json.dumps(engine.certificate("loans")))
+    (tmp_path / "certificate.json").write_text(json.dumps(certificate))
+    known = ["--certificate", str(tmp_path / "certificate.json"), "--key", SIGNER.public_key]
+    assert standalone.main(known) == 0
+    assert certificate["head"]["hash"] in capsys.readouterr().out
+    assert standalone.main([*known[:3], "ab" * 32]) == 1
+    assert "not signed with the key" in capsys.readouterr().out
+    for change in ({"erased": 7}, {"head": certificate["head"] | {"seq": 1}}, {"origin": "likewise/other"}):
+        (tmp_path / "certificate.json").write_text(json.dumps(certificate | change))
+        assert standalone.main(known) == 1
+        assert "not those that were signed" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match=r"^1$"):
+        main(["verify", *known])
 
 
 def test_the_secret_behind_decisions_is_not_changed_together_with_the_event_that_commits_to_it(engine):

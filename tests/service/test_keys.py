@@ -63,7 +63,7 @@ def test_no_key_is_made_beside_a_database_with_streams_unless_somebody_says_so(b
         pass
     assert not beside["key"].exists()
     arguments = [part for name, path in beside.items() for part in (f"--{name}", str(path))]
-    with pytest.raises(SystemExit, match="^0$"):
+    with pytest.raises(SystemExit, match=r"^0$"):
         main(["key", "new", *arguments, "--json"])
     made = json.loads(capsys.readouterr().out)["new"]
     with running(**beside) as service:

@@ -38,6 +38,7 @@ def verify(
     ] = None,
     cheating: Annotated[Path | None, typer.Option(help="A proof of cheating to check, instead of an export.")] = None,
     person: Annotated[Path | None, typer.Option(help="A person's receipt to check, instead of an export.")] = None,
+    certificate: Annotated[Path | None, typer.Option(help="A certificate to check, instead of an export.")] = None,
     replay: Annotated[bool, typer.Option(help="Run the learner again and compare.")] = True,
     script: Annotated[
         bool, typer.Option("--script", help="Print the stand-alone checker instead: one file, standard library only.")
@@ -66,6 +67,12 @@ def verify(
         if not person.is_file():
             raise InvalidParameter(f"There is no file {person} here.")
         raise typer.Exit(say_person(str(person), key))
+    if certificate is not None:
+        from likewise.service.proof.standalone import say_certificate
+
+        if not certificate.is_file():
+            raise InvalidParameter(f"There is no file {certificate} here.")
+        raise typer.Exit(say_certificate(str(certificate), key))
     if not export:
         raise InvalidParameter("Give the export to check: likewise verify export.jsonl.")
     for file in export:

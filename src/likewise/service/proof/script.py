@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
-PROOF = ("signed_log", "spelling", "commitments", "drawn", "reviews", "person", "standalone")
+PROOF = ("signed_log", "spelling", "commitments", "drawn", "reviews", "person", "certificates", "standalone")
 PARTS = ("packed", *(f"proof/{name}" for name in PROOF))
 """In the order in which they need each other."""
 OURS = re.compile(r"from likewise\.service\.(?:proof\.)?\w+ import (?:\([^)]*\)|[^\n]*)\n")

@@ -26,10 +26,11 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from likewise.service.proof.certificates import check_certificate
 from likewise.service.proof.commitments import Commitments, Promise
 from likewise.service.proof.drawn import Lots
 from likewise.service.proof.person import check_person
@@ -447,14 +448,23 @@ def say_cheating(path: str, key: str | None = None) -> int:
 
 def say_person(path: str, key: str | None = None) -> int:
     """Print what a person's receipt proves; 0 if it proves their decision, 1 if it proves nothing."""
+    return _say(check_person, path, key)
+
+
+def say_certificate(path: str, key: str | None = None) -> int:
+    """Print what the signature of a certificate proves; 0 if it is what was signed, 1 if it proves nothing."""
+    return _say(check_certificate, path, key)
+
+
+def _say(check: Callable[[dict[str, Any], str | None], list[str]], path: str, key: str | None) -> int:
     with open(path, "rb") as file:
         content = file.read()
     try:
-        sentences, proved = check_person(parsed(content), key), True
+        sentences, proved = check(parsed(content), key), True
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         sentences, proved = [f"This proves nothing. {error}"], False
     if key is None:
-        sentences.append("The public key came with the receipt itself. To be sure, give the key that you know.")
+        sentences.append("The public key came with the file itself. To be sure, give the key that you know.")
     sys.stdout.write("\n".join(sentences) + "\n")
     return 0 if proved else 1
 
@@ -468,17 +478,21 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--witness", action="append", default=[], help="a witness's key, name+id+key")
     parser.add_argument("--evidence", help="where to write a proof of cheating, if the checkpoints are one")
     parser.add_argument("--person", help="a person's receipt to check instead of an export")
+    parser.add_argument("--certificate", help="a certificate to check instead of an export")
     parser.add_argument("--cheating", help="a proof of cheating to check instead of an export")
     given = parser.parse_args(arguments)
-    if not given.export and given.cheating is None and given.person is None:
+    alone = (given.cheating, given.person, given.certificate)
+    if not given.export and alone == (None, None, None):
         parser.error("Give the export to check.")
-    for file in (*given.export, given.checkpoints, given.cheating, given.person):
+    for file in (*given.export, given.checkpoints, *alone):
         if file is not None and not os.path.isfile(file):
             parser.error(f"There is no file {file}.")
     if given.cheating is not None:
         return say_cheating(given.cheating, given.key)
     if given.person is not None:
         return say_person(given.person, given.key)
+    if given.certificate is not None:
+        return say_certificate(given.certificate, given.key)
     kept = read_lines(given.checkpoints, spelling=False) if given.checkpoints else None
     checker = Checker(given.key, given.witness)
     for path in given.export:

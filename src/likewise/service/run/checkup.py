@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -49,6 +50,7 @@ def check_up(configuration: Configuration, *, drill: bool = True) -> list[Findin
         ("clock", lambda: _clock(configuration)),
         ("disk", lambda: _disk(configuration)),
         ("checkpoints", lambda: _checkpoints(configuration)),
+        ("hosts", lambda: _hosts(configuration)),
     ]
     if drill:
         checks.append(("restore", lambda: _drill(configuration)))
@@ -89,7 +91,10 @@ def _key(configuration: Configuration) -> str:
 
 
 def _clock(configuration: Configuration) -> str:
-    """No event lies in the future."""
+    """No event lies in the future, and the machine's clock is set by a time server, where the system tells."""
+    state = synchronised()
+    if state is False:
+        raise Unwell("This machine's clock is not set by a time server: it may be ahead or behind.")
     with Store(configuration.database) as store:
         for stream, last in store.heads().items():
             for sealed in store.events(stream, last - 1, 1):
@@ -98,7 +103,18 @@ def _clock(configuration: Configuration) -> str:
                     raise Unwell(
                         f"The newest event of {stream!r} is {ahead:.0f} seconds ahead of this machine's clock."
                     )
-    return "No event is ahead of this machine's clock."
+    unknown = "" if state else " Whether a time server sets it, this system doesn't say."
+    return f"No event is ahead of this machine's clock.{unknown}"
+
+
+def synchronised() -> bool | None:
+    """Whether a time server sets the clock; None where systemd, which knows, isn't there."""
+    asked = ["timedatectl", "show", "--property=NTPSynchronized", "--value"]
+    try:
+        said = subprocess.run(asked, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return {"yes": True, "no": False}.get(said)
 
 
 def _disk(configuration: Configuration) -> str:
@@ -114,6 +130,15 @@ def _disk(configuration: Configuration) -> str:
         if not os.access(folder, os.W_OK):
             raise Unwell(f"{folder} can't be written to.")
     return "There is room for the log to double." if database else "There is room for checkpoints."
+
+
+def _hosts(configuration: Configuration) -> str:
+    """Links are made, and pages answered, for names that are the service's own."""
+    if configuration.behind_proxy and not configuration.allowed_hosts:
+        raise Unwell(
+            "The service is behind a proxy and answers for any host: set `hosts` to the names that people use for it."
+        )
+    return f"It answers for {', '.join(configuration.allowed_hosts) or 'any host, as no proxy is in front of it'}."
 
 
 def _checkpoints(configuration: Configuration) -> str:
