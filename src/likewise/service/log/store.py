@@ -12,10 +12,10 @@ from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, bindparam, delete, exists, func, or_, select
 
-from likewise.service.canonical import GENESIS, dumps, loads, people_root
+from likewise.service.canonical import dumps, loads, people_root
 from likewise.service.log import scrub, tables
 from likewise.service.log.append import Append, Work, are_one_statement, carry_out, chunks
-from likewise.service.log.chain import Sealed, hash_of
+from likewise.service.log.chain import NOTHING, Head, Sealed, hash_of
 from likewise.service.log.connections import (
     address,
     explained,
@@ -41,6 +41,21 @@ ANSWERED = select(tables.responses.c.request, tables.responses.c.response).where
     tables.responses.c.scope == bindparam("scope"), tables.responses.c.key == bindparam("key")
 )
 """Asked with every key, so built once."""
+
+
+def _heads() -> Select[Any]:
+    """The last event of every stream: one step down an index for its number, and one for its hash.
+
+    Two subqueries, as no planner can take them for a join and read a whole log.
+    """
+    log, named = tables.events.c, tables.streams.c
+    newest = select().where(log.stream == named.stream).order_by(log.seq.desc()).limit(1)
+    seq, hash = (newest.with_only_columns(column).scalar_subquery() for column in (log.seq, log.hash))
+    return select(named.stream, seq, hash).order_by(named.stream)
+
+
+HEADS = _heads()
+"""Asked at every look of the clock."""
 
 
 class Store:
@@ -184,13 +199,11 @@ class Store:
         with self.read() as connection:
             return list(connection.scalars(query))
 
-    def heads(self) -> dict[str, int]:
-        """The number of the last event of every stream, in one look: what waits for nothing must cost nothing."""
-        log, named = tables.events.c, tables.streams.c
-        last = select(func.max(log.seq)).where(log.stream == named.stream).scalar_subquery()
+    def heads(self) -> dict[str, Head]:
+        """The last event of every stream, in one look: what waits for nothing must cost nothing."""
         with self.read() as connection:
-            rows = connection.execute(select(named.stream, func.coalesce(last, 0)).order_by(named.stream))
-            return {stream: int(seq) for stream, seq in rows}
+            rows = connection.execute(HEADS)
+            return {stream: NOTHING if seq is None else Head(seq, hash) for stream, seq, hash in rows}
 
     def secret(self, stream: str) -> bytes | None:
         """What the decisions of a stream are derived from; None if there is no such stream."""
@@ -199,13 +212,13 @@ class Store:
             secret = connection.scalar(query)
         return None if secret is None else bytes.fromhex(secret)
 
-    def head(self, stream: str) -> tuple[int, str]:
-        """Number and hash of the last event; (0, GENESIS) if there is none."""
+    def head(self, stream: str) -> Head:
+        """The last event of a stream."""
         log = tables.events.c
         query = select(log.seq, log.hash).where(log.stream == stream).order_by(log.seq.desc()).limit(1)
         with self.read() as connection:
             row = connection.execute(query).first()
-        return (0, GENESIS) if row is None else (row.seq, row.hash)
+        return NOTHING if row is None else Head(row.seq, row.hash)
 
     def events(
         self,
