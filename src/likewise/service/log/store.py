@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, bindparam, delete, exists, func, or_, select
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Row,
+    ScalarSelect,
+    Select,
+    bindparam,
+    delete,
+    exists,
+    func,
+    or_,
+    select,
+)
 
 from likewise.service.canonical import dumps, loads, people_root
 from likewise.service.log import scrub, tables
@@ -28,7 +42,7 @@ from likewise.service.log.connections import (
 )
 from likewise.service.log.writer import Writer
 from likewise.service.refusals import BrokenLog, Unavailable
-from likewise.service.stream.events import Aside, LabelsBooked, PersonErased, RoundOpened, read_event
+from likewise.service.stream.events import Aside, LabelsBooked, PersonErased, RoundOpened, read_event, seconds
 from likewise.service.stream.events.event import VERSION, WrittenBefore
 
 Result = TypeVar("Result")
@@ -43,18 +57,19 @@ ANSWERED = select(tables.responses.c.request, tables.responses.c.response).where
 """Asked with every key, so built once."""
 
 
-def _heads() -> Select[Any]:
-    """The last event of every stream: one step down an index for its number, and one for its hash.
+def _of_the_last(column: Column[Any]) -> ScalarSelect[Any]:
+    """What the last event of a stream says: one step down an index.
 
-    Two subqueries, as no planner can take them for a join and read a whole log.
+    A subquery for each column, as no planner can take it for a join and read a whole log.
     """
-    log, named = tables.events.c, tables.streams.c
-    newest = select().where(log.stream == named.stream).order_by(log.seq.desc()).limit(1)
-    seq, hash = (newest.with_only_columns(column).scalar_subquery() for column in (log.seq, log.hash))
-    return select(named.stream, seq, hash).order_by(named.stream)
+    log = tables.events.c
+    newest = select(column).where(log.stream == tables.streams.c.stream)
+    return newest.order_by(log.seq.desc()).limit(1).scalar_subquery()
 
 
-HEADS = _heads()
+HEADS = select(tables.streams.c.stream, _of_the_last(tables.events.c.seq), _of_the_last(tables.events.c.hash)).order_by(
+    tables.streams.c.stream
+)
 """Asked at every look of the clock."""
 
 
@@ -204,6 +219,13 @@ class Store:
         with self.read() as connection:
             rows = connection.execute(HEADS)
             return {stream: NOTHING if seq is None else Head(seq, hash) for stream, seq, hash in rows}
+
+    def newest_at(self) -> float:
+        """The time of the newest event of all streams, in seconds; infinite if there is none."""
+        last = select(_of_the_last(tables.events.c.at).label("at")).select_from(tables.streams).subquery()
+        with self.read() as connection:
+            at = connection.scalar(select(func.max(last.c.at)))
+        return math.inf if at is None else seconds(at)
 
     def secret(self, stream: str) -> bytes | None:
         """What the decisions of a stream are derived from; None if there is no such stream."""
