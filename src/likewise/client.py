@@ -24,7 +24,7 @@ from likewise.transparency.kept import (
     LogContradicted,
     LogNotTrusted,
     evidence,
-    followed_key,
+    following_keys,
     require_consistent,
     require_receipt,
 )
@@ -347,8 +347,12 @@ class Client:
         Raises ``LogContradicted`` with a proof if the service signed two pasts.
         """
         checkpoint = self.checkpoint(stream)
-        key = self._known_key(stream, checkpoint["key"], read_note(checkpoint["note"]).text.split("\n")[0], checkpoint)
-        self._consistent(stream, Kept(key, read_note(checkpoint["note"])))
+        newest = Kept(checkpoint["key"], read_note(checkpoint["note"]))
+        if self._retired(stream, newest.key, newest.note.text.split("\n")[0], checkpoint):
+            raise LogNotTrusted(
+                f"The service signs its newest checkpoint with the key {newest.key}, which was changed."
+            )
+        self._consistent(stream, newest)
         return checkpoint
 
     def _change(self, method: str, path: str, body: Any, stream: str, timeout: float | None = None) -> dict[str, Any]:
@@ -361,22 +365,39 @@ class Client:
     def _follow(self, stream: str, receipt: Mapping[str, Any], *, always: bool = False) -> None:
         """Check a receipt; and now and then, or ``always``, that it belongs to the log that is known."""
         origin = receipt["proof"].partition("\n\n")[2].partition("\n")[0]
-        key = self._known_key(stream, receipt["key"], origin)
-        newer = Kept(key, require_receipt(receipt, key))
+        retired = self._retired(stream, receipt["key"], origin)
+        newer = Kept(receipt["key"], require_receipt(receipt, receipt["key"]))
+        if retired:
+            self._require_before(stream, newer)
         due = time.monotonic() >= self._checked.get(stream, -math.inf) + self._check_every
-        if always or due or self._kept.find(self._log(stream)) is None:
+        if always or due or retired or self._kept.find(self._log(stream)) is None:
             self._consistent(stream, newer)
 
-    def _known_key(self, stream: str, key: str, origin: str, told: Mapping[str, Any] | None = None) -> str:
-        """The key that must have signed: the one that is known, or one that it has signed."""
+    def _retired(self, stream: str, key: str, origin: str, told: Mapping[str, Any] | None = None) -> bool:
+        """Whether a key was changed to the one that is known; refused if neither follows from the other."""
         kept = self._kept.find(self._log(stream))
         known = kept.key if kept is not None else self._key
         if known is None or known == key:
-            return key
+            return False
         rotations = (told or self.checkpoint(stream))["rotations"]
-        if followed_key(known, origin, rotations) != key and followed_key(key, origin, rotations) != known:
-            raise LogNotTrusted(f"The service signs with the key {key}, but it is known by {known}.")
-        return key
+        if key in following_keys(known, origin, rotations):
+            return False
+        if known in following_keys(key, origin, rotations):
+            return True
+        raise LogNotTrusted(f"The service signs with the key {key}, but it is known by {known}.")
+
+    def _require_before(self, stream: str, older: Kept) -> None:
+        """Refuse what a key has signed after it was changed: whoever stole it must not go on with the log.
+
+        What it signed before is the beginning of what its successor signed, which ``_consistent`` then checks.
+        """
+        if self._kept.find(self._log(stream)) is None:
+            self.check(stream)
+        kept = self._kept.find(self._log(stream))
+        if kept is None or older.checkpoint.size >= kept.checkpoint.size:
+            raise LogNotTrusted(
+                f"The key {older.key} signed a log of {older.checkpoint.size} events, but it was changed before that."
+            )
 
     def _consistent(self, stream: str, newer: Kept) -> None:
         """Hold a checkpoint against the one that is kept, and keep it."""
@@ -385,15 +406,12 @@ class Client:
             raise LogNotTrusted(f"The checkpoint of the log is not signed with the key {newer.key}.")
         if kept is not None and kept.note.text != newer.note.text:
             older, later = sorted((kept, newer), key=lambda one: one.checkpoint.size)
+            rotations = self.checkpoint(stream)["rotations"] if older.key != later.key else []
             if older.checkpoint.size == later.checkpoint.size and older.checkpoint.origin == later.checkpoint.origin:
-                raise LogContradicted(evidence(older, later, later.checkpoint.root, []))
+                raise LogContradicted(evidence(older, later, later.checkpoint.root, [], rotations))
             sizes = {"old": older.checkpoint.size, "new": later.checkpoint.size}
-            try:
-                require_consistent(older, later, self._ask("GET", _at(stream, "consistency"), params=sizes))
-            except LogContradicted as found:
-                if older.key != later.key:
-                    found.evidence["rotations"] = self.checkpoint(stream)["rotations"]
-                raise
+            answer = self._ask("GET", _at(stream, "consistency"), params=sizes)
+            require_consistent(older, later, answer, rotations)
         self._kept.keep(log, newer)
         self._checked[stream] = time.monotonic()
 

@@ -24,7 +24,7 @@ def writes(engine, monkeypatch, *, fail):
     """Writes that fail at once, or hang until the test ends them; the futures of those that hang."""
     held = []
 
-    def submit(append, *, wake):
+    def submit(write, *, wake=True):
         held.append(Future())
         if fail:
             held[-1].set_exception(Unavailable("The database is away."))
@@ -32,6 +32,7 @@ def writes(engine, monkeypatch, *, fail):
 
     with monkeypatch.context() as patch:
         patch.setattr(engine.store, "submit", submit)
+        patch.setattr(engine.store, "hand_in", submit)
         yield held
 
 

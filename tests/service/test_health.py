@@ -95,6 +95,7 @@ class TestOpenAndOverdue:
             raise Unavailable("The database did not accept the write.")
 
         monkeypatch.setattr(engine.store, "submit", full)
+        monkeypatch.setattr(engine.store, "hand_in", full)
         for _ in range(2):
             with pytest.raises(Unavailable):
                 engine.tick()

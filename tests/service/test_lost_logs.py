@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import sqlite3
+import time
 from contextlib import closing
 
 import numpy as np
@@ -16,11 +18,13 @@ from sqlalchemy.exc import OperationalError
 from likewise.cli import main
 from likewise.service import readiness
 from likewise.service import running as service_running
+from likewise.service.engine import Engine
 from likewise.service.live.broken import AGAIN, BrokenStreams
 from likewise.service.live.heads import Heads
 from likewise.service.log import Idempotency, leases
 from likewise.service.log.append import Append
 from likewise.service.log.checkpoints import LineFile, point
+from likewise.service.log.signing import Signer
 from likewise.service.log.store import Store
 from likewise.service.refusals import BrokenLog, Unavailable
 from likewise.service.stream.events import stamp
@@ -272,3 +276,46 @@ class TestAClockThatJumps:
         assert engine.store.response(key.scope, key.key) is not None, "an answer may still be asked for again"
         assert look(31.0) == 0
         assert engine.store.response(key.scope, key.key) is None
+
+    def test_a_service_that_starts_on_a_wrong_clock_expires_nothing_and_one_that_was_off_waits_a_minute(
+        self, start, new_database, clock, monkeypatch
+    ):
+        monkeypatch.setattr(service_running, "SWEEP_EVERY", -1.0)
+        engine, key = start(new_database("sqlite")), Idempotency("decider", "a key", "a request")
+        engine.create(loans(waits=Waits(audit=3600, label=3600, grace=0)), "root")
+        engine.decide("loans", drawn(np.random.default_rng(0)), "decider", key)
+        newest, real = engine.store.newest_at(), [0.0]
+        assert newest == clock.now
+
+        def started(jump):
+            clock.forward(jump)
+            looks = service_running.ClockThread(engine, 0.0, (), lambda: None, clock, newest=newest)
+            looks._monotonic = lambda: real[0]
+            return looks
+
+        def look(looks, seconds):
+            real[0] += seconds
+            clock.forward(seconds)
+            looks._look()
+            return engine.stream("loans")["outstanding"]
+
+        wrong = started(90_000)
+        assert [look(wrong, 1.0), look(wrong, 50.0)] == [1, 1]
+        engine.decide("loans", drawn(np.random.default_rng(1)), "decider")  # at a time that vouches for nothing
+        assert [look(wrong, 1.0), look(started(0), 1.0)] == [2, 2]
+        clock.forward(-90_000)
+        assert look(wrong, 1.0) == 2
+        assert engine.store.response(key.scope, key.key) is not None
+        off = started(3 * 86_400)
+        assert [look(off, seconds) for seconds in (1.0, 30.0, 29.0, 1.0)] == [2, 2, 2, 0]
+
+    def test_a_service_asks_its_logs_how_old_they_are_and_a_new_one_goes_on_at_once(self, beside, tmp_path):
+        with running(**beside) as service:
+            assert service.service._clock._steady._newest == math.inf
+        with Store(beside["database"]) as store:
+            engine = Engine(store, Signer.at(beside["key"]), clock=lambda: time.time() - 2 * 86_400)
+            engine.create(loans(waits=Waits(audit=1, label=1, grace=0)), "root")
+            engine.decide("loans", drawn(np.random.default_rng(0)), "decider")
+        with running(**beside) as service:
+            until(lambda: service.service._clock._steady._jumped is not None)
+            assert service.engine.stream("loans")["outstanding"] == 1

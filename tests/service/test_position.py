@@ -34,6 +34,9 @@ class Log:
         self.reads += 1
         return [each for each in self.sealed if each.seq > after][:limit]
 
+    def hashes(self, stream, after, until):
+        return [each.hash for each in self.sealed if after < each.seq <= until]
+
 
 def rounds(count):
     """A stream with some rounds, all of them audited."""

@@ -19,6 +19,7 @@ from likewise.service.engine import Engine
 from likewise.service.live.stream import LiveStream
 from likewise.service.log.checkpoints import point
 from likewise.service.redaction import error_kind
+from likewise.service.refusals import BrokenLog
 from likewise.service.stream.events import stamp
 from likewise.transparency.merkle import Frontier
 from likewise.transparency.notes import COSIGNATURE, Note, hashes, read_note, read_signature, read_verifier_key
@@ -107,7 +108,7 @@ class Cosigning:
             except (httpx.HTTPError, OSError) as error:
                 log.warning("The witness %s did not cosign: %s", witness.name, error_kind(error))
                 return
-            except InvalidParameter as error:
+            except (InvalidParameter, BrokenLog) as error:
                 log.warning("The witness %s did not cosign %r: %s", witness.name, live.name, error_kind(error))
                 continue
             if cosigned != note:

@@ -15,14 +15,13 @@ import anyio
 
 from likewise.service.engine import Engine
 from likewise.service.live.landing import done
+from likewise.service.log.leases import LARGE
 from likewise.service.refusals import Unavailable
 
 PATIENCE = 2.0
 """Seconds that a write may take until the service counts as not ready."""
 FRESH = 1.0
 """Seconds for which a write that succeeded speaks for the next question, too."""
-LARGE = 2**16
-"""Bytes that the database must take once it did not accept events: a small write may still fit on a full disk."""
 LEAST = 2**22
 """Bytes that must be free on the disk of the database."""
 

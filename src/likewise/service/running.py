@@ -33,8 +33,10 @@ AGAIN = 60.0
 """Seconds after which the log repeats what is still the matter."""
 SWEEP_EVERY = 600.0
 """Seconds between two sweeps of old leases and idempotency keys."""
+FAR = 86_400.0
+"""Seconds by which the time of day may be ahead of the newest event when a service is started;"""
 JUMP = 60.0
-"""Seconds by which the time of day may run ahead or behind between two looks."""
+"""and by which it may run ahead or behind between two looks."""
 LASTS = 60.0
 """Seconds after which a time of day is believed that has jumped."""
 RETAIN_EVERY = 600.0
@@ -92,6 +94,7 @@ class Service:
             self.each_tick,
             self.metrics.clock_failures.inc,
             keep_at_least=configuration.keep_at_least,
+            newest=self.store.newest_at(),
         )
 
     def start(self) -> None:
@@ -123,7 +126,14 @@ class Service:
 class SteadyClock:
     """Whether the time of day goes on as time does; after a jump, only once the new time has lasted for a while.
 
-    A clock that is wrong for a moment must not end every wait that there is.
+    A clock that is wrong for a moment must not end every wait that there is. At the first look there is no earlier one:
+    a time of day that is more than a day ahead of the newest event counts as a jump. Whoever starts a service that was
+    off for a weekend waits a minute longer.
+
+    Parameters
+    ----------
+    newest
+        When the newest event happened, as the logs say: seconds since 1970, infinite if there is none.
 
     Examples
     --------
@@ -134,9 +144,13 @@ class SteadyClock:
     (False, True)
     >>> steady.lasts(100.0)
     36.0
+    >>> started = SteadyClock(newest=1000.0)
+    >>> [started(day, real) for day, real in [(91_000.0, 0.0), (91_030.0, 30.0), (91_060.0, 60.0)]]
+    [False, False, True]
     """
 
-    def __init__(self) -> None:
+    def __init__(self, newest: float = math.inf) -> None:
+        self._newest = newest
         self._ahead: float | None = None
         self._jumped: tuple[float, float] | None = None
         self._since: float | None = None
@@ -148,7 +162,7 @@ class SteadyClock:
     def __call__(self, day: float, real: float) -> bool:
         """Whether to believe ``day``, seconds since 1970, when ``real`` seconds have passed since some moment."""
         ahead = day - real
-        if self._ahead is None or abs(ahead - self._ahead) <= JUMP:
+        if self._goes_on(day, ahead):
             self._since = real if self._since is None else self._since
             self._ahead, self._jumped = ahead, None
             return True
@@ -158,6 +172,9 @@ class SteadyClock:
             return False
         self._ahead, self._jumped, self._since = ahead, None, real
         return True
+
+    def _goes_on(self, day: float, ahead: float) -> bool:
+        return day - self._newest <= FAR if self._ahead is None else abs(ahead - self._ahead) <= JUMP
 
 
 class Moment:
@@ -202,6 +219,8 @@ class ClockThread:
         Seconds since 1970.
     keep_at_least
         Days for which people are kept, whatever a stream says.
+    newest
+        When the newest event happened that was there before the service was started.
     """
 
     def __init__(
@@ -212,11 +231,12 @@ class ClockThread:
         failed: Callable[[], None],
         time_of_day: Callable[[], float] = time.time,
         keep_at_least: float = 0.0,
+        newest: float = math.inf,
     ) -> None:
         self._engine, self._seconds = engine, seconds
         self._each_tick, self._failed = each_tick, failed
         self._time, self._monotonic = time_of_day, time.monotonic
-        self._steady = SteadyClock()
+        self._steady = SteadyClock(newest)
         self.turned, self.succeeded = Moment(), Moment()
         """When it last looked, whatever came of it; and when nothing failed."""
         self._keep_at_least = keep_at_least
@@ -253,7 +273,8 @@ class ClockThread:
         if not self._steady(self._time(), self._monotonic()):
             self._log(
                 logging.WARNING,
-                "The time of day has jumped. Nothing expires until it has stayed as it is for a minute.",
+                "The time of day has jumped, or is more than a day ahead of the newest event. Nothing expires until it "
+                "has gone on for a minute.",
             )
             return
         self._engine.tick()

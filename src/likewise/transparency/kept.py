@@ -91,14 +91,16 @@ def _read(path: Path) -> dict[str, Kept]:
         raise InvalidParameter(f"`kept` must be a file of checkpoints that a client kept, got {path}.") from None
 
 
-def followed_key(key: str, origin: str, rotations: Sequence[str]) -> str:
-    """The key that a log has now, if it once had this one: each change must be signed with the key before."""
+def following_keys(key: str, origin: str, rotations: Sequence[str]) -> list[str]:
+    """A key of a log, and those that it was changed to, each signed with one before."""
+    keys = [key]
     for text in rotations:
         note = read_note(text)
         head, name, new, *rest = note.text.split("\n")
-        if (head, name, rest) == ("likewise key 1", origin, [""]) and note.signed_by(origin, bytes.fromhex(key)):
-            key = new
-    return key
+        told = (head, name, rest) == ("likewise key 1", origin, [""])
+        if told and any(note.signed_by(origin, bytes.fromhex(each)) for each in keys):
+            keys.append(new)
+    return keys
 
 
 def require_receipt(receipt: Mapping[str, Any], key: str) -> Note:
@@ -113,8 +115,11 @@ def require_receipt(receipt: Mapping[str, Any], key: str) -> Note:
     return proof.note
 
 
-def require_consistent(older: Kept, newer: Kept, answer: Mapping[str, Any]) -> None:
-    """Refuse two checkpoints that are not of one log; ``answer`` is what the service says to show that they are."""
+def require_consistent(older: Kept, newer: Kept, answer: Mapping[str, Any], rotations: Sequence[str] = ()) -> None:
+    """Refuse two checkpoints that are not of one log; ``answer`` is what the service says to show that they are.
+
+    Where two keys signed them, ``rotations`` say how one was changed to the other.
+    """
     old, new, proved = older.checkpoint, newer.checkpoint, checkpoint_of(read_note(answer["note"]))
     proof, (root,) = read_hashes(answer["proof"]), read_hashes([answer["root"]])
     if old.origin != new.origin:
@@ -126,16 +131,20 @@ def require_consistent(older: Kept, newer: Kept, answer: Mapping[str, Any]) -> N
     if consistent(old.size, new.size, old.root, new.root, proof):
         return
     if consistent(old.size, new.size, root, new.root, proof):
-        raise LogContradicted(evidence(older, newer, root, proof))
+        raise LogContradicted(evidence(older, newer, root, proof, rotations))
     raise LogNotTrusted("The service does not show how its log went on.")
 
 
 def evidence(
     older: Kept, newer: Kept, root: bytes, proof: Sequence[bytes], rotations: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """A proof of cheating: two signed checkpoints, and what the newer tree says of the older one."""
+    """A proof of cheating: two signed checkpoints, and what the newer tree says of the older one.
+
+    Where two keys signed them, ``rotations`` say how one was changed to the other; the first of them is named.
+    """
+    first = older if newer.key in following_keys(older.key, older.checkpoint.origin, rotations) else newer
     return {
-        "key": older.key,
+        "key": first.key,
         "older": str(older.note),
         "newer": str(newer.note),
         "root": hashes([root])[0],

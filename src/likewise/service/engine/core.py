@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
+from sqlalchemy.exc import DBAPIError
+
 from likewise.service.live.broken import BrokenStreams
 from likewise.service.live.heads import Heads
 from likewise.service.live.proofs import Proofs
@@ -15,9 +17,10 @@ from likewise.service.live.verified import VerifiedReads
 from likewise.service.log import Idempotency, Store
 from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.erasure import ErasureCleanup, ErasureFile
-from likewise.service.log.leases import Leases
+from likewise.service.log.leases import LARGE, Leases
 from likewise.service.log.signing import Signer
 from likewise.service.log.stretches import Stretches
+from likewise.service.refusals import Unavailable
 from likewise.service.stream import answers, commands
 from likewise.service.stream.state import State
 
@@ -50,11 +53,19 @@ class EngineCore:
         self.reads = VerifiedReads(store, self.streams)
         self.proofs = Proofs(store, self.streams, signer)
         self.leases = Leases(store)
-        self.broken = BrokenStreams()
+        self.broken = BrokenStreams(away=self.away)
         self.erasure_cleanup = ErasureCleanup(store, erasures, clock)
         self._retained: dict[str, int] = {}
         """The last round of each stream from which people were erased because their time was over."""
         self._stretches = Stretches(store, lambda stream, sealed: self.reads.require_whole(stream, sealed))
+
+    def away(self) -> bool:
+        """Whether the database takes no write now: whatever fails then is no stream's own fault."""
+        try:
+            self.leases.probe(self.clock(), LARGE).result()
+        except (DBAPIError, OSError, Unavailable):
+            return True
+        return False
 
     def _do(
         self,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from likewise.service.engine.core import EngineCore
 from likewise.service.live.health import health
+from likewise.service.log.chain import Head
 from likewise.service.monitoring import StreamHealth
 
 KEPT = 86_400.0
@@ -38,18 +39,19 @@ class Upkeep(EngineCore):
         now, moved = self.clock(), 0
         self.store.require_same_file()
         self.erasure_cleanup.retry()
-        for name, head in self.store.heads().items():
+        for name, head in self.streams.heads().items():
             self.streams.watch(name, head, now)
             if not self.streams.idle(name, head, now):
-                moved += self.broken.guard(name, lambda: self._advance(name, now)) or 0  # noqa: B023
+                moved += self.broken.guard(name, lambda: self._advance(name, head, now)) or 0  # noqa: B023
             elif moved == 0:
                 moved += self.broken.guard(name, lambda: self._prepare(name)) or 0  # noqa: B023
         self.sign_heads()
         self.store.tidy()
         return moved
 
-    def _advance(self, name: str, now: float) -> int:
+    def _advance(self, name: str, head: Head, now: float) -> int:
         live = self.streams.get(name)
+        live.look(head)
         if not self._heads.owns(live.current().key):
             return 0
         moved = live.advance(now)

@@ -64,6 +64,8 @@ class Positions:
         self.generation = 0
         self.written = 0
         """How often this process has moved it on."""
+        self.cut = 0
+        """The event that was on disk and is not any more; 0 as a rule."""
         self._name = name
         self._store = store
         self._lock = lock
@@ -138,11 +140,33 @@ class Positions:
                     self.catch_up()
 
     def undo(self, generation: int) -> None:
-        """Go back, once, for everything in a generation that builds on events that were refused; then read on."""
+        """Go back, once, for everything in a generation that builds on events that were refused; then read on.
+
+        If there is nothing to read, nobody else was faster, and the log itself may have been changed or cut off.
+        """
         with self._lock:
             if generation == self.generation:
                 self._go_back()
-                self.catch_up()
+                if not self.catch_up():
+                    self.require_there()
+
+    def require_there(self) -> None:
+        """Look whether the newest event that was durable is still in the log, and refuse to go on without it.
+
+        It is looked up by its number: others may be ahead, and may have written after a gap.
+        """
+        known = self.durable
+        there = known.seq == 0 or self._store.hashes(self._name, known.seq - 1, known.seq) == [known.hash]
+        self.cut = 0 if there else known.seq
+        self.require_uncut()
+
+    def require_uncut(self) -> None:
+        """Refuse to go on from a log that was found to be cut off, until somebody puts back what it had."""
+        if self.cut:
+            raise BrokenLog(
+                f"Event {self.cut} of {self._name!r} was on disk and is not there any more: the log was changed or cut "
+                "off while the service ran. Export it and run `likewise verify` for the details."
+            )
 
     def _move(self, after: Position, sealed: Sequence[Sealed]) -> None:
         self.latest = after

@@ -36,7 +36,7 @@ from likewise.service.live.landing import done
 from likewise.service.live.position import START, Position, Positions
 from likewise.service.live.timers import Timers
 from likewise.service.log import Append, Idempotency, KeyTaken, Store
-from likewise.service.log.chain import Sealed, seal
+from likewise.service.log.chain import Head, Sealed, seal
 from likewise.service.log.snapshots import StreamSnapshots
 from likewise.service.log.tree import LogTree
 from likewise.service.refusals import SequenceConflict, Unavailable
@@ -164,13 +164,22 @@ class LiveStream:
         """The durable state, with what other processes wrote."""
         return self.positions.current()
 
-    def idle(self, head: int, now: float) -> bool:
-        """Whether nothing is new since the clock looked: event ``head`` is still its last one, and no round is due."""
-        known = self.loaded and self.latest.seq == head == self.durable.seq == self._looked_at
-        return known and self._timers.next() > now
+    def idle(self, head: Head, now: float) -> bool:
+        """Whether nothing is new since the clock looked: ``head`` is still its last event, and no round is due."""
+        known = self.loaded and self.latest.seq == self._looked_at and self.durable[1:3] == head
+        return known and not self.positions.cut and self._timers.next() > now
 
-    def watch(self, head: int, now: float) -> None:
-        """Note who has moved it on since the last time, up to event ``head``.
+    def look(self, head: Head) -> None:
+        """Refuse to go on if the log ends earlier or otherwise than it did, as it was found out or ``head`` says.
+
+        Events may have become durable since somebody asked for the head; so in doubt the log itself is asked.
+        """
+        seq, hash = self.durable[1:3]
+        if self.positions.cut or head.seq < seq or (head.seq == seq and head.hash != hash):
+            self.positions.require_there()
+
+    def watch(self, seq: int, now: float) -> None:
+        """Note who has moved it on since the last time, up to event ``seq``.
 
         What is kept beside the log (snapshots, summaries, roots of blocks) is kept by whoever writes to it: if every
         process did so, each would do the work of all. A process that only reads along does it once nobody writes, and
@@ -178,8 +187,8 @@ class LiveStream:
         """
         (before, wrote), written = self._watched, self.positions.written
         recent = 0 <= now - self._kept_at < BOOKS
-        self.elsewhere = head > before and written == wrote and recent
-        self._watched = head, written
+        self.elsewhere = seq > before and written == wrote and recent
+        self._watched = seq, written
         if not self.elsewhere:
             self._kept_at = now
 
@@ -295,6 +304,7 @@ class LiveStream:
         with self.lock:
             if self.answers.under_way(task.key):
                 return None
+            self.positions.require_uncut()
             before, generation = self.latest, self.positions.generation
             command = task.command(before.state)
             if self.latest is not before:  # it looked into the log, so it waited for the disk, which may have refused

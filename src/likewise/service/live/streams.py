@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from likewise.service.live.stream import LiveStream
 from likewise.service.log import Store
+from likewise.service.log.chain import NOTHING, Head
 from likewise.service.refusals import Unknown
 
 
@@ -31,16 +32,22 @@ class Streams:
         with self._lock:
             return [live for live in self._live.values() if live.loaded]
 
-    def idle(self, name: str, head: int, now: float) -> bool:
+    def heads(self) -> dict[str, Head]:
+        """The last event of every stream, as the log has it; no event of a stream that it has lost altogether."""
+        heads = self._store.heads()
+        lost = [live.name for live in self.loaded() if live.name not in heads and live.durable.seq > 0]
+        return heads | dict.fromkeys(lost, NOTHING)
+
+    def idle(self, name: str, head: Head, now: float) -> bool:
         """Whether a stream, whose last event is ``head``, waits for nothing."""
         live = self._live.get(name)
         return live is not None and live.idle(head, now)
 
-    def watch(self, name: str, head: int, now: float) -> None:
+    def watch(self, name: str, head: Head, now: float) -> None:
         """Note who moves a stream on, whose last event is ``head``."""
         live = self._live.get(name)
         if live is not None:
-            live.watch(head, now)
+            live.watch(head.seq, now)
 
     def known(self, name: str) -> LiveStream | None:
         """A stream that was read before; None says nothing about whether there is one."""

@@ -7,9 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from likewise.service.canonical import GENESIS
 from likewise.service.refusals import BrokenLog
 from likewise.service.stream.events import Aside, Event, read_event
 from likewise.service.stream.events.event import VERSION
+
+
+class Head(NamedTuple):
+    """The number and hash of the last event of a log; ``NOTHING`` if there is none."""
+
+    seq: int
+    hash: str
+
+
+NOTHING = Head(0, GENESIS)
 
 
 class Sealed(NamedTuple):

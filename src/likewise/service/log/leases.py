@@ -16,6 +16,8 @@ REMEMBERED = 30 * 86_400.0
 """Seconds for which a verdict may come late, from a browser that was offline for example."""
 PROBED = ("", 0)
 """A stream that can't be, and a round: what a look at the database writes to."""
+LARGE = 2**16
+"""Bytes that the database must take once it did not accept events: a small write may still fit on a full disk."""
 
 
 class Lease(NamedTuple):

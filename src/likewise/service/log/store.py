@@ -5,18 +5,32 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, bindparam, delete, exists, func, or_, select
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Row,
+    ScalarSelect,
+    Select,
+    bindparam,
+    delete,
+    exists,
+    func,
+    or_,
+    select,
+)
 
-from likewise.service.canonical import GENESIS, dumps, loads, people_root
+from likewise.service.canonical import dumps, loads, people_root
 from likewise.service.log import scrub, tables
 from likewise.service.log.append import Append, Work, are_one_statement, carry_out, chunks
-from likewise.service.log.chain import Sealed, hash_of
+from likewise.service.log.chain import NOTHING, Head, Sealed, hash_of
 from likewise.service.log.connections import (
     address,
     explained,
@@ -29,7 +43,7 @@ from likewise.service.log.connections import (
 )
 from likewise.service.log.writer import Writer
 from likewise.service.refusals import BrokenLog, Unavailable
-from likewise.service.stream.events import Aside, LabelsBooked, PersonErased, RoundOpened, read_event
+from likewise.service.stream.events import Aside, LabelsBooked, PersonErased, RoundOpened, read_event, seconds
 from likewise.service.stream.events.event import VERSION, WrittenBefore
 
 Result = TypeVar("Result")
@@ -42,6 +56,22 @@ ANSWERED = select(tables.responses.c.request, tables.responses.c.response).where
     tables.responses.c.scope == bindparam("scope"), tables.responses.c.key == bindparam("key")
 )
 """Asked with every key, so built once."""
+
+
+def _of_the_last(column: Column[Any]) -> ScalarSelect[Any]:
+    """What the last event of a stream says: one step down an index.
+
+    A subquery for each column, as no planner can take it for a join and read a whole log.
+    """
+    log = tables.events.c
+    newest = select(column).where(log.stream == tables.streams.c.stream)
+    return newest.order_by(log.seq.desc()).limit(1).scalar_subquery()
+
+
+HEADS = select(tables.streams.c.stream, _of_the_last(tables.events.c.seq), _of_the_last(tables.events.c.hash)).order_by(
+    tables.streams.c.stream
+)
+"""Asked at every look of the clock."""
 
 
 class Store:
@@ -189,13 +219,18 @@ class Store:
         with self.read() as connection:
             return list(connection.scalars(query))
 
-    def heads(self) -> dict[str, int]:
-        """The number of the last event of every stream, in one look: what waits for nothing must cost nothing."""
-        log, named = tables.events.c, tables.streams.c
-        last = select(func.max(log.seq)).where(log.stream == named.stream).scalar_subquery()
+    def heads(self) -> dict[str, Head]:
+        """The last event of every stream, in one look: what waits for nothing must cost nothing."""
         with self.read() as connection:
-            rows = connection.execute(select(named.stream, func.coalesce(last, 0)).order_by(named.stream))
-            return {stream: int(seq) for stream, seq in rows}
+            rows = connection.execute(HEADS)
+            return {stream: NOTHING if seq is None else Head(seq, hash) for stream, seq, hash in rows}
+
+    def newest_at(self) -> float:
+        """The time of the newest event of all streams, in seconds; infinite if there is none."""
+        last = select(_of_the_last(tables.events.c.at).label("at")).select_from(tables.streams).subquery()
+        with self.read() as connection:
+            at = connection.scalar(select(func.max(last.c.at)))
+        return math.inf if at is None else seconds(at)
 
     def secret(self, stream: str) -> bytes | None:
         """What the decisions of a stream are derived from; None if there is no such stream."""
@@ -204,13 +239,13 @@ class Store:
             secret = connection.scalar(query)
         return None if secret is None else bytes.fromhex(secret)
 
-    def head(self, stream: str) -> tuple[int, str]:
-        """Number and hash of the last event; (0, GENESIS) if there is none."""
+    def head(self, stream: str) -> Head:
+        """The last event of a stream."""
         log = tables.events.c
         query = select(log.seq, log.hash).where(log.stream == stream).order_by(log.seq.desc()).limit(1)
         with self.read() as connection:
             row = connection.execute(query).first()
-        return (0, GENESIS) if row is None else (row.seq, row.hash)
+        return NOTHING if row is None else Head(row.seq, row.hash)
 
     def events(
         self,

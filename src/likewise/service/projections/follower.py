@@ -47,7 +47,7 @@ class Follower:
         self._engine = engine
         self._seen: dict[str, int] | None = None
         self._pairs: dict[str, Pairs] = {}
-        self._broken = BrokenStreams()
+        self._broken = BrokenStreams(away=engine.away)
         self._lock = threading.Lock()
 
     def __call__(self) -> None:

@@ -266,6 +266,18 @@ def read_verifier_key(text: str) -> tuple[str, bytes]:
 # Proof of cheating ------------------------------------------------------------------------------------------------
 
 
+def following_keys(key: bytes, origin: str, rotations: Iterable[str]) -> list[bytes]:
+    """A key of a log, and those that it was changed to: each was signed with one before. Other notes change nothing."""
+    keys = [key]
+    for text in rotations:
+        note = read_note(text)
+        head, name, new, *rest = note[0].split("\n")
+        told = (head, name, rest) == ("likewise key 1", origin, [""])
+        if told and any(signed_by(note, origin, each) for each in keys):
+            keys.append(bytes.fromhex(new))
+    return keys
+
+
 def cheating(evidence: dict[str, Any]) -> str:
     """What two signed checkpoints of one log prove: a sentence if they contradict each other, else ValueError.
 
@@ -276,21 +288,17 @@ def cheating(evidence: dict[str, Any]) -> str:
     (origin, old, old_root), (other, new, new_root) = checkpoint_of(older), checkpoint_of(newer)
     if origin != other:
         raise ValueError(f"The checkpoints are of two logs, {origin} and {other}.")
-    later = key  # the service may have changed its key in between, each time with the word of the key before
-    for text in evidence.get("rotations", ()):
-        note = read_note(text)
-        head, name, new_key, *rest = note[0].split("\n")
-        if (head, name, rest) == ("likewise key 1", origin, [""]) and signed_by(note, origin, later):
-            later = bytes.fromhex(new_key)
-    if not signed_by(older, origin, key) or not signed_by(newer, origin, later):
+    keys = following_keys(key, origin, evidence.get("rotations", ()))
+    if not all(any(signed_by(note, origin, each) for each in keys) for note in (older, newer)):
         raise ValueError(f"The checkpoints are not both signed with the key {evidence['key']}.")
     told = unbase64(evidence["root"])
     if not consistent(old, new, told, new_root, [unbase64(part) for part in evidence["proof"]]):
         raise ValueError("The proof does not show what the newer log says about the older one.")
     if told == old_root:
         raise ValueError("The checkpoints are consistent: nothing is wrong with them.")
+    signer = f"The key {evidence['key']}{', or one that follows from it,' if len(keys) > 1 else ''}"
     return (
-        f"The key {evidence['key']} signed two logs named {origin}. One of them had the root {old_root.hex()} at event "
+        f"{signer} signed two logs named {origin}. One of them had the root {old_root.hex()} at event "
         f"{old}. The other, which has {new} events, had the root {told.hex()} there. No honest log can have both."
     )
 

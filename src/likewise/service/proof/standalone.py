@@ -40,6 +40,7 @@ from likewise.service.proof.signed_log import (
     Tree,
     cheating,
     checkpoint_of,
+    following_keys,
     included,
     leaf_hash,
     note_text,
@@ -101,6 +102,8 @@ class Checker:
         self._witnesses = [read_verifier_key(witness) for witness in witnesses]
         self._keys: list[tuple[int, str]] = []
         """Every key of the service, the oldest first, and the event from which it counts."""
+        self._rotations: list[str] = []
+        """How the service changed its key, as this log and those kept elsewhere say."""
         self._lines = 0
         self._header: dict[str, Any] = {}
         self._tree = Tree()
@@ -267,6 +270,7 @@ class Checker:
         if data["old"] != before or not told or not signed_by(note, origin, unhex(data["old"])):
             self._wrong(seq, f"Event {seq} changes the key, but the key before it did not sign that.")
         self._keys = [*(self._keys or [(0, data["old"])]), (seq, data["new"])]
+        self._rotations.append(data["note"])
 
     def _check_known_key(self) -> None:
         """The key that is known is one of the service's own, each of which the one before it has signed."""
@@ -333,16 +337,25 @@ class Checker:
         origin, old, root = checkpoint_of(kept)
         if not self._tree.after <= old <= self._tree.size:
             return None
-        key = self._key_at(old)
-        if self._tree.root(old) == root or not signed_by(kept, origin, unhex(key)):
+        if self._tree.root(old) == root or self._signed(origin, kept) is None:
             return None
         for note in self._checkpoints:
             _, new, new_root = checkpoint_of(note)
-            same = self._key_at(new) == key and signed_by(note, origin, unhex(key))
-            if old <= new <= self._tree.size and self._tree.root(new) == new_root and same:
-                both = {"key": key, "older": note_text(kept), "newer": note_text(note), "rotations": []}
+            if old <= new <= self._tree.size and self._tree.root(new) == new_root:
                 proof = [base64.b64encode(part).decode() for part in self._tree.consistency(old, new)]
-                return both | {"root": base64.b64encode(self._tree.root(old)).decode(), "proof": proof}
+                told = {"root": base64.b64encode(self._tree.root(old)).decode(), "proof": proof}
+                if (signed := self._signed(origin, kept, note)) is not None:
+                    return signed | {"older": note_text(kept), "newer": note_text(note)} | told
+        return None
+
+    def _signed(self, origin: str, *notes: Note) -> dict[str, Any] | None:
+        """One key that signed some checkpoints; or the first of several, and how the service changed it."""
+        keys = following_keys(unhex(self._keys[0][1]), origin, self._rotations)
+        for rotations in ([], self._rotations):
+            for first in reversed(keys):
+                followed = following_keys(first, origin, rotations)
+                if all(any(signed_by(note, origin, key) for key in followed) for note in notes):
+                    return {"key": first.hex(), "rotations": rotations}
         return None
 
     def _kept(self, elsewhere: Iterable[dict[str, Any]]) -> list[Note]:
@@ -353,6 +366,7 @@ class Checker:
         kept = []
         for point in elsewhere:
             if point.get("line") in ("header", "event", "aside"):
+                self._rotations += [point["data"]["note"]] if point.get("kind") == "key_rotated" else []
                 continue
             if "note" not in point and "proof" not in point:
                 what = point.get("line", "A line kept elsewhere is neither a checkpoint nor a receipt")

@@ -19,6 +19,7 @@ from likewise.errors import LikewiseError
 from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
 from likewise.service.log import Store
+from likewise.service.log.chain import NOTHING
 from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.connections import address, require_there
 from likewise.service.log.keys import signer_at
@@ -96,8 +97,8 @@ def _clock(configuration: Configuration) -> str:
     if state is False:
         raise Unwell("This machine's clock is not set by a time server: it may be ahead or behind.")
     with Store(configuration.database) as store:
-        for stream, last in store.heads().items():
-            for sealed in store.events(stream, last - 1, 1):
+        for stream, head in store.heads().items():
+            for sealed in store.events(stream, head.seq - 1, 1):
                 ahead = seconds(sealed.event.at) - time.time()
                 if ahead > AHEAD:
                     raise Unwell(
@@ -162,7 +163,8 @@ def _drill(configuration: Configuration) -> str:
         restore(there, folder / "backup")
         with Store(configuration.database) as source, Store(there.database) as target:
             live, restored = source.heads(), target.heads()
-        late = {name for name, last in restored.items() if live.get(name, 0) < last}
+        late = {name for name, head in restored.items() if live.get(name, NOTHING).seq < head.seq}
         if live.keys() - restored.keys() or late:
             raise Unwell("A backup that was restored does not have the same streams.")
-    return f"A backup was taken and restored: {len(restored)} streams, {sum(restored.values()):,} events."
+    events = sum(head.seq for head in restored.values())
+    return f"A backup was taken and restored: {len(restored)} streams, {events:,} events."
