@@ -66,10 +66,13 @@ responses = Table(
     Column("stream", Text, nullable=False),
     Column("round", BigInteger),
     Column("at", Double, nullable=False),
+    Column("seal", Text),
     Index("responses_of_round", "stream", "round"),
     Index("responses_by_age", "at"),
 )
-"""What was answered under an idempotency key, written together with the events; null once a person in it is erased."""
+"""What was answered under an idempotency key, written together with the events; null once a person in it is erased.
+
+``seal`` is of everything else in the row (``likewise.service.log.responses``), and null once the answer is erased."""
 
 leases = Table(
     "leases",
