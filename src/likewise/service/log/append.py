@@ -201,13 +201,15 @@ def _erase(connection: Connection, append: Append) -> None:
     for refs in chunks(append.erase):
         connection.execute(delete(tables.asides).where(tables.asides.c.ref.in_(refs)))
     for rounds in chunks(append.erase_rounds):
-        about = update(tables.responses).where(kept.stream == stream, kept.round.in_(rounds))
+        answers = update(tables.responses).where(kept.stream == stream, kept.round.in_(rounds))
         # The hash of the request goes too: it has no salt, and whoever guesses an id could confirm it.
-        connection.execute(about.values(request="", response=None, seal=None))
+        connection.execute(answers.values(request="", response=None, seal=None))
     touched = sorted({(t - 1) // STRETCH for t in append.erase_rounds})
     for numbers in chunks(touched):
         of_rounds = tables.stretches.c.number.in_(numbers)
         connection.execute(delete(tables.stretches).where(tables.stretches.c.stream == stream, of_rounds))
+        about = tables.visits.c.stream == stream, tables.visits.c.number.in_(numbers)
+        connection.execute(delete(tables.visits).where(*about))
     of_stream = tables.snapshots.c.stream == stream
     if append.snapshot is not None:
         connection.execute(delete(tables.snapshots).where(of_stream))

@@ -117,6 +117,18 @@ stretches = Table(
 )
 """Rounds as arrays, some at a time, for certificates, and under -1 what was checked: a cache, which may be lost."""
 
+visits = Table(
+    "visits",
+    metadata,
+    Column("stream", Text, primary_key=True),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("hash", Text, nullable=False),
+    Column("seal", Text, nullable=False),
+    Column("content", Text, nullable=False),
+)
+"""Who was in which round, a thousand rounds at a time, as keyed hashes: a cache, which may be lost at any time."""
+
 tokens = Table(
     "tokens",
     metadata,
