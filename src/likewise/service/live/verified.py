@@ -61,11 +61,12 @@ class VerifiedReads:
     def events_of(self, stream: str, t: int) -> list[RoundEvent]:
         """Everything that happened to a round, with its people as far as they are still there."""
         sealed = self._store.events(stream, round=t, asides=True)
-        if not sealed:
+        if not sealed and not 1 <= t <= self._streams.get(stream).durable.state.opened:
             return []
         self.require_whole(stream, sealed)
+        whole = self._whole(stream, t, sealed)
         self._store.unfiled(stream, sealed[0].seq, 2**62)  # an event of this round may be filed under none
-        return self._whole(stream, t, sealed)
+        return whole
 
     def _whole(self, stream: str, t: int, sealed: Sequence[Sealed]) -> list[RoundEvent]:
         """The events of a round, which begin with the one that opened it."""

@@ -92,7 +92,8 @@ class VisitTable:
 
     def tag(self, person: str) -> int:
         """The keyed hash of an id."""
-        return int.from_bytes(blake2b(person.encode(errors="surrogatepass"), key=self._key, digest_size=8).digest(), "little")
+        id = person.encode(errors="surrogatepass")  # somebody may ask for what no id can be
+        return int.from_bytes(blake2b(id, key=self._key, digest_size=8).digest(), "little")
 
     def packed(self, t: int, asides: Iterable[Aside]) -> bytes:
         """The people of a round as they are in an array."""
