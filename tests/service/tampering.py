@@ -17,6 +17,7 @@ from copy import deepcopy
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 from forging import FORGER, SIGNER, checkpoint, events, renumbered
 from sqlalchemy.exc import DBAPIError
 
@@ -30,6 +31,7 @@ from likewise.service.projections.gathering import gathering
 from likewise.service.proof import standalone
 from likewise.service.proof.spelling import canonical, commitment, event_hash, parsed
 from likewise.service.proof.standalone import Checker, check
+from likewise.service.refusals import AlteredRows, BrokenLog
 from likewise.transparency.merkle import Frontier
 
 
@@ -451,6 +453,20 @@ EDITS = {
     "another alias of a name": "UPDATE staff SET alias = '~' || {digits} WHERE name = 'ann'",
     "somebody's alias with another's name": "UPDATE staff SET name = 'ann', salt = {digits} WHERE name = 'ann'",
 }
+EDITS |= {
+    "a person under another id": "UPDATE asides SET person = 'nobody', content = replace(content, "
+    '\'"id":"\' || person || \'"\', \'"id":"nobody"\') WHERE rowid = {row} AND person IS NOT NULL',
+    "a person under somebody's id": "UPDATE asides SET person = '5.1', content = replace(content, "
+    '\'"id":"\' || person || \'"\', \'"id":"5.1"\') WHERE rowid = {row} AND person IS NOT NULL',
+    "who was asked about again": "UPDATE asides SET person = 'nobody' WHERE person = '5.1'",
+    "a stored answer": 'UPDATE responses SET response = replace(response, \'"decision":\', \'"decision":1,"was":\')',
+    "the request of a stored answer": "UPDATE responses SET request = {digits}",
+    "the seal of a stored answer": "UPDATE responses SET seal = {digits}",
+    "a stored answer without a seal": "UPDATE responses SET seal = NULL, response = replace(response, 'false', 'true')",
+    "a stored answer gone": "DELETE FROM responses",
+}
+OF_ANSWERS = {kind for kind, edit in EDITS.items() if " responses" in edit}
+"""Nor are stored answers a part of the log."""
 OF_STAFF = {kind for kind, edit in EDITS.items() if "UPDATE staff" in edit}
 """Names are no part of the log: an export is the same, and only what is shown could be another."""
 
@@ -470,15 +486,27 @@ EDITS |= {
 OF_PICTURES = {kind for kind, edit in EDITS.items() if any(f" {table} " in edit for table in ROWS)}
 """Nor are pictures a part of the log."""
 
-HIDDEN = {"the round of an event": ("round", "person"), "a kind": ("who looked",)}
-"""Events are found by their round and their kind: so much can be hidden for a moment, and docs/service.md says so."""
+HIDDEN = {
+    "the round of an event": ("round", "person"),
+    "a kind": ("who looked",),
+    "a stored answer gone": ("stored answer",),
+}
+"""What docs/service.md says can be hidden for a moment: events are found by their round and their kind, answers by
+their key. It is counted and printed like every miss, but no test fails because of it."""
+TELLING = (BrokenLog, AlteredRows)
+"""Refusals that tell of tampering; anything else that is said is taken for an answer."""
+
+
+class Reached(Exception):
+    """A command went so far that its events would have been written."""
 
 
 class Insider:
     """Changes rows of a database behind a running engine, looks, and puts them back."""
 
-    def __init__(self, engine, path, kept):
-        self.engine, self.path, self.kept = engine, path, kept
+    def __init__(self, engine, path, kept, again):
+        self.engine, self.path, self.kept, self.again = engine, path, kept, again
+        self.hidden = []
         self.staff = Staff(engine.store)
         self.alias = self.staff.find("ann")
         with closing(sqlite3.connect(path)) as database, database:
@@ -505,12 +533,39 @@ class Insider:
         for person in ("0.0", "5.1", "last.2"):
             yield "person", lambda person=person: engine.person("loans", person)
             yield "receipt", lambda person=person: claims(engine.proofs.person("loans", person))
+            yield "decision", lambda person=person: self.written(lambda: self.decide(person)).response["decisions"]
+            yield "erasure", lambda person=person: self.written(lambda: engine.erase("loans", person, "root")).erase
+        yield "stored answer", lambda: self.unwritten(lambda: engine.decide("loans", *self.again))
+
+    def decide(self, person):
+        features = {"score": 0.5, "age": 0.5, "sex": 0.0}
+        return self.engine.decide("loans", [{"id": person, "features": features}], "decider")
+
+    def unwritten(self, ask):
+        """What is answered if nothing has to be written for it."""
+
+        def submit(append, **_):
+            raise Reached(append)
+
+        self.engine.store.submit = submit
+        try:
+            return ask()
+        finally:
+            del self.engine.store.submit
+
+    def written(self, ask):
+        """What a command would write, which it doesn't."""
+        with pytest.raises(Reached) as reached:
+            self.unwritten(ask)
+        return reached.value.args[0]
 
     def answer(self, look):
         try:
             return json.dumps(look(), sort_keys=True).replace(json.dumps(ERASED), "refused")
-        except (LikewiseError, DBAPIError):
+        except TELLING:
             return "refused"
+        except (LikewiseError, Reached) as error:
+            return type(error).__name__
 
     def bend(self, seed):
         """One random change, looked at and put back; the misses."""
@@ -554,9 +609,10 @@ class Insider:
         """Nothing that is shown or certified may differ; and whoever exports the log finds the change."""
         missed = []
         for (what, look), honest in zip(self.looks(), self.honest, strict=True):
-            if what not in HIDDEN.get(kind, ()) and self.answer(look) not in (honest, "refused"):
-                missed.append(Miss("insider, for a moment", kind, seed))
-        if kind in OF_STAFF | OF_PICTURES:
+            if self.answer(look) not in (honest, "refused"):
+                misses = self.hidden if what in HIDDEN.get(kind, ()) else missed
+                misses.append(Miss(f"insider, for a moment, on {what}", kind, seed))
+        if kind in OF_STAFF | OF_PICTURES | OF_ANSWERS:
             return missed
         try:
             lines = list(self.engine.export("loans"))
@@ -581,7 +637,7 @@ def claims(receipt):
 def _rows(database):
     return {
         table: database.execute(f"SELECT rowid, * FROM {table}").fetchall()
-        for table in ("events", "asides", "staff", *ROWS)
+        for table in ("events", "asides", "staff", "responses", *ROWS)
     }
 
 

@@ -54,15 +54,15 @@ def test_a_record_that_is_read_while_its_person_is_erased_is_there_or_not_there(
 def test_a_record_whose_person_is_erased_before_its_first_round_is_read_is_not_there(engine, monkeypatch):
     engine.create(loans(), "root")
     engine.decide("loans", drawn(default_rng(0)), "decider")
-    asides = engine.store.asides
+    asides = engine.store.asides_of_people
 
-    def found_just_before(stream, **more):
-        found = asides(stream, **more)
+    def found_just_before(stream, people):
+        found = asides(stream, people)
         monkeypatch.undo()
         engine.erase("loans", "1", "root")
         return found
 
-    monkeypatch.setattr(engine.store, "asides", found_just_before)
+    monkeypatch.setattr(engine.store, "asides_of_people", found_just_before)
     with pytest.raises(Unknown):
         engine.person("loans", "1")
 

@@ -47,7 +47,7 @@ def test_migrations_make_the_tables_that_queries_know(store):
     with store.read() as connection:
         context = MigrationContext.configure(connection, opts={"compare_server_default": True})
         assert compare_metadata(context, tables.metadata) == []
-        assert context.get_current_revision() == "r2_0005"
+        assert context.get_current_revision() == "r2_0006"
 
 
 def test_several_processes_may_migrate_at_once(database):

@@ -11,6 +11,7 @@ from likewise.cli import main
 from likewise.errors import InvalidParameter
 from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
+from likewise.service.log import Idempotency
 from likewise.service.log.keys import next_key
 from likewise.service.log.signing import Signer
 from likewise.service.proof.replay import verify
@@ -64,6 +65,23 @@ def test_nobody_changes_a_key_that_is_not_theirs(beside, tmp_path):
     note = forger.sign(f"likewise key 1\n{origin}\n{rotated['data']['new']}\n", "loans")
     rotated["data"]["note"] = str(note)
     assert any("the key before it did not sign that" in sentence for _, sentence in check(lines).problems)
+
+
+def test_a_request_that_is_sent_again_after_a_change_of_the_key_is_not_decided_twice(beside):
+    """Whether it is the same request can't be told any more: its hash was keyed with the old key."""
+    asked = {"json": {"people": people(4)}, "headers": {"Idempotency-Key": "four"}}
+    key = Idempotency("me", "five", "a hash that somebody else made")
+    with running(**beside) as service:
+        token = service.tokens["decider"]
+        assert service.decider.post("/v1/streams/loans/rounds", **asked).status_code == 201
+        first = service.engine.decide("loans", people(5), "me", key)
+    rotate(Configuration(**beside))
+    with running(**beside) as again:
+        decided = again.engine.stream("loans")
+        refused = again.connect(token).post("/v1/streams/loans/rounds", **asked)
+        assert (refused.status_code, refused.json()["title"]) == (422, "Idempotency key reused")
+        assert again.engine.decide("loans", people(5), "me", key) == first
+        assert again.engine.stream("loans") == decided
 
 
 def test_a_service_that_runs_meanwhile_signs_nothing_more(beside):

@@ -15,10 +15,11 @@ from likewise.errors import InvalidParameter
 from likewise.service.log import Append, Idempotency, KeyTaken, Store, tables
 from likewise.service.log.chain import seal
 from likewise.service.log.leases import Leases
+from likewise.service.log.signing import Signer
 from likewise.service.log.snapshots import Snapshots
 from likewise.service.log.writer import GATHERED
 from likewise.service.proof.standalone import GENESIS
-from likewise.service.refusals import SequenceConflict, Unavailable
+from likewise.service.refusals import BrokenLog, SequenceConflict, Unavailable
 from likewise.service.stream.events import (
     Aside,
     Decided,
@@ -251,6 +252,40 @@ class TestContract:
         assert store.response("me", "k") == ("request", {"round": 1})
         assert store.response("you", "k") is None
         assert store.head("loans")[0] == 1
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            """response = '{"round": 2}'""", "request = 'another'", "key = 'moved'", "round = 7",
+            "stream = 'other'", '"at" = 99.0', "seal = NULL", "seal = (SELECT seal FROM responses WHERE key = 'other')",
+        ],
+    )  # fmt: skip
+    def test_an_answer_that_somebody_changed_is_not_given_again(self, store, change):
+        for key, round in (("k", 1), ("other", 3)):
+            idempotency = Idempotency("me", key, "request")
+            events = sealed(store, "loans", note(round))
+            store.append(Append(events, at=5.25, key=idempotency, response={"round": round}))
+        assert store.response("me", "k") == ("request", {"round": 1})
+        forged = text(f"UPDATE responses SET {change} WHERE key = 'k'")
+        store.write(lambda connection: connection.execute(forged) and None)
+        with pytest.raises(BrokenLog, match="is not the one that was given"):
+            store.response("me", "moved" if "moved" in change else "k")
+
+    def test_answers_are_sealed_again_with_another_key(self, store):
+        old, new = (Signer.generate().keyed_hash for _ in range(2))
+        store.keyed_hash = old
+        for number in range(3):
+            key = Idempotency("me", f"{number}", "request")
+            events = sealed(store, "loans", note(number))
+            store.append(Append(events, at=0.5, key=key, response={"round": number}))
+        forged = "UPDATE responses SET response = '{}' WHERE key = '1'"
+        store.write(lambda connection: connection.execute(text(forged)) and None)
+        for _ in range(2):  # one that was killed is done again
+            store.seal_responses_again(old, new)
+        store.keyed_hash = new
+        assert [store.response("me", key)[1] for key in "02"] == [{"round": 0}, {"round": 2}]
+        with pytest.raises(BrokenLog):
+            store.response("me", "1")
 
     def test_old_keys_are_forgotten(self, store):
         for at in (5.0, 9.0):

@@ -51,7 +51,7 @@ class EngineCore:
         self._heads = Heads(signer, checkpoints)
         self.streams = Streams(store, self._heads.require_signed)
         self.reads = VerifiedReads(store, self.streams)
-        self.proofs = Proofs(store, self.streams, signer)
+        self.proofs = Proofs(store, self.streams, signer, self.reads)
         self.leases = Leases(store)
         self.broken = BrokenStreams(away=self.away)
         self.erasure_cleanup = ErasureCleanup(store, erasures, clock)

@@ -93,7 +93,9 @@ class ForAdministrators(EngineCore):
 
     def erase(self, stream: str, person: str, by: str, key: Idempotency | None = None) -> answers.PersonErased:
         """Erase a person. Their features, id and every remark about their rounds are gone."""
-        return self._erase_person(stream, lambda: self.store.asides(stream, person=person), by, key)
+        live = self.streams.get(stream)
+        self.reads.know(live)  # what has to be read for it is read before others have to wait
+        return self._erase_person(stream, lambda: self.reads.asides_of(live, [person]), by, key)
 
     def erase_again(self, stream: str, refs: Sequence[str], by: str) -> int:
         """Erase what is there under references that were erased elsewhere; how many were there."""

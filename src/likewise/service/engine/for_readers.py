@@ -47,8 +47,7 @@ class ForReaders(EngineCore):
 
     def person(self, stream: str, person: str) -> answers.PersonRecord:
         """One person's decision record: every round they were in."""
-        self.streams.get(stream)
-        numbers = [aside.t for aside in self.store.asides(stream, person=person)]
+        numbers = [aside.t for aside in self.reads.asides_of(self.streams.get(stream), [person])]
         views = (person_view(events, person) for events in self.reads.by_round(stream, numbers))
         rounds = [view for view in views if view is not None]
         if not rounds:  # nobody of that id, or erased while this was read

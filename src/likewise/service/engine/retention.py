@@ -88,7 +88,7 @@ class Retention(ForAdministrators):
         people = [aside for t in rounds for aside in opened[t].asides]
         if live.durable.state.stream.settings.keeps_record:
             ids = sorted({str(aside.person) for aside in people})
-            later = {aside.person for aside in self.store.asides_of_people(live.name, ids) if aside.t > rounds[-1]}
+            later = {aside.person for aside in self.reads.asides_of(live, ids) if aside.t > rounds[-1]}
             people = [aside for aside in people if aside.person not in later]
         return people + self.store.remarks(live.name, rounds)
 

@@ -58,12 +58,16 @@ class Upkeep(EngineCore):
         if not live.elsewhere:
             live.save()
             live.tree.keep(live.durable.seq)
+        state, seq, hash = live.durable[:3]
+        live.people.keep(state.opened, seq, hash)
         return moved
 
     def _prepare(self, name: str) -> int:
-        """Make the next stretch of a quiet stream for its certificate, so that nobody has to wait for it."""
-        state, seq = self.streams.get(name).durable[:2]
-        self._stretches.catch_up(name, state, seq)
+        """Make the next stretch of a quiet stream for its certificate, and of its index, so that nobody has to wait."""
+        live = self.streams.get(name)
+        state, seq = live.durable[:2]
+        if not self._stretches.catch_up(name, state, seq):
+            self.reads.prepare(live)
         return 0
 
     def sweep(self) -> None:

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from typing import NamedTuple
 
 from likewise.service.canonical import GENESIS
+from likewise.service.live.people import PeopleIndex
 from likewise.service.live.timers import Timers
 from likewise.service.log import Store
 from likewise.service.log.chain import Sealed
@@ -58,7 +59,9 @@ class Positions:
     ``durable`` is set under a lock of its own. Reading any of the three takes no lock: each is replaced as a whole.
     """
 
-    def __init__(self, name: str, store: Store, lock: threading.RLock, timers: Timers) -> None:
+    def __init__(
+        self, name: str, store: Store, lock: threading.RLock, timers: Timers, people: PeopleIndex
+    ) -> None:  # fmt: skip
         self.latest = START
         self.durable = START
         self.generation = 0
@@ -70,6 +73,7 @@ class Positions:
         self._store = store
         self._lock = lock
         self._timers = timers
+        self._people = people
         self._marking = threading.Lock()
         self._last: Future[None] | None = None
         self._recent: deque[Sealed] = deque(maxlen=RECENT)
@@ -170,6 +174,7 @@ class Positions:
 
     def _move(self, after: Position, sealed: Sequence[Sealed]) -> None:
         self.latest = after
+        self._people.hear(sealed)
         self._timers.changed(after.state, (each.event for each in sealed))
 
     def _go_back(self) -> None:

@@ -13,6 +13,7 @@ from likewise.errors import require
 from likewise.service.canonical import digest, dumps, loads
 from likewise.service.live.stream import LiveStream
 from likewise.service.live.streams import Streams
+from likewise.service.live.verified import VerifiedReads
 from likewise.service.log import Store
 from likewise.service.log.chain import Sealed
 from likewise.service.log.export import Start
@@ -33,12 +34,15 @@ class Proofs:
         Where the logs are.
     signer
         Signs checkpoints.
+    reads
+        Looks people up.
     """
 
-    def __init__(self, store: Store, streams: Streams, signer: Signer) -> None:
+    def __init__(self, store: Store, streams: Streams, signer: Signer, reads: VerifiedReads) -> None:
         self._store = store
         self._streams = streams
         self._signer = signer
+        self._reads = reads
         self.cosigned: dict[str, str] = {}
         """The newest checkpoint of each stream that witnesses have signed, too."""
 
@@ -95,7 +99,8 @@ class Proofs:
 
     def person(self, stream: str, person: str, t: int | None = None) -> answers.PersonReceipt:
         """The proof of one person's decision in a round, the first by default, which shows nobody else."""
-        asides = [aside for aside in self._store.asides(stream, person=person) if t in (None, aside.t)]
+        asides = self._reads.asides_of(self._streams.get(stream), [person])
+        asides = [aside for aside in asides if t in (None, aside.t)]
         if not asides:
             raise Unknown(f"There is no such person in the stream {stream!r}.")
         aside = asides[0]

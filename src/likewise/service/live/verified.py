@@ -8,7 +8,7 @@ event committed to. What doesn't agree is refused, and nothing is shown, decided
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement
@@ -16,8 +16,9 @@ from sqlalchemy import ColumnElement
 from likewise.service.live.stream import LiveStream
 from likewise.service.live.streams import Streams
 from likewise.service.log import Store
-from likewise.service.log.append import chunks
+from likewise.service.log.append import STRETCH, chunks
 from likewise.service.log.chain import Sealed
+from likewise.service.log.visits import Kept, Visit
 from likewise.service.refusals import BrokenLog, Unknown
 from likewise.service.stream.events import Aside, PersonErased, RoundOpened, StreamCreated
 from likewise.service.stream.events.event import RoundEvent
@@ -60,11 +61,12 @@ class VerifiedReads:
     def events_of(self, stream: str, t: int) -> list[RoundEvent]:
         """Everything that happened to a round, with its people as far as they are still there."""
         sealed = self._store.events(stream, round=t, asides=True)
-        if not sealed:
+        if not sealed and not 1 <= t <= self._streams.get(stream).durable.state.opened:
             return []
         self.require_whole(stream, sealed)
+        whole = self._whole(stream, t, sealed)
         self._store.unfiled(stream, sealed[0].seq, 2**62)  # an event of this round may be filed under none
-        return self._whole(stream, t, sealed)
+        return whole
 
     def _whole(self, stream: str, t: int, sealed: Sequence[Sealed]) -> list[RoundEvent]:
         """The events of a round, which begin with the one that opened it."""
@@ -128,11 +130,67 @@ class VerifiedReads:
         live.positions.settle()
         return past_round(self.events_of(live.name, t), state)
 
+    def asides_of(self, live: LiveStream, people: Sequence[str]) -> list[Aside]:
+        """Everything that is kept about some people, the oldest first: nothing left out, nothing filed elsewhere."""
+        opened = self.know(live)
+        for _ in range(2):  # somebody may have been erased between two looks
+            asides = self._store.asides_of_people(live.name, people)
+            if self._are_all(live, people, asides, live.people.visits(people, opened)):
+                return asides
+        raise BrokenLog(f"Somebody in {live.name!r} is filed under another id: somebody changed the database.")
+
+    def _are_all(
+        self, live: LiveStream, people: Sequence[str], asides: Sequence[Aside], visits: Collection[Visit]
+    ) -> bool:
+        """Whether these asides are those of the index; where they aren't, the log says who was in a round."""
+        filed = {(aside.t, aside.ref) for aside in asides}
+        odd = filed ^ {(visit.round, visit.ref.hex()) for visit in visits}
+        if not odd:
+            return True
+        read = self._read(live, sorted({t for t, _ in odd}))
+        true = {(t, each.ref) for t, event in read.items() for each in event.asides if each.person in people}
+        return true == {(t, ref) for t, ref in filed if t in read}
+
+    def know(self, live: LiveStream) -> int:
+        """Know who was in which round of a stream, and of how many rounds; what isn't kept is read from the log."""
+        if not live.people.loaded:
+            live.people.take(self._genuine(live, live.people.table.load()))
+        opened = live.durable.state.opened
+        for some in chunks(live.people.unknown(opened)):
+            self._read(live, some)
+        return opened
+
+    def prepare(self, live: LiveStream) -> None:
+        """Keep the first thousand rounds of the index that are not kept yet, so that nobody has to wait for them."""
+        opened, (seq, hash) = live.durable.state.opened, live.durable[1:3]
+        whole = opened // STRETCH
+        if whole <= live.people.filled:
+            return
+        kept = live.people.table.numbers()
+        number = next((number for number in range(live.people.filled, whole) if number not in kept), whole)
+        for some in chunks(live.people.unknown_of(number) if number < whole else []):
+            self._read(live, some)
+        live.people.keep(opened, seq, hash)
+        live.people.filled = min(whole, number + 1)
+
+    def _read(self, live: LiveStream, rounds: Sequence[int]) -> dict[int, RoundOpened]:
+        since = live.durable.seq
+        opened = self.opened(live.name, rounds)
+        live.people.learn(opened, since)
+        return opened
+
+    def _genuine(self, live: LiveStream, kept: Sequence[Kept]) -> list[Kept]:
+        """What was kept of this very log, and not of one that was put aside for a backup."""
+        sealed = self._store.numbered(live.name, [each.seq for each in kept])
+        self.require(live.name, sealed)
+        hashes = {each.seq: each.hash for each in sealed}
+        return [each for each in kept if hashes.get(each.seq) == each.hash]
+
     def record(self, live: LiveStream, ids: Sequence[str]) -> dict[str, tuple[float, int]]:
         """The first decision of people who already had one, by id."""
         live.positions.settle()  # somebody may be on their way to the disk
         record: dict[str, tuple[float, int]] = {}
-        for aside in self._store.asides_of_people(live.name, ids):
+        for aside in self.asides_of(live, ids):
             if aside.person is not None and aside.person not in record:
                 record[aside.person] = self._first(live.name, aside)
         return record

@@ -16,6 +16,8 @@ from likewise.errors import LikewiseError
 from likewise.service.canonical import Answer, spelt
 from likewise.service.log import tables
 from likewise.service.log.chain import Sealed
+from likewise.service.log.responses import KeyedHash
+from likewise.service.log.responses import sealed as seal_of_answer
 from likewise.service.refusals import SequenceConflict
 from likewise.service.stream.events import Aside
 
@@ -76,13 +78,16 @@ Work = Append | Callable[[Connection], Any]
 """What the writer is handed: an append, or any other write."""
 
 
-def carry_out(connection: Connection, works: Sequence[Work]) -> list[Any]:
-    """Carry out works in their order, appends that stand together in the same statements; the result of each."""
+def carry_out(connection: Connection, works: Sequence[Work], keyed_hash: KeyedHash) -> list[Any]:
+    """Carry out works in their order, appends that stand together in the same statements; the result of each.
+
+    Answers are sealed with ``keyed_hash``.
+    """
     results: list[Any] = []
     for appends, some in itertools.groupby(works, lambda work: isinstance(work, Append)):
         if appends:
             batch = [work for work in some if isinstance(work, Append)]
-            _append(connection, batch)
+            _append(connection, batch, keyed_hash)
             results += [None] * len(batch)
         else:
             results += [work(connection) for work in some if not isinstance(work, Append)]
@@ -94,12 +99,13 @@ def are_one_statement(works: Sequence[Work]) -> bool:
     return all(isinstance(work, Append) and not work.erase for work in works)
 
 
-def _append(connection: Connection, appends: Sequence[Append]) -> None:
+def _append(connection: Connection, appends: Sequence[Append], keyed_hash: KeyedHash) -> None:
     """Add some appends, or fail; which of them was at fault is known only of one that stands alone."""
     events = [sealed for append in appends for sealed in append.sealed]
     created = [(append.sealed[0].stream, append.secret) for append in appends if append.secret is not None]
+    answered = [(append, append.key) for append in appends if append.key is not None]
     rows = {
-        tables.responses: [_response_row(append, append.key) for append in appends if append.key is not None],
+        tables.responses: [_response_row(append, key, keyed_hash) for append, key in answered],
         tables.streams: [{"stream": stream, "secret": secret} for stream, secret in created],
         tables.events: [_row(sealed) for sealed in events],
         tables.asides: [_aside_row(sealed.stream, aside) for sealed in events for aside in sealed.event.asides],
@@ -195,13 +201,15 @@ def _erase(connection: Connection, append: Append) -> None:
     for refs in chunks(append.erase):
         connection.execute(delete(tables.asides).where(tables.asides.c.ref.in_(refs)))
     for rounds in chunks(append.erase_rounds):
-        about = update(tables.responses).where(kept.stream == stream, kept.round.in_(rounds))
+        answers = update(tables.responses).where(kept.stream == stream, kept.round.in_(rounds))
         # The hash of the request goes too: it has no salt, and whoever guesses an id could confirm it.
-        connection.execute(about.values(request="", response=None))
+        connection.execute(answers.values(request="", response=None, seal=None))
     touched = sorted({(t - 1) // STRETCH for t in append.erase_rounds})
     for numbers in chunks(touched):
         of_rounds = tables.stretches.c.number.in_(numbers)
         connection.execute(delete(tables.stretches).where(tables.stretches.c.stream == stream, of_rounds))
+        about = tables.visits.c.stream == stream, tables.visits.c.number.in_(numbers)
+        connection.execute(delete(tables.visits).where(*about))
     of_stream = tables.snapshots.c.stream == stream
     if append.snapshot is not None:
         connection.execute(delete(tables.snapshots).where(of_stream))
@@ -227,14 +235,14 @@ def _row(sealed: Sealed) -> dict[str, Any]:
     return sealed.line() | {"data": sealed.event.text, "round": sealed.event.about}
 
 
-def _response_row(append: Append, key: Idempotency) -> dict[str, Any]:
+def _response_row(append: Append, key: Idempotency, keyed_hash: KeyedHash) -> dict[str, Any]:
     first = append.sealed[0]
     # What was answered about a stop holds its reason, which is kept as round 0.
     t = 0 if first.event.about is None and first.event.refs else first.event.about
-    about = {"stream": first.stream, "round": t, "at": append.at}
     # Not canonical JSON: a repeated answer is the first one to the letter, 1.0 and not 1.
-    response = append.response
-    return key._asdict() | about | {"response": response.text if isinstance(response, Answer) else spelt(response)}
+    text = append.response.text if isinstance(append.response, Answer) else spelt(append.response)
+    row = key._asdict() | {"stream": first.stream, "round": t, "at": float(append.at), "response": text}
+    return row | {"seal": seal_of_answer(row, keyed_hash)}
 
 
 def _aside_row(stream: str, aside: Aside) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from sqlalchemy.exc import OperationalError
 log = logging.getLogger(__name__)
 PATIENCE = 200
 """Milliseconds that this may hold up other writes while it waits for its turn."""
-TABLES = ("asides", "responses", "snapshots", "stretches", "staff")
+TABLES = ("asides", "responses", "snapshots", "stretches", "visits", "staff")
 """Where people are."""
 REWRITTEN = 64 * 2**20
 """Bytes of a table, with its indexes, that is rewritten as a whole while others wait for it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import json
 import math
@@ -41,6 +42,7 @@ from likewise.service.log.connections import (
     room,
     writers,
 )
+from likewise.service.log.responses import KeyedHash, require_genuine, seal_again
 from likewise.service.log.writer import Writer
 from likewise.service.refusals import BrokenLog, Unavailable
 from likewise.service.stream.events import Aside, LabelsBooked, PersonErased, RoundOpened, read_event, seconds
@@ -52,7 +54,7 @@ PAGE = 1000
 FEW = 20
 """References that the database looks for by itself."""
 
-ANSWERED = select(tables.responses.c.request, tables.responses.c.response).where(
+ANSWERED = select(tables.responses).where(
     tables.responses.c.scope == bindparam("scope"), tables.responses.c.key == bindparam("key")
 )
 """Asked with every key, so built once."""
@@ -85,7 +87,7 @@ class Store:
 
     def __init__(self, database: str | Path) -> None:
         self.url = address(database)
-        self.keyed_hash: Callable[[bytes], str] = lambda content: hashlib.sha256(content).hexdigest()
+        self.keyed_hash: KeyedHash = lambda content: hashlib.sha256(content).hexdigest()
         """What seals the caches; the engine puts a hash with the service's key in its place."""
         self.failing = False
         """Whether the database did not accept the last events."""
@@ -195,9 +197,15 @@ class Store:
         old = delete(tables.responses).where(tables.responses.c.at < before)
         self.write(lambda connection: connection.execute(old) and None)
 
+    def seal_responses_again(self, old: KeyedHash, new: KeyedHash) -> None:
+        """Seal what was answered under keys with another key of the service."""
+        after: tuple[str, str] | None = ("", "")
+        while after is not None:
+            after = self.write(functools.partial(seal_again, old=old, new=new, after=after))
+
     def _carry_out(self, connection: Connection, works: Sequence[Work]) -> list[Any]:
         self.require_same_file()
-        return carry_out(connection, works)
+        return carry_out(connection, works, self.keyed_hash)
 
     def _is_one_statement(self, works: Sequence[Work]) -> bool:
         return self.dialect == "postgresql" and are_one_statement(works)
@@ -436,10 +444,18 @@ class Store:
         return asides
 
     def response(self, scope: str, key: str) -> tuple[str, Any] | None:
-        """The request and the response under an idempotency key; the response is None if it was erased."""
+        """The request and the response under an idempotency key; the response is None if it was erased.
+
+        An answer that this service did not give is refused.
+        """
         with self.read() as connection:
             row = connection.execute(ANSWERED, {"scope": scope, "key": key}).first()
-        return None if row is None else (row.request, json.loads(row.response or "null"))
+        if row is None:
+            return None
+        if row.response is None:
+            return row.request, None
+        require_genuine(row._asdict(), self.keyed_hash)
+        return row.request, json.loads(row.response)
 
 
 def _after(stream: str, after: int) -> Select[Any]:

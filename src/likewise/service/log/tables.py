@@ -66,10 +66,13 @@ responses = Table(
     Column("stream", Text, nullable=False),
     Column("round", BigInteger),
     Column("at", Double, nullable=False),
+    Column("seal", Text),
     Index("responses_of_round", "stream", "round"),
     Index("responses_by_age", "at"),
 )
-"""What was answered under an idempotency key, written together with the events; null once a person in it is erased."""
+"""What was answered under an idempotency key, written together with the events; null once a person in it is erased.
+
+``seal`` is of everything else in the row (``likewise.service.log.responses``), and null once the answer is erased."""
 
 leases = Table(
     "leases",
@@ -113,6 +116,18 @@ stretches = Table(
     Column("content", Text, nullable=False),
 )
 """Rounds as arrays, some at a time, for certificates, and under -1 what was checked: a cache, which may be lost."""
+
+visits = Table(
+    "visits",
+    metadata,
+    Column("stream", Text, primary_key=True),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("hash", Text, nullable=False),
+    Column("seal", Text, nullable=False),
+    Column("content", Text, nullable=False),
+)
+"""Who was in which round, a thousand rounds at a time, as keyed hashes: a cache, which may be lost at any time."""
 
 tokens = Table(
     "tokens",

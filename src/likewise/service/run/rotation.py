@@ -1,9 +1,10 @@
 """A new key for a service: every log says so in an event that the old key has signed, and checkers follow it.
 
-The new key is written first, the events next, then a checkpoint of every stream by the new key; the file of the old key
-is replaced last. If it is killed, run it again: it goes on with the same new key. That key stays beside the other one
-until somebody has heard that all is done (``heard``): whoever was killed just before that gets the same answer, not
-another key. A service that runs meanwhile notices the event, and signs nothing more until it is started again.
+The new key is written first, the events next, then new seals of the answers that somebody may ask for again and a
+checkpoint of every stream by the new key; the file of the old key is replaced last. If it is killed, run it again: it
+goes on with the same new key. That key stays beside the other one until somebody has heard that all is done
+(``heard``): whoever was killed just before that gets the same answer, not another key. A service that runs meanwhile
+notices the event, and signs nothing more until it is started again.
 """
 
 from __future__ import annotations
@@ -78,6 +79,7 @@ def _changed(engine: Engine, new: Signer, file: CheckpointFile, by: str) -> list
     names = engine.streams.names()
     for name in names:
         engine.rotate_key(name, new, by)
+    engine.store.seal_responses_again(engine.signer.keyed_hash, new.keyed_hash)
     trees = {name: engine.streams.get(name).durable.tree for name in names}
     at = stamp(engine.clock())
     file.write([point(name, at, new.public_key, new.checkpoint(name, tree)) for name, tree in trees.items()])
