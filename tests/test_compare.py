@@ -342,6 +342,20 @@ def test_the_command_prints_a_table_and_draws_the_plane(tmp_path):
     assert said["pictures"] == [str(tmp_path / "plane.png")]
 
 
+def test_the_command_fits_a_small_class_and_counts_its_models(tmp_path):
+    counted = []
+    options = ["--class", "suggested", "--small", "--anchors", "centres", "--learners", "unconstrained", "--seeds", "1"]
+    done = CliRunner().invoke(cli.app, asked(tmp_path, *options, "--C", "default", "--json"))
+    assert done.exit_code == 0, done.output
+    sweep = Sweep(learners=("unconstrained",), seeds=(0,), rounds=60)
+    recipe = Recipe("suggested", cuts=4, small=True, anchors="centres")
+    people = datasets.synthetic()
+    again = compare(sweep, people, tmp_path, recipe=recipe, fitting=lambda done, most: counted.append((done, most)))
+    assert (again.played, counted) == (0, [])
+    assert again.arena().hypotheses.size < 400
+    assert counted[-1] == (17, 17)
+
+
 def test_each_level_has_a_picture_of_its_own(tmp_path):
     done = CliRunner().invoke(cli.app, asked(tmp_path, "--alpha", "0.1,0.2", "--json"))
     assert done.exit_code == 0, done.output

@@ -100,16 +100,22 @@ def _that_fit(table: list[list[str]], width: int, least_first: Iterable[int]) ->
     return shown
 
 
+Tell = Callable[..., None]
+"""Called with what is done, of how much, and another ``title`` if the work has changed."""
+
+
 @contextmanager
-def bar(
-    title: str, console: Console, *, hidden: bool, stays: bool = False
-) -> Iterator[Callable[[int, int | None], None]]:
+def bar(title: str, console: Console, *, hidden: bool, stays: bool = False) -> Iterator[Tell]:
     """A progress bar, updated with what is done and of how much; it disappears at the end unless it ``stays``."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn(title), BarColumn(24), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(24), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(
         *columns, console=console, disable=hidden or not (stays or console.is_terminal), transient=not stays
     ) as progress:
-        task = progress.add_task("", total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+        task = progress.add_task(title, total=None)
+
+        def tell(done: int, total: int | None, title: str = title) -> None:
+            progress.update(task, description=title, completed=done, total=total)
+
+        yield tell

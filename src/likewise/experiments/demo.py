@@ -66,12 +66,18 @@ def data_or_synthetic() -> tuple[Dataset, str]:
 
 
 def prepare(
-    data: Dataset, T: int = 2000, k: int = 6, alpha: float = 0.1, seed: int = 0, hypotheses: str = "suggested"
+    data: Dataset,
+    T: int = 2000,
+    k: int = 6,
+    alpha: float = 0.1,
+    seed: int = 0,
+    hypotheses: str = "suggested",
+    progress: classes.Progress | None = None,
 ) -> Setting:
     """Fit scores on some people, play with others, and hold half of all back for the end."""
     auditor = MetricAuditor(data.distance, alpha)
     data, split = parted(data, SHARES, seed, k)
-    built = classes.build(hypotheses, data, split.fit, cuts=None, bins=1, features=(), seed=seed)
+    built = classes.build(hypotheses, data, split.fit, cuts=None, bins=1, features=(), seed=seed, progress=progress)
     X, view, players = built.X, data.view, split.play
     environment = IID(X[players], data.y[players], k=k, view=view[players], ids=players, order="passes")
     held_out = HeldOutPeople.of(data, split.held_out, X)
