@@ -26,7 +26,8 @@ def introduction(suggestion: Suggestion, brought: Contributions | None) -> str:
         f"{made} “Errors so far” is the least error per person of a mixture of this part and those above it, if it has "
         f"to be fair on every pair of every round, with the tolerance {brought.alpha:g}; “errors without it” is that "
         "of all other parts. These mixtures are chosen in hindsight, knowing every label and every distance. One "
-        f"answer for everybody errs {brought.constant:.4f} per person of the play who has a label ({brought.people:,} do)."
+        f"answer for everybody errs {brought.constant:.4f} per person, counted as here on the "
+        f"{plural(brought.people, 'person', 'people')} of the play with a label."
     )
 
 
