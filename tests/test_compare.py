@@ -135,8 +135,9 @@ def test_methods_that_go_batch_by_batch_are_fair_in_each_and_not_across():
     assert found["unfair_across"] > 0.01
     assert (found["told"], found["answers"]) == ("the distance", None)
     deaf, heard = (try_out(trial(learner=name), arena) for name in ("unconstrained", "adahedge"))
-    assert [(d["told"], d["answers"]) for d in (deaf, heard)] == [("labels only", 0), ("pairs", 100)]
+    assert [(d["told"], d["answers"]) for d in (deaf, heard)] == [("labels only", 0), ("pairs, share of labels", 100)]
     assert heard["late_violations"] <= heard["violations"]
+    assert try_out(trial(learner="adahedge", C=20.0), arena)["told"] == "pairs", "a fixed penalty leans to no answer"
 
 
 def test_a_panel_of_nested_distances_votes_as_its_median_member(arena):

@@ -245,6 +245,8 @@ def _mean(mean: Mean | None, digits: int) -> str:
 
 
 EXPLAINED = {
+    "told": "Told: beside people and labels of the play; a share of labels is that of the people on whom the class was "
+    "fitted.",
     "late_violations": "Last quarter: violations in the last quarter of the rounds.",
     "unfair_across": "Across: of two random people of different rounds of the last quarter, the share whose "
     "probabilities differ by more than their distance + α.",

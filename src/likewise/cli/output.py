@@ -72,8 +72,8 @@ def groups_table(groups: dict[str, Any], width: int) -> Group:
 def _narrow(
     header: list[str], cells: list[list[str]], bold: list[bool], width: int, least_first: Iterable[int]
 ) -> Table:
-    """A table that fits into 80 columns: an interval goes below its number."""
-    rows = [[first, *(cell.replace(" (", "\n(") for cell in others)] for first, *others in cells]
+    """A table that fits into 80 columns: an interval goes below its number, and what is listed below each other."""
+    rows = [[first, *(re.sub(r" (?=\()|(?<=,) ", "\n", cell) for cell in others)] for first, *others in cells]
     headings = [heading.replace(" ", "\n", 1) if place else heading for place, heading in enumerate(header)]
     shown = _that_fit([headings, *rows], width, least_first)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)

@@ -13,6 +13,7 @@ from likewise.experiments.compare import measures
 from likewise.experiments.compare.trials import LABELS, LEARNERS, Trial, make_auditor, make_learner
 from likewise.experiments.runs import CLASSES, classes
 from likewise.experiments.runs.classes import Progress
+from likewise.experiments.runs.deployed import SHARE, leans
 from likewise.experiments.runs.settings import check_suggested
 from likewise.experiments.runs.setup import HeldOutPeople, parted
 from likewise.game import Transcript, play
@@ -108,7 +109,7 @@ def try_out(trial: Trial, arena: Arena) -> dict[str, Any]:
         "unfair_across": measures.unfair_across(t, arena.distance),
         "lottery": measures.lottery(t),
         "share_of_gain": measures.share_of_gain(t, arena),
-        "told": getattr(learner, "knows", LEARNERS[trial.learner].told),
+        "told": _told(learner, trial),
         "answers": measures.answers(learner, t) if LEARNERS[trial.learner].told != LABELS else 0,
         "reports": int(t.reported.sum()),
         "regret": t.lagrangian_regret,
@@ -117,6 +118,12 @@ def try_out(trial: Trial, arena: Arena) -> dict[str, Any]:
         "seconds": seconds,
         "version": __version__,
     }
+
+
+def _told(learner: Any, trial: Trial) -> str:
+    """What the learner is told besides people and labels, in words."""
+    words = str(getattr(learner, "knows", LEARNERS[trial.learner].told))
+    return f"{words}, {SHARE}" if leans(learner) else words
 
 
 def _safety(learner: Any, t: Transcript) -> dict[str, float | None]:
