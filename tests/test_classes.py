@@ -381,10 +381,15 @@ def test_one_label_only_leaves_the_single_columns():
     X, view, y = people(100)
     suggestion = lw.classes.suggest_scores(X, np.ones(100), view)
     assert [part.name for part in suggestion.parts] == ["single columns"]
-    assert "the same label" in suggestion.datasheet
+    (note,) = suggestion.notes
+    assert "the same label" in note
     lonely = y * 0
     lonely[5] = 1  # one person alone can't be in two folds
-    assert "too few to hold some out" in lw.classes.suggest_scores(X, lonely, view).datasheet
+    (rough, few) = lw.classes.suggest_scores(X, lonely, view).notes
+    assert rough.startswith("Of 100 people only one has the label 1, and ")
+    assert "too few" not in rough
+    assert few.startswith("100 people are few")
+    assert "only one has the label 0" in lw.classes.suggest_scores(X, 1 - lonely, view).datasheet
 
 
 def test_people_without_a_label_are_left_out():

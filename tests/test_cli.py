@@ -262,6 +262,32 @@ def test_the_policy_that_was_chosen_scores_the_file_that_it_was_learned_on(hypot
     np.testing.assert_allclose(pd.read_csv("scores.csv")["probability"], expected, atol=1e-12)
 
 
+def test_a_small_class_that_holds_centres_can_be_asked_for(here, run):
+    """The library makes the same one, also after the command has gone."""
+    code, _, problem = run("play", *SHORT, "--class", "suggested", "--rounds", "20", "--small", "--anchors", "centres")
+    assert code == 0, problem
+    said = Path("people-run/class.txt").read_text()
+    assert "no single person: averages over five people or more" in said
+    assert "smooth labels" not in said
+    table = pd.read_csv("people.csv")
+    names = {"label": "approved", "positive": "yes", "compare_by": ["income", "debt"]}
+    fitted = lw.fit(table, **names, rounds=20, cuts=6, small=True, anchors="centres")
+    assert fitted.hypotheses.to_dict() == Run.resume(Path("people-run")).setup.built.deployed.to_dict()
+
+
+def test_while_a_class_is_fitted_a_bar_takes_the_place_of_the_status():
+    from rich.console import Console
+
+    from likewise.cli.options import FITTING, reading
+
+    console = Console(file=io.StringIO(), force_terminal=True, width=80)
+    with reading(console) as fitting:
+        for done in (1, 2):
+            fitting(done, 17)
+    drawn = console.file.getvalue()
+    assert drawn.index("Reading the people") < drawn.index(FITTING) < drawn.index("2/17")
+
+
 def test_the_frontier_of_a_file_is_the_one_of_a_run_on_it_and_falls(here, run):
     run("play", *SHORT)
     code, said, _ = run("frontier", "people-run", "--alphas", "0,0.1,0.3", "--json")

@@ -135,8 +135,9 @@ def test_methods_that_go_batch_by_batch_are_fair_in_each_and_not_across():
     assert found["unfair_across"] > 0.01
     assert (found["told"], found["answers"]) == ("the distance", None)
     deaf, heard = (try_out(trial(learner=name), arena) for name in ("unconstrained", "adahedge"))
-    assert [(d["told"], d["answers"]) for d in (deaf, heard)] == [("labels only", 0), ("pairs", 100)]
+    assert [(d["told"], d["answers"]) for d in (deaf, heard)] == [("labels only", 0), ("pairs, share of labels", 100)]
     assert heard["late_violations"] <= heard["violations"]
+    assert try_out(trial(learner="adahedge", C=20.0), arena)["told"] == "pairs", "a fixed penalty leans to no answer"
 
 
 def test_a_panel_of_nested_distances_votes_as_its_median_member(arena):
@@ -340,6 +341,20 @@ def test_the_command_prints_a_table_and_draws_the_plane(tmp_path):
     assert (said["trials"], said["played"]) == (6, 0)
     assert said["lines"][0]["error"] == float(table[0]["error"])
     assert said["pictures"] == [str(tmp_path / "plane.png")]
+
+
+def test_the_command_fits_a_small_class_and_counts_its_models(tmp_path):
+    counted = []
+    options = ["--class", "suggested", "--small", "--anchors", "centres", "--learners", "unconstrained", "--seeds", "1"]
+    done = CliRunner().invoke(cli.app, asked(tmp_path, *options, "--C", "default", "--json"))
+    assert done.exit_code == 0, done.output
+    sweep = Sweep(learners=("unconstrained",), seeds=(0,), rounds=60)
+    recipe = Recipe("suggested", cuts=4, small=True, anchors="centres")
+    people = datasets.synthetic()
+    again = compare(sweep, people, tmp_path, recipe=recipe, fitting=lambda done, most: counted.append((done, most)))
+    assert (again.played, counted) == (0, [])
+    assert again.arena().hypotheses.size < 400
+    assert counted[-1] == (17, 17)
 
 
 def test_each_level_has_a_picture_of_its_own(tmp_path):

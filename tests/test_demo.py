@@ -76,6 +76,9 @@ def test_the_table_is_about_the_held_out_people_and_shows_the_constant_and_the_l
     names = [row.name for row in board.rows]
     assert names[0] == "one answer for everybody"
     assert names[1:3] == ["labels alone", "the paper's learner"]
+    (this,) = [row.told for row in board.rows if row.bold]
+    leans = setting.learners()[demo.DEFAULT].prior is not None
+    assert this == ("pairs, share of labels" if leans else "pairs")
     assert names[-1].startswith("best fair policy of any kind")
     assert board.people == choice.people == 600
     held = setting.data.y[setting.split.held_out]

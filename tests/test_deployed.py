@@ -20,6 +20,7 @@ from likewise.experiments.runs.deployed import (
     NOBODY,
     candidates,
     deployed,
+    told,
 )
 from likewise.protocol import Key, Role
 from likewise.scoring import FinishedPolicy
@@ -82,6 +83,16 @@ def test_a_learned_policy_that_is_proved_better_is_deployed(strong, outcome):
     assert outcome.scoreboard.row("today's rule").error == pytest.approx(np.abs(held.today - held.y).mean())
     given = outcome.policy.probability(held.X)
     assert outcome.scoreboard.row("this policy").error == pytest.approx(np.abs(given - held.y).mean())
+
+
+def test_the_table_says_what_the_learner_was_told(strong, outcome):
+    F = strong[0].setup.hypotheses
+    assert strong[0].setup.learner.prior in ("mostly 0", "mostly 1")
+    assert [row.told for row in outcome.scoreboard.rows if row.bold] == ["pairs, share of labels"]
+    default = lw.AdaHedge(F, k=4, alpha=0.1)
+    learners = (default, default.leaning(0.9), lw.OneSided(default), lw.Unconstrained(F))
+    words = ["pairs", "pairs, share of labels", "pairs", "labels"]
+    assert [told(learner) for learner in learners] == words
 
 
 def test_who_is_held_out_is_nobody_who_was_fitted_on_or_played(strong):

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from likewise.cli import main
 from likewise.errors import InvalidParameter, ModelMismatch, NotSupported
 from likewise.experiments import runs
 from likewise.experiments.runs import difference
+from likewise.report.class_parts import NOT_KNOWN
 
 
 def loans(n=800, seed=5):
@@ -304,6 +306,33 @@ def test_a_person_is_shown_people_as_they_are_written():
     assert len(asked) == 6
     assert set(run.transcript.view.columns) == {"income", "debt"}
     assert set(run.transcript.view["income"]) <= {f"{value:g}" for value in FRAME["income"]}
+
+
+def test_what_each_part_of_the_class_brings_is_on_the_page_if_the_reviewers_measure_is_known(tmp_path):
+    suggested = SMALL | {"rounds": 20, "hypotheses": "suggested"}
+    known = lw.fit(FRAME, **ROLES, **suggested)
+    somebody = lw.fit(FRAME, **ROLES, **suggested, auditor=lw.ScriptedAuditor([], alpha=0.2))
+    pages = [run.report(tmp_path / f"{name}.html").read_text() for name, run in {"a": known, "b": somebody}.items()]
+    folders = [run.save(tmp_path / name) for name, run in {"known": known, "somebody": somebody}.items()]
+    parts = known.setup.built.suggestion.parts
+    table = (folders[0] / "class.txt").read_text().split("without\n")[1].splitlines()
+    assert len(table) == len(parts)
+    for part, line in zip(parts, table, strict=True):
+        *_, so_far, without = line.split()
+        row = re.search(f"<tr><td>{part.name}</td>.*?</tr>", pages[0])[0]
+        assert re.findall(r"<td>(0\.\d{4})</td>", row) == [so_far, without]
+        assert f"<td>{part.name}</td>" in pages[1]
+    assert NOT_KNOWN in pages[1]
+    assert "errors so far" not in pages[1]
+    assert NOT_KNOWN in " ".join((folders[1] / "class.txt").read_text().split())
+    for page, folder in zip(pages, folders, strict=True):
+        assert "up to 2,000 people, as anchors" in page
+        assert "up to 2,000 people, as anchors" in (folder / "datasheet.md").read_text()
+
+
+def test_where_no_class_was_suggested_no_part_is_spoken_of(fitted, tmp_path):
+    assert "class of rules is made of" not in fitted.report(tmp_path / "report.html").read_text()
+    assert "anchors" not in (fitted.save(tmp_path / "run") / "datasheet.md").read_text()
 
 
 # From a folder ----------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ import likewise as lw
 from likewise.auditors.asked import Silent
 from likewise.errors import InvalidParameter
 from likewise.experiments import runs
+from likewise.experiments.compare import Recipe
 from likewise.experiments.runs import Run, RunFolder, Settings, Stopped, difference
 from likewise.experiments.runs.classes import cuts_of
 
@@ -388,6 +389,37 @@ def test_by_default_the_class_is_the_suggested_one_and_the_run_says_what_it_is_m
     np.testing.assert_array_equal(
         run.setup.built.deployed.encode(run.setup.data.features[run.setup.split.play]), run.setup.hypotheses.encode(t.X)
     )
+
+
+@pytest.mark.parametrize("anchors", ["people", "centres"])
+def test_a_small_class_has_two_parts_and_with_centres_it_holds_nobodys_view(people, tmp_path, anchors):
+    counted = []
+    asked = settings(people, hypotheses="suggested", T=16, small=True, anchors=anchors)
+    run = Run.start(asked, tmp_path / "run", progress=lambda done, most: counted.append((done, most)))
+    data, built = run.setup.data, run.setup.built
+    assert [part.name for part in built.suggestion.parts] == ["all columns", "gentle policies"]
+    seen = {row.tobytes() for row in data.view[run.setup.split.fit]}
+    points = next(score.family.points for score in built.models if hasattr(score, "family"))
+    assert any(row.tobytes() in seen for row in points) == (anchors == "people")
+    assert [done for done, _ in counted] == list(range(1, len(counted) + 1))
+    assert {most for _, most in counted} == {len(counted)}
+    assert Run.resume(tmp_path / "run").setup.settings == asked
+
+
+@pytest.mark.parametrize("changes", [{"small": True}, {"anchors": "centres"}])
+def test_what_only_a_suggested_class_has_is_refused_for_others(people, changes):
+    with pytest.raises(InvalidParameter, match="must be left out unless the class is suggested, got 'thresholds'"):
+        settings(people, **changes)
+    with pytest.raises(InvalidParameter, match="must be left out unless the class is suggested, got 'cells'"):
+        Recipe("cells", **changes)
+    with pytest.raises(InvalidParameter, match=r"`anchors` must be one of \('people', 'centres'\), got 'nobody'"):
+        settings(people, hypotheses="suggested", anchors="nobody")
+
+
+def test_a_run_from_before_anchors_could_be_chosen_goes_on(people, tmp_path):
+    asked = settings(people, hypotheses="suggested", T=16)
+    before = {name: value for name, value in asked.to_dict().items() if name not in ("small", "anchors")}
+    assert Settings.from_dict(before) == asked
 
 
 def test_the_default_leans_to_the_label_that_most_people_have_on_whom_the_class_was_fitted(people):

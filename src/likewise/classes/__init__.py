@@ -1,7 +1,7 @@
 """Classes that can be fair: which hypotheses to play with, suggested from a sample of people."""
 
 from likewise.classes.anchors import Anchors, Lipschitz
-from likewise.classes.contributions import Contribution, contributions
+from likewise.classes.contributions import Contribution, Contributions, contributions
 from likewise.classes.reads import Reads, Term, view_from
 from likewise.classes.scores import Additive, Average, Column, Score, Smoother
 from likewise.classes.suggest import models_to_fit, stacked, suggest, suggest_for, suggest_scores
@@ -13,6 +13,7 @@ __all__ = [
     "Average",
     "Column",
     "Contribution",
+    "Contributions",
     "Lipschitz",
     "Part",
     "Reads",

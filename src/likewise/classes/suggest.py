@@ -5,7 +5,7 @@ Three ways in: a table of people (``suggest``), a data set (``suggest_for``), ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -282,21 +282,33 @@ def _parts(groups: list[Group]) -> tuple[Part, ...]:
 
 
 def _notes(sample: Sample, view: Any) -> tuple[str, ...]:
-    people, notes = len(sample.y), []
-    if len(np.unique(sample.y)) < 2:
-        notes.append("Everybody here has the same label, so no model was fitted: the class has single columns only.")
-    elif not sample.folds:
-        notes.append(
-            f"{people:,} people are too few to hold some out: their own labels went into their own scores, "
-            "so the cuts are rougher than they look."
-        )
-    elif people < FEW:
-        notes.append(f"{people:,} people are few: anchors are sparse, and the scores are rough.")
+    notes = list(_rough(sample))
     if view is not None and sample.view is None:
         notes.append("Everybody looks the same in what reviewers compare by, so the class ignores it.")
     if view is None:
         notes.append("Nobody said what reviewers compare by: the class has no policies made for their comparison.")
     return tuple(notes)
+
+
+def _rough(sample: Sample) -> Iterator[str]:
+    """What is rougher than with more people, and why."""
+    people = len(sample.y)
+    if len(np.unique(sample.y)) < 2:
+        yield "Everybody here has the same label, so no model was fitted: the class has single columns only."
+        return
+    if not sample.folds:
+        rougher = "people's own labels went into their own scores, so the cuts are rougher than they look"
+        yield f"{_why_not_held_out(sample)}: {rougher}."
+    if recipe.NO_FOLDS_BELOW <= people < FEW:
+        yield f"{people:,} people are few: anchors are sparse, and the scores are rough."
+
+
+def _why_not_held_out(sample: Sample) -> str:
+    people = len(sample.y)
+    if people < recipe.NO_FOLDS_BELOW:
+        return f"{people:,} people are too few to hold some out"
+    rarer = int(sample.y.mean() < 0.5)
+    return f"Of {people:,} people only one has the label {rarer}, and a model without that person knows no such label"
 
 
 def _holds(sample: Sample, centred: bool, known: bool) -> tuple[str, ...]:

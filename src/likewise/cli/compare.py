@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -78,6 +79,8 @@ def compare(
     split: options.SplitShares = options.DEFAULT_SPLIT,
     hypotheses: options.Class = "suggested",
     cuts: options.Cuts = None,
+    small: options.Small = False,
+    anchors: options.Anchors = "people",
     bins: options.Bins = 4,
     features: options.Features = "",
     frontier: Annotated[
@@ -114,7 +117,7 @@ def compare(
         console.print(f"Note: {data.datasheet.problems[-1]}", markup=False)
     with _stoppable(console, folder), bar("Playing", console, hidden=as_json, stays=True) as tell:
         comparison = sweeps.compare(sweep, data, folder, recipe=recipe, jobs=jobs, backend=backend, address=address,
-                              progress=tell)  # fmt: skip
+                              progress=tell, fitting=partial(tell, title=options.FITTING))  # fmt: skip
     table = sweeps.write_table(comparison.lines, folder / "table.csv")
     with console.status("Drawing, and looking at the people who were held out…"):
         pictures = _drawn(comparison, data.name, frontier)
@@ -144,7 +147,7 @@ def _asked(parameters: dict[str, Any]) -> tuple[Sweep, Recipe]:
         seeds=tuple(range(parameters["seeds"])),
         **{name: parameters[name] for name in ("rounds", "people", "draws")},
     )
-    recipe = {name: parameters[name] for name in ("hypotheses", "cuts", "bins")}
+    recipe = {name: parameters[name] for name in ("hypotheses", "cuts", "small", "anchors", "bins")}
     split, features = options.shares(parameters["split"]), options.listed(parameters["features"])
     return sweep, Recipe(**recipe, split=split, features=features)
 
@@ -242,6 +245,8 @@ def _mean(mean: Mean | None, digits: int) -> str:
 
 
 EXPLAINED = {
+    "told": "Told: beside people and labels of the play; a share of labels is that of the people on whom the class was "
+    "fitted.",
     "late_violations": "Last quarter: violations in the last quarter of the rounds.",
     "unfair_across": "Across: of two random people of different rounds of the last quarter, the share whose "
     "probabilities differ by more than their distance + α.",

@@ -10,7 +10,7 @@ import typer
 from rich import box
 from rich.table import Table
 
-from likewise.cli.output import AsJson, print_json, scoreboard_table, words
+from likewise.cli.output import AsJson, bar, print_json, scoreboard_table, words
 from likewise.wording import at_most
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ def demo(
     if missing:
         console.print(f"[yellow]No Adult data here: {missing} Playing on made-up people instead.[/]")
     console.print(f"[bold]{data.name}.[/] {data.described}")
-    with console.status("Fitting scores on a quarter of the people…"):
-        setting = demonstration.prepare(data, rounds, people, alpha, seed)
+    with bar("Fitting scores on a quarter of the people", console, hidden=as_json) as fitting:
+        setting = demonstration.prepare(data, rounds, people, alpha, seed, progress=fitting)
     console.print(f"{setting.split}.", highlight=False)
     console.print(
         f"{rounds:,} rounds of {people} people; policies are mixtures of {setting.hypotheses.size} hypotheses: "

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from likewise.cli import options
-from likewise.cli.output import AsJson, print_json, words
+from likewise.cli.output import AsJson, Tell, print_json, words
 from likewise.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ def frontier(
     split: options.SplitShares = options.DEFAULT_SPLIT,
     hypotheses: options.Class = "suggested",
     cuts: options.Cuts = None,
+    small: options.Small = False,
+    anchors: options.Anchors = "people",
     bins: options.Bins = 4,
     features: options.Features = "",
     rounds: options.Rounds = None,
@@ -69,12 +71,12 @@ def frontier(
     console = words(as_json)
     levels = _levels(alphas)
     folder = Path(source) if (Path(source) / "settings.json").exists() else None
-    with options.reading(console):
+    with options.reading(console) as fitting:
         if folder is not None:
             options.refuse_changes(context, {"source", "alphas", "out", "as_json"}, "the folder of a run")
-            setup, transcript = _of_run(folder)
+            setup, transcript = _of_run(folder, fitting)
         else:
-            setup, transcript = _of_people(context.params)
+            setup, transcript = _of_people(context.params, fitting)
     with console.status("Solving…"):
         trade_off = _frontier(setup, transcript, levels)
     picture = _drawn(trade_off, out or _place(source, folder))
@@ -98,23 +100,24 @@ def _levels(text: str) -> list[float] | None:
     return levels or None
 
 
-def _of_run(folder: Path) -> tuple[Setup, Transcript]:
+def _of_run(folder: Path, fitting: Tell) -> tuple[Setup, Transcript]:
     """The people and the rounds of a run so far."""
     from likewise.experiments.runs import Run
 
-    run = Run.resume(folder)
+    run = Run.resume(folder, progress=fitting)
     transcript = run.transcript()
     if transcript is None:
         raise InvalidParameter(f"`source` must be a run with at least one round, got {folder}.")
     return run.setup, transcript
 
 
-def _of_people(parameters: dict[str, Any]) -> tuple[Setup, Transcript]:
+def _of_people(parameters: dict[str, Any], fitting: Tell) -> tuple[Setup, Transcript]:
     """Rounds of people from a file. Who comes does not depend on who learns, so the fastest learner plays."""
     from likewise.experiments.runs import prepare
     from likewise.game import play
 
-    setup = prepare(options.settings_from(parameters | {"learner": "unconstrained"}, parameters["source"]))
+    asked = options.settings_from(parameters | {"learner": "unconstrained"}, parameters["source"])
+    setup = prepare(asked, fitting)
     return setup, play(setup.learner, setup.people, setup.simulated(), setup.settings.T, seed=setup.settings.seed)
 
 

@@ -6,12 +6,14 @@ import dataclasses
 import logging
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from likewise.cli.output import Tell, bar
 from likewise.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from likewise.experiments.runs import Settings
 
+FITTING = "Fitting the class"
 PEOPLE, CLASS, PLAY = "The people", "The class of hypotheses", "The play"
 
 Encoding = Annotated[
@@ -70,6 +73,23 @@ Cuts = Annotated[
     int | None,
     typer.Option(
         min=1, rich_help_panel=CLASS, help="Cut-offs per score, column or model, at most; 24 of suggested, else 16."
+    ),
+]
+Small = Annotated[
+    bool,
+    typer.Option(
+        "--small",
+        rich_help_panel=CLASS,
+        help="A smaller suggested class: only what a fair policy needs by the written measure, without the insurance "
+        "against reviewers who compare in another way.",
+    ),
+]
+Anchors = Annotated[
+    str,
+    typer.Option(
+        rich_help_panel=CLASS,
+        help="What a suggested class holds of the people whom it is fitted on: people (the columns to compare by of up "
+        "to 2,000 of them) or centres (averages of five or more instead).",
     ),
 ]
 Bins = Annotated[int, typer.Option(min=1, rich_help_panel=CLASS, help="Intervals per column of the grid of cells.")]
@@ -219,14 +239,24 @@ def _typed(context: typer.Context, name: str) -> bool:
 
 
 @contextmanager
-def reading(console: Console) -> Iterator[None]:
-    """While people are read. The command itself says what is left out, once, so the log need not."""
+def reading(console: Console) -> Iterator[Tell]:
+    """While people are read, and a class is fitted to them, which the caller tells of.
+
+    The command itself says what is left out, once, so the log need not.
+    """
     log = logging.getLogger("likewise.datasets")
     before = log.level
     log.setLevel(logging.ERROR)
     try:
-        with console.status("Reading the people…"):
-            yield
+        with ExitStack() as shown:
+            status = shown.enter_context(console.status("Reading the people…"))
+
+            @cache
+            def fitting() -> Tell:
+                status.stop()  # no two of them at once
+                return shown.enter_context(bar(FITTING, console, hidden=False))
+
+            yield lambda done, total: fitting()(done, total)
     finally:
         log.setLevel(before)
 

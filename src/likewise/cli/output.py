@@ -72,8 +72,8 @@ def groups_table(groups: dict[str, Any], width: int) -> Group:
 def _narrow(
     header: list[str], cells: list[list[str]], bold: list[bool], width: int, least_first: Iterable[int]
 ) -> Table:
-    """A table that fits into 80 columns: an interval goes below its number."""
-    rows = [[first, *(cell.replace(" (", "\n(") for cell in others)] for first, *others in cells]
+    """A table that fits into 80 columns: an interval goes below its number, and what is listed below each other."""
+    rows = [[first, *(re.sub(r" (?=\()|(?<=,) ", "\n", cell) for cell in others)] for first, *others in cells]
     headings = [heading.replace(" ", "\n", 1) if place else heading for place, heading in enumerate(header)]
     shown = _that_fit([headings, *rows], width, least_first)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
@@ -100,16 +100,22 @@ def _that_fit(table: list[list[str]], width: int, least_first: Iterable[int]) ->
     return shown
 
 
+Tell = Callable[..., None]
+"""Called with what is done, of how much, and another ``title`` if the work has changed."""
+
+
 @contextmanager
-def bar(
-    title: str, console: Console, *, hidden: bool, stays: bool = False
-) -> Iterator[Callable[[int, int | None], None]]:
+def bar(title: str, console: Console, *, hidden: bool, stays: bool = False) -> Iterator[Tell]:
     """A progress bar, updated with what is done and of how much; it disappears at the end unless it ``stays``."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn(title), BarColumn(24), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(24), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(
         *columns, console=console, disable=hidden or not (stays or console.is_terminal), transient=not stays
     ) as progress:
-        task = progress.add_task("", total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+        task = progress.add_task(title, total=None)
+
+        def tell(done: int, total: int | None, title: str = title) -> None:
+            progress.update(task, description=title, completed=done, total=total)
+
+        yield tell

@@ -80,6 +80,8 @@ def play(
     split: options.SplitShares = options.DEFAULT_SPLIT,
     hypotheses: options.Class = "suggested",
     cuts: options.Cuts = None,
+    small: options.Small = False,
+    anchors: options.Anchors = "people",
     bins: options.Bins = 4,
     features: options.Features = "",
     rounds: options.Rounds = None,
@@ -202,8 +204,8 @@ class Command:
 
         path = options.free_folder(f"{Path(settings.source).stem}-run") if out is None else out
         with self._stoppable(path):
-            with options.reading(self.console):
-                run = Run.start(settings, path, self._person(settings))
+            with options.reading(self.console) as fitting:
+                run = Run.start(settings, path, self._person(settings), fitting)
             self._introduce(run)
             self._show(run, self._finish(run))
 
@@ -215,8 +217,8 @@ class Command:
             folder = RunFolder.open(path)
             for change in changed_versions(folder):
                 self.console.print(f"[yellow]Changed since this run was started: {escape(change)}.[/]")
-            with options.reading(self.console):
-                run = Run.resume(path, self._person(stored_settings(folder, source)), source)
+            with options.reading(self.console) as fitting:
+                run = Run.resume(path, self._person(stored_settings(folder, source)), source, fitting)
             self._show(run, self._finish(run))
 
     def again(self, path: Path, out: Path | None, source: str | None) -> None:
@@ -225,8 +227,8 @@ class Command:
 
         copy = options.free_folder(f"{path.resolve().name}-again") if out is None else out
         with self._stoppable(copy):
-            with options.reading(self.console):
-                run = Run.again(path, copy, source)
+            with options.reading(self.console) as fitting:
+                run = Run.again(path, copy, source, fitting)
             first = dataclasses.replace(run, folder=run.folder.open(path)).transcript()
             result = self._finish(run)
             second = run.transcript()

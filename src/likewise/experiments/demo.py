@@ -17,7 +17,7 @@ from likewise.datasets import SHARES, Dataset, Split
 from likewise.environments import IID
 from likewise.errors import DataUnavailable
 from likewise.experiments.runs import classes
-from likewise.experiments.runs.deployed import Judged, candidates, this_entry
+from likewise.experiments.runs.deployed import Judged, candidates, this_entry, told
 from likewise.experiments.runs.setup import HeldOutPeople, parted
 from likewise.game import Transcript, play
 from likewise.hypotheses import EnumerableClass
@@ -66,12 +66,18 @@ def data_or_synthetic() -> tuple[Dataset, str]:
 
 
 def prepare(
-    data: Dataset, T: int = 2000, k: int = 6, alpha: float = 0.1, seed: int = 0, hypotheses: str = "suggested"
+    data: Dataset,
+    T: int = 2000,
+    k: int = 6,
+    alpha: float = 0.1,
+    seed: int = 0,
+    hypotheses: str = "suggested",
+    progress: classes.Progress | None = None,
 ) -> Setting:
     """Fit scores on some people, play with others, and hold half of all back for the end."""
     auditor = MetricAuditor(data.distance, alpha)
     data, split = parted(data, SHARES, seed, k)
-    built = classes.build(hypotheses, data, split.fit, cuts=None, bins=1, features=(), seed=seed)
+    built = classes.build(hypotheses, data, split.fit, cuts=None, bins=1, features=(), seed=seed, progress=progress)
     X, view, players = built.X, data.view, split.play
     environment = IID(X[players], data.y[players], k=k, view=view[players], ids=players, order="passes")
     held_out = HeldOutPeople.of(data, split.held_out, X)
@@ -114,8 +120,9 @@ def table(plays: dict[str, Transcript]) -> list[Line]:
 def judged(setting: Setting, plays: dict[str, Transcript]) -> tuple[Choice, Scoreboard, Groups | None]:
     """What to deploy of what AdaHedge learned, chosen on the held-out people; the scoreboard of all; groups."""
     judge = Judged(setting.held_out, setting.data.metric, setting.alpha)
-    choice = judge.choice(candidates(setting.learners()[DEFAULT], plays[DEFAULT]))
-    name, learned = this_entry(choice)
+    learner = setting.learners()[DEFAULT]
+    choice = judge.choice(candidates(learner, plays[DEFAULT]))
+    name, learned = this_entry(choice, told(learner))
     alone = plays[LABELS].last_half_policy or plays[LABELS].average_policy
     entries = {
         "labels alone": Entry(alone, "labels"),

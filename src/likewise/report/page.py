@@ -19,6 +19,7 @@ import numpy as np
 from likewise import figures, hindsight
 from likewise.certificates import Certificate, certify
 from likewise.certificates.shown import MostUnfair, ShownPeople
+from likewise.classes import Contributions, Suggestion
 from likewise.drawing import caption, svg
 from likewise.errors import require
 from likewise.figures.regret import promise
@@ -27,7 +28,7 @@ from likewise.game import Transcript
 from likewise.hindsight import Frontier
 from likewise.hypotheses import EnumerableClass
 from likewise.protocol import Distance, Learner
-from likewise.report import made_of, proved, reported_people, words
+from likewise.report import class_parts, made_of, proved, reported_people, words
 from likewise.report.html import document, picture, table, wrapped
 from likewise.report.made_of import ReadPolicy
 from likewise.report.scores import by_group, scores
@@ -62,6 +63,8 @@ class Told:
     helped: Helped | None
     read: ReadPolicy | None
     because: tuple[str, ...]
+    suggestion: Suggestion | None
+    brought: Contributions | None
 
 
 def write_report(
@@ -87,6 +90,8 @@ def write_report(
     fitted_on: int | None = None,
     read: ReadPolicy | None = None,
     because: Sequence[str] = (),
+    suggestion: Suggestion | None = None,
+    brought: Contributions | None = None,
 ) -> Path:
     """Write ``report.html``: one file, with every picture inside, that opens offline and needs no other.
 
@@ -136,6 +141,10 @@ def write_report(
         The policy in the units of its file, and the people who were held out.
     because
         What sets the two of each pair of ``unfair`` apart, a sentence each.
+    suggestion
+        The class, if it was suggested for these people: a table says what it is made of.
+    brought
+        What each of its parts brings to the best fair policy in hindsight; the page says so if that is not known.
 
     Returns
     -------
@@ -151,7 +160,7 @@ def write_report(
         ShownPeople.seen(transcript, compare_by) if people is None else people, unfair, scoreboard, groups, sensitive,
         split, fitted_on,
         None if learner is None or transcript.first != 1 else reports_helped(transcript, learner, distance),
-        read, tuple(because),
+        read, tuple(because), suggestion, brought,
     )  # fmt: skip
     path = Path(path)
     path = path if path.suffix.lower() in (".html", ".htm") else path / "report.html"
@@ -179,8 +188,8 @@ def _levels(alpha: float) -> list[float]:
 def page(told: Told) -> str:
     """The whole page."""
     sections = (
-        _opening, _scores, _groups, _proved, _made_of, _happened, _helped, _reported, _unfair, _round, _cost, _made,
-        _appendix, _assumptions, _silent, _words, _parameters,
+        _opening, _scores, _groups, _proved, _made_of, _happened, _helped, _reported, _unfair, _round, _cost,
+        _class_parts, _made, _appendix, _assumptions, _silent, _words, _parameters,
     )  # fmt: skip
     return document(told.title, *(section(told) for section in sections))
 
@@ -228,6 +237,13 @@ def _made_of(told: Told) -> str:
         return ""
     text = f"{words.which_policy(told.certificate.choice)}{made_of.introduction(told.read)}"
     return _section("What it is made of", text) + listed
+
+
+def _class_parts(told: Told) -> str:
+    if told.suggestion is None:
+        return ""
+    text = class_parts.introduction(told.suggestion, told.brought)
+    return _section("What the class of rules is made of", text) + class_parts.as_page(told.suggestion, told.brought)
 
 
 def _made(told: Told) -> str:

@@ -32,7 +32,7 @@ class Entry:
     policy
         Anything with ``probability(X)``, or a list with one probability per person of ``X``.
     told
-        What it was told: "labels", "pairs", "everything", or "" where nobody knows.
+        What it was told: "labels", "pairs" (and the share of labels), "everything", or "" where nobody knows.
     chosen_from
         From how many policies it was chosen by looking at these people: its intervals allow for that.
     """

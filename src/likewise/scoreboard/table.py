@@ -35,7 +35,7 @@ class Row:
     lot
         Mean 2π(1 − π): the probability that two draws for the same person differ.
     told
-        What it was told: "labels", "pairs", "everything", or "" where nobody knows.
+        What it was told: "labels", "pairs" (and the share of labels), "everything", or "" where nobody knows.
     bold
         Whether this is the policy that the table is about.
     exact

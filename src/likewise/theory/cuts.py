@@ -260,3 +260,77 @@ def cuts_alone(
     regret = (1 + more) * A - start + epsilon * k * violations / 2
     theorem = f"AdaHedge with cuts alone, Theorem C2; {ANY_AUDITOR}; {TRUTHFUL}"
     return Bound(math.inf, violations, regret, epsilon, theorem)
+
+
+def cuts_violations_needed(T: int, N: int, eta: float, epsilon: float, alpha: float) -> float:
+    """What cuts alone can't do: Hedge at a fixed rate η with hard cuts has V ≥ Tη/(ln(2N) + η) − 1 in some play.
+
+    The adversary (k = 3, sees reports only) brings two people who are alike, and a third, in each round of a block.
+    One hypothesis is right about all of them and favours one of the two. It gains weight until it is reported; then the
+    next block begins, with another one. A block lasts at most ln(2N)/η + 1 rounds: of order √(T/ln N) violations at
+    Hedge's rate, so a logarithm takes a penalty or a rate that falls. For a uniform prior, (e^{2η} − 1)α < ε ≤ α ≤ ¼,
+    η ≤ 0.1, N ≥ 25/α, and N − 2 at least twice the number of blocks.
+
+    Examples
+    --------
+    >>> round(cuts_violations_needed(4000, N=602, eta=0.0377, epsilon=0.05, alpha=0.1), 1)
+    20.1
+    """
+    within(T=T, N=N)
+    require_number(alpha, "alpha", 0, 0.25, open_at="low")
+    require_number(eta, "eta", 0, 0.1, open_at="low")
+    require_number(epsilon, "epsilon", math.expm1(2 * eta) * alpha, alpha, open_at="low")
+    blocks = T / (math.log(2 * N) / eta + 1)
+    require(N * alpha >= 25, "N", f"be at least 25/alpha = {25 / alpha:g}", N)
+    require(2 * blocks + 2 <= N, "N", f"be at least {2 * blocks + 2:.0f}, so that half is left at the end", N)
+    return max(0.0, blocks - 1)
+
+
+def row_repeats(epsilon: float, alpha: float, tolerance: float = 0.0) -> float:
+    """How often hard cuts let the same row be reported: at most 1 + (1 − α)/(ε − τ) times, whatever T is.
+
+    Cuts that are kept within τ < ε: each report of a row has a gap at least ε − τ below the one before, and above α.
+    So m people whom the class tells apart are reported at most m(m − 1) times as often.
+
+    Examples
+    --------
+    >>> round(row_repeats(0.05, 0.1), 6)
+    19.0
+    """
+    within(epsilon=epsilon, alpha=alpha)
+    require_number(tolerance, "tolerance", 0, epsilon, open_at="high")
+    return 1 + (1 - alpha) / (epsilon - tolerance)
+
+
+def prices_limit(T: int, rho: float, eta: float, epsilon: float, alpha: float, kappa: float) -> float:
+    """P = (κT + ρ/η)/(α − ε): what all prices add up to at most, where they are the exact optimum (weak duality).
+
+    Their h_j*(μ_j) ≥ (α − ε) μ_j add up to what the better constant is behind, and KL(const)/η, at most.
+
+    Examples
+    --------
+    >>> round(prices_limit(1000, rho=2.0, eta=0.02, epsilon=0.05, alpha=0.1, kappa=1.0))
+    22000
+    """
+    within(T=T, rho=rho, epsilon=epsilon, alpha=alpha, kappa=kappa)
+    require_number(eta, "eta", 0, open_at="low")
+    require(epsilon < alpha, "epsilon", f"be below alpha = {alpha:g}", epsilon)
+    return (kappa * T + rho / eta) / (alpha - epsilon)
+
+
+def row_repeats_doubling(
+    epsilon: float, alpha: float, first_cap: float, highest: float, tolerance: float = 0.0
+) -> float:
+    """How often caps that double let the same row be reported: at most 2 + log₂⁺(P/C̄_1) + (1 − α)/(ε − τ) times.
+
+    ``first_cap`` is C̄_1, and ``highest`` is P, as ``prices_limit`` gives it. A row whose cap exceeds P can't be
+    overrun, so ``row_repeats`` holds from then on. With a cap that stays it could be P/C̄_1 times, of order √T.
+
+    Examples
+    --------
+    >>> round(row_repeats_doubling(0.05, 0.1, first_cap=22.0, highest=22_000.0), 2)
+    29.97
+    """
+    require_number(first_cap, "first_cap", 0, open_at="low")
+    require_number(highest, "highest", 0, open_at="low")
+    return 1 + max(0.0, math.log2(highest / first_cap)) + row_repeats(epsilon, alpha, tolerance)

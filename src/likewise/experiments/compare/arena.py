@@ -12,6 +12,9 @@ from likewise.errors import require, require_whole
 from likewise.experiments.compare import measures
 from likewise.experiments.compare.trials import LABELS, LEARNERS, Trial, make_auditor, make_learner
 from likewise.experiments.runs import CLASSES, classes
+from likewise.experiments.runs.classes import Progress
+from likewise.experiments.runs.deployed import SHARE, leans
+from likewise.experiments.runs.settings import check_suggested
 from likewise.experiments.runs.setup import HeldOutPeople, parted
 from likewise.game import Transcript, play
 from likewise.hypotheses import EnumerableClass, fingerprint
@@ -31,6 +34,8 @@ class Recipe:
         Cut-offs per score, column or model; the class's own number by default.
     bins, features
         Intervals per column of the grid, and its columns; by default those to compare by.
+    small, anchors
+        Of a suggested class, as ``likewise.classes.suggest_scores`` takes them.
     split, seed
         Shares of the people, in percent, to fit on, to play with and to hold out; and who is where.
     """
@@ -39,11 +44,14 @@ class Recipe:
     cuts: int | None = None
     bins: int = 4
     features: tuple[str, ...] = ()
+    small: bool = False
+    anchors: str = "people"
     split: tuple[float, ...] = SHARES
     seed: int = 0
 
     def __post_init__(self) -> None:
         require(self.hypotheses in CLASSES, "hypotheses", f"be one of {CLASSES}", self.hypotheses)
+        check_suggested(self.hypotheses, self.small, self.anchors)
         if self.cuts is not None:
             require_whole(self.cuts, "cuts")
         require_whole(self.bins, "bins")
@@ -52,13 +60,14 @@ class Recipe:
         """A name for the arena that this recipe makes of these people, without making it."""
         return fingerprint([self.__dict__, data.features, data.y, data.view, data.metric, data.person])
 
-    def prepare(self, data: Dataset, k: int) -> Arena:
+    def prepare(self, data: Dataset, k: int, progress: Progress | None = None) -> Arena:
         """Fit the models if there are any, build the class, and encode everybody once."""
         data, split = parted(data, self.split, self.seed, k)
         # Workers get the scores and not the models that gave them.
         built = classes.build(
-            self.hypotheses, data, split.fit, cuts=self.cuts, bins=self.bins, features=self.features, seed=self.seed
-        )
+            self.hypotheses, data, split.fit, cuts=self.cuts, bins=self.bins, features=self.features, seed=self.seed,
+            small=self.small, anchors=self.anchors, progress=progress,
+        )  # fmt: skip
         F, columns, view, players = built.hypotheses, built.X, data.view, split.play
         people = IID(columns[players], data.y[players], k, view=view[players], ids=data.ids(players), order="passes")
         held_out = HeldOutPeople.of(data, split.held_out, columns)
@@ -100,7 +109,7 @@ def try_out(trial: Trial, arena: Arena) -> dict[str, Any]:
         "unfair_across": measures.unfair_across(t, arena.distance),
         "lottery": measures.lottery(t),
         "share_of_gain": measures.share_of_gain(t, arena),
-        "told": getattr(learner, "knows", LEARNERS[trial.learner].told),
+        "told": _told(learner, trial),
         "answers": measures.answers(learner, t) if LEARNERS[trial.learner].told != LABELS else 0,
         "reports": int(t.reported.sum()),
         "regret": t.lagrangian_regret,
@@ -109,6 +118,12 @@ def try_out(trial: Trial, arena: Arena) -> dict[str, Any]:
         "seconds": seconds,
         "version": __version__,
     }
+
+
+def _told(learner: Any, trial: Trial) -> str:
+    """What the learner is told besides people and labels, in words."""
+    words = str(getattr(learner, "knows", LEARNERS[trial.learner].told))
+    return f"{words}, {SHARE}" if leans(learner) else words
 
 
 def _safety(learner: Any, t: Transcript) -> dict[str, float | None]:

@@ -13,7 +13,7 @@ from likewise.experiments.compare.arena import Arena
 from likewise.experiments.compare.neighbours import NEIGHBOURS
 from likewise.experiments.compare.run import Comparison
 from likewise.experiments.compare.trials import Trial, make_auditor, make_learner
-from likewise.experiments.runs.deployed import Judged, candidates, labels_alone, this_entry
+from likewise.experiments.runs.deployed import Judged, candidates, labels_alone, this_entry, told
 from likewise.game import Transcript, play
 from likewise.protocol import Learner
 from likewise.scoreboard import Entry, Scoreboard
@@ -39,7 +39,7 @@ def judged(comparison: Comparison) -> Board | None:
     learner, t = _played(arena, trial)
     judge = Judged(arena.held_out, arena.distance, trial.alpha)
     choice = judge.choice(candidates(learner, t))
-    name, learned = this_entry(choice)
+    name, learned = this_entry(choice, told(learner))
     auditor = make_auditor("worst", arena.distance, trial.alpha, trial.margin)
     alone = labels_alone(arena.hypotheses, arena.environment, auditor, trial.rounds, trial.seed)
     entries = {"labels alone": Entry(alone, "labels"), name: learned}

@@ -62,6 +62,7 @@ def compare(
     backend: str | None = None,
     address: str | None = None,
     progress: Progress | None = None,
+    fitting: Progress | None = None,
 ) -> Comparison:
     """Play every trial that ``out/results.jsonl`` does not hold yet, and average over seeds.
 
@@ -82,6 +83,8 @@ def compare(
         ``joblib.parallel_config``, or this machine's processes.
     progress
         Called with the trials done and their number.
+    fitting
+        Called with the models that were fitted for the class, and how many there are at most.
     """
     from likewise import __version__
 
@@ -90,8 +93,10 @@ def compare(
     trials = {trial.key(people, __version__): trial for trial in sweep.trials()}
     by_key = results.read()
     missing = {key: trial for key, trial in trials.items() if key not in by_key}
-    arena = cache(lambda: recipe.prepare(data, sweep.people))
+    arena = cache(lambda: recipe.prepare(data, sweep.people, fitting))
     tell = progress or (lambda done, total: None)
+    if missing:
+        arena()
     tell(len(trials) - len(missing), len(trials))
     if missing:
         for trial in missing.values():

@@ -50,7 +50,8 @@ class Line:
     violations
         Rounds in which some pair differs by more than its distance + α, reported or not.
     told
-        What the learner is given besides people and labels.
+        What the learner is given besides people and labels; a share of labels is that of the people on whom the class
+        was fitted.
     late_violations
         Those of the last quarter of the rounds.
     unfair_across

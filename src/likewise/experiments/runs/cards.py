@@ -251,7 +251,7 @@ class Card:
             f"# Datasheet for {d['name']}",
             f"## Motivation\n\n{d['origin']}",
             f"## Composition\n\n{d['rows']} {d['described']} The label: {d['positive']}\n\n{columns}\n\n"
-            f"Known problems:\n\n{problems}",
+            f"Known problems:\n\n{problems}{self._held}",
             f"## Collection Process\n\n{d['source']}",
             f"## Preprocessing/cleaning/labeling\n\nNumbers are scaled and categories get a column per level, fitted "
             f"on the {self.result['people']['to_fit']:,} people to fit on alone. {d['distance']}",
@@ -260,6 +260,19 @@ class Card:
             f"## Maintenance\n\n{self.told.contact or NOT_SAID}",
         ]
         return "\n\n".join(parts) + "\n"
+
+    @property
+    def _held(self) -> str:
+        """What the files of a suggested class hold of people: its anchors are people."""
+        held = self.result.get("class_holds")  # runs of before have none
+        if not held:
+            return ""
+        listed = "\n".join(f"- {sentence}" for sentence in held)
+        fitted, players = (f"{self.result['people'][part]:,}" for part in ("to_fit", "to_play"))
+        return (
+            f"\n\nOf the {fitted} people to fit on, the class of rules (models.zip) holds:\n\n{listed}\n\nOf the "
+            f"{players} people to play with, transcript.npz holds the labels, the scores and what they are compared by."
+        )
 
     def _role(self, name: str) -> str:
         roles = {"compare_by": "compared by", "sensitive": "sensitive"}

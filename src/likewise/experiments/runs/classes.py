@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from likewise.classes import Suggestion, suggest_for
+from likewise.classes import Suggestion, models_to_fit, suggest_for
 from likewise.datasets import Dataset, Encoder
 from likewise.errors import InvalidParameter
 from likewise.experiments.model_pool import model_pool
@@ -22,6 +22,9 @@ MOST_CELLS = 2**16
 """A grid with more cells than this holds next to nobody in each."""
 CUTS = 16
 """Cut-offs per column or model; a suggested class has its own number."""
+
+Progress = Callable[[int, int], None]
+"""Called with the models fitted, and how many there are at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +61,24 @@ class ClassOfRun:
 
 
 def build(
-    kind: str, data: Dataset, fit: Any, *, cuts: int | None, bins: int, features: Sequence[str], seed: int
+    kind: str,
+    data: Dataset,
+    fit: Any,
+    *,
+    cuts: int | None,
+    bins: int,
+    features: Sequence[str],
+    seed: int,
+    small: bool = False,
+    anchors: str = "people",
+    progress: Progress | None = None,
 ) -> ClassOfRun:
-    """The class of this kind, fitted on the people at the rows ``fit``."""
+    """The class of this kind, fitted on the people at the rows ``fit``; ``suggest_scores`` says more of the options."""
     X = data.features
     if kind == "suggested":
-        suggestion = suggest_for(data, fit, cuts=cuts, seed=seed)
+        suggestion = suggest_for(
+            data, fit, small=small, cuts=cuts, anchors=anchors, seed=seed, progress=_counted(progress, small)
+        )
         return ClassOfRun.on_scores(suggestion.hypotheses, X, suggestion)
     cuts = CUTS if cuts is None else cuts
     if kind == "models":
@@ -73,6 +88,11 @@ def build(
     else:
         F = thresholds(X[fit], data.encoder, cuts)
     return ClassOfRun(F, X, F)
+
+
+def _counted(progress: Progress | None, small: bool) -> Callable[[int], None] | None:
+    """Called with the models fitted so far."""
+    return None if progress is None else lambda done: progress(done, models_to_fit(view=True, small=small))
 
 
 def thresholds(features: Floats, encoder: Encoder, cuts: int) -> Thresholds:

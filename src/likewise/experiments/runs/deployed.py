@@ -26,6 +26,8 @@ GROUPS_NOT_DEPLOYED = (
     "the same."
 )
 """The row of a policy that was not shown to be better than one answer for everybody."""
+SHARE = "share of labels"
+"""Of the people on whom the class was fitted: it tells a learner which label is more common."""
 NOBODY = f"Nobody was held out, so nothing was chosen and nothing is claimed about new people: we take {AVERAGE}."
 UNFINISHED = f"The play is not over, so nothing was chosen yet: for now we take {AVERAGE}."
 
@@ -129,12 +131,23 @@ def as_mixture(choice: Choice, hypotheses: Any) -> Mixture:
     return Mixture(hypotheses, hypotheses.constant(policy.answer)) if isinstance(policy, Constant) else policy
 
 
-def this_entry(choice: Choice) -> tuple[str, Entry]:
+def leans(learner: Any) -> bool:
+    """Whether it starts near one answer, because it was told the share of labels 1 before it began."""
+    return getattr(learner, "prior", None) in ("mostly 0", "mostly 1")
+
+
+def told(learner: Learner) -> str:
+    """What a learner is told, in a word or two."""
+    words = "labels" if isinstance(learner, Unconstrained) else "pairs"
+    return f"{words}, {SHARE}" if leans(learner) else words
+
+
+def this_entry(choice: Choice, told: str = "pairs") -> tuple[str, Entry]:
     """The policy that a scoreboard is about, with its name: what was chosen, or else the best that was learned."""
     name, policy = "this policy", choice.policy
     if isinstance(policy, Constant):
         name, policy = NOT_DEPLOYED, min(choice.candidates, key=lambda candidate: candidate.error).policy
-    return name, Entry(policy, "pairs", chosen_from=len(choice.candidates))
+    return name, Entry(policy, told, chosen_from=len(choice.candidates))
 
 
 def labels_alone(hypotheses: Any, people: IID, auditor: Any, T: int, seed: int, costs: Any = (1.0, 1.0)) -> Mixture:
@@ -153,7 +166,7 @@ def deployed(setup: Setup, t: Transcript) -> Deployed:
         return Deployed(average, NOBODY)
     judged = Judged(held, setup.data.metric, s.alpha, s.costs, s.delta)
     choice = judged.choice(candidates(setup.learner, t), with_pairs=not setup.asked)
-    name, learned = this_entry(choice)
+    name, learned = this_entry(choice, told(setup.learner))
     alone = labels_alone(setup.hypotheses, setup.compared_people(), setup.simulated(), s.T, s.seed, s.costs)
     entries = {name: learned, "labels alone": Entry(alone, "labels")}
     if held.today is not None:

@@ -22,7 +22,7 @@ from likewise.displays import short, text_html
 from likewise.errors import InvalidParameter, ModelMismatch, NotSupported
 from likewise.experiments.runs.deployed import Deployed
 from likewise.experiments.runs.folder import RunFolder
-from likewise.experiments.runs.outputs import page, tradeoff, write_outputs
+from likewise.experiments.runs.outputs import brought, page, tradeoff, write_outputs
 from likewise.experiments.runs.run import Run, class_digest, noted
 from likewise.experiments.runs.settings import Settings
 from likewise.experiments.runs.setup import Setup
@@ -137,8 +137,9 @@ class FinishedRun:
         path = Path(path)
         if self.setup is not None and self.outcome is not None:
             trade_off = None if self.setup.asked else tradeoff(self.setup, self.transcript)
+            parts = brought(self.setup, self.transcript)
             with whole_file(path) as draft:
-                page(draft, self.setup, self.transcript, self.certificate, self.outcome, trade_off)
+                page(draft, self.setup, self.transcript, self.certificate, self.outcome, trade_off, parts)
             return path
         written = None if self.folder is None else self.folder / "report.html"
         if written is None or not written.exists():

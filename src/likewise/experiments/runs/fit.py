@@ -45,6 +45,8 @@ def fit(
     split: Sequence[float] = SHARES,
     hypotheses: str = "suggested",
     cuts: int | None = None,
+    small: bool = False,
+    anchors: str = "people",
     learner: str = "adahedge",
     costs: tuple[float, float] = (1.0, 1.0),
     labels: str = "all",
@@ -81,6 +83,9 @@ def fit(
         Shares of the people, in percent: to fit on, to play with, to hold out.
     hypotheses, cuts
         The class: "suggested", "thresholds", "cells" or "models", and cut-offs per score or column.
+    small, anchors
+        Of a suggested class, as ``likewise.classes.suggest_scores`` takes them: ``anchors="centres"`` for people whose
+        columns to compare by may not be kept with the class.
     learner, costs, labels
         Who learns, what a false positive and a false negative cost, and whether labels are seen of "all" people or of
         "accepted" ones only.
@@ -102,9 +107,9 @@ def fit(
     settings = Settings(
         source=FRAME, label=label, positive=None if positive is None else str(positive), compare_by=_names(compare_by),
         sensitive=tuple(sensitive), drop=tuple(drop), categories=tuple(categories), units=dict(units or {}), id=ids,
-        today=today, split=tuple(split), hypotheses=hypotheses, cuts=cuts, learner=learner, costs=costs, labels=labels,
-        alpha=alpha, k=k, T=rounds, seed=seed, delta=delta, part=rounds_in_a_part(learner, rounds),
-        ask=isinstance(auditor, AskAuditor),
+        today=today, split=tuple(split), hypotheses=hypotheses, cuts=cuts, small=small, anchors=anchors,
+        learner=learner, costs=costs, labels=labels, alpha=alpha, k=k, T=rounds, seed=seed, delta=delta,
+        part=rounds_in_a_part(learner, rounds), ask=isinstance(auditor, AskAuditor),
     )  # fmt: skip
     ready = isinstance(frame, Dataset)
     require(not (ready and models), "models", "be left out with a Dataset: add their scores to its people", "some")

@@ -16,7 +16,7 @@ from likewise.certificates import Certificate
 from likewise.certificates.held_out_people import CONSTANTS
 from likewise.certificates.letter import WIDTH
 from likewise.certificates.shown import ShownPeople, UnfairPair
-from likewise.classes import contributions
+from likewise.classes import Contributions, contributions
 from likewise.experiments.runs.cards import write_cards
 from likewise.experiments.runs.deployed import Deployed, deployed, plain
 from likewise.experiments.runs.population import FRAME
@@ -28,6 +28,7 @@ from likewise.hindsight import Frontier, Hindsight
 from likewise.hypotheses import Thresholds, save_models
 from likewise.policies import Mixture
 from likewise.report import write_report
+from likewise.report.class_parts import NOT_KNOWN
 from likewise.report.made_of import ReadPolicy, sets_apart
 from likewise.report.made_of import as_text as rules_as_text
 from likewise.report.words import which_policy
@@ -60,7 +61,8 @@ def write_outputs(
     )
     folder.write("policy.json", finished_policy(outcome, transcript, setup).save)
     _keep_models(run)
-    _explain_class(run, transcript)
+    parts = brought(setup, transcript)
+    _explain_class(run, parts)
     trade_off = None if setup.asked else tradeoff(setup, transcript)
     result = {"finished": transcript.rounds == s.T} | summary(transcript, certificate, trade_off)
     result |= _decided(outcome, setup)
@@ -72,7 +74,8 @@ def write_outputs(
             folder.write(f"figures/{name}.png", partial(figures.save, figure))
         again = f"likewise play --again {folder.path}"
         folder.write(
-            "report.html", lambda path: page(path, setup, transcript, certificate, outcome, trade_off, again=again)
+            "report.html",
+            lambda path: page(path, setup, transcript, certificate, outcome, trade_off, parts, again=again),
         )
     folder.write_json("result.json", result)
     write_cards(folder)
@@ -121,6 +124,7 @@ def _decided(outcome: Deployed, setup: Setup) -> dict[str, Any]:
         "groups": None if outcome.groups is None else outcome.groups.to_dict(),
         "sensitive_columns": sensitive_columns(setup),
         "data": _data(setup),
+        "class_holds": None if setup.built.suggestion is None else list(setup.built.suggestion.holds),
     }
 
 
@@ -177,16 +181,20 @@ def _keep_models(run: Run) -> None:
         run.folder.write(MODELS, partial(save_models, models))
 
 
-def _explain_class(run: Run, transcript: Transcript) -> None:
-    """What a suggested class is made of, and what each part brings to the best fair policy of this play."""
-    setup, suggestion = run.setup, run.setup.built.suggestion
-    if suggestion is None:
-        return
-    text = f"{suggestion.datasheet}\n"
-    if not setup.asked:
-        played, alpha = setup.measured(transcript), setup.settings.alpha
-        text += f"\n{contributions(played, suggestion, setup.data.metric, alpha)}\n"
-    run.folder.write_text("class.txt", text)
+def brought(setup: Setup, transcript: Transcript) -> Contributions | None:
+    """What each part of a suggested class brings to the best fair policy of this play, if its distance is known."""
+    suggestion = setup.built.suggestion
+    if suggestion is None or setup.asked:
+        return None
+    return contributions(setup.measured(transcript), suggestion, setup.data.metric, setup.settings.alpha)
+
+
+def _explain_class(run: Run, parts: Contributions | None) -> None:
+    """What a suggested class is made of, and what each part brings."""
+    suggestion = run.setup.built.suggestion
+    if suggestion is not None:
+        text = textwrap.fill(NOT_KNOWN, WIDTH) if parts is None else str(parts)
+        run.folder.write_text("class.txt", f"{suggestion.datasheet}\n\n{text}\n")
 
 
 def _figures(
@@ -212,6 +220,7 @@ def page(
     certificate: Certificate,
     outcome: Deployed,
     trade_off: Frontier | None,
+    parts: Contributions | None,
     *,
     again: str = "",
 ) -> Path:
@@ -240,4 +249,6 @@ def page(
         fitted_on=setup.split.people[0],
         read=read,
         because=() if unfair is None else [_because(pair, read, data.people) for pair in unfair.pairs],
+        suggestion=setup.built.suggestion,
+        brought=parts,
     )

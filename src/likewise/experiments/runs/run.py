@@ -21,6 +21,7 @@ import numpy as np
 from likewise.auditors import AskAuditor
 from likewise.auditors.asked import Silent
 from likewise.errors import InvalidParameter, LikewiseError
+from likewise.experiments.runs.classes import Progress
 from likewise.experiments.runs.folder import RunFolder
 from likewise.experiments.runs.population import file_digest
 from likewise.experiments.runs.settings import FORMAT, Settings, versions
@@ -62,13 +63,15 @@ class Run:
     auditor: Auditor
 
     @classmethod
-    def start(cls, settings: Settings, out: Path, person: Auditor | None = None) -> Run:
+    def start(
+        cls, settings: Settings, out: Path, person: Auditor | None = None, progress: Progress | None = None
+    ) -> Run:
         """A new run; its folder appears only if everything can be built.
 
-        ``person`` answers if the settings say that one is asked.
+        ``person`` answers if the settings say that one is asked; ``progress`` hears of models that are fitted.
         """
         RunFolder.require_new(out)
-        setup = prepare(settings)
+        setup = prepare(settings, progress)
         folder = RunFolder.create(out)
         if setup.scorers is not None:
             folder.write(SCORERS, partial(save_models, list(setup.scorers.models.values())))
@@ -76,11 +79,13 @@ class Run:
         return cls._of(folder, setup, person)
 
     @classmethod
-    def resume(cls, path: Path, person: Auditor | None = None, source: str | None = None) -> Run:
+    def resume(
+        cls, path: Path, person: Auditor | None = None, source: str | None = None, progress: Progress | None = None
+    ) -> Run:
         """A run that was stopped, on the same people; ``source`` says where their file is now."""
         folder = RunFolder.open(path)
         settings = stored_settings(folder, source)
-        setup = prepare(settings)
+        setup = prepare(settings, progress)
         _require_same(setup, folder)
         folder.mend()
         return cls._of(folder, setup, person)
@@ -92,7 +97,7 @@ class Run:
         return cls(folder, setup, setup.by_lot(Remembered(person or _nobody(setup.settings), folder)))
 
     @classmethod
-    def again(cls, path: Path, out: Path, source: str | None = None) -> Run:
+    def again(cls, path: Path, out: Path, source: str | None = None, progress: Progress | None = None) -> Run:
         """The same run once more in a folder of its own; a person's answers are taken from the first one."""
         folder = RunFolder.open(path)
         settings = stored_settings(folder, source)
@@ -100,7 +105,7 @@ class Run:
             raise InvalidParameter(
                 f"`again` must be a run that has finished, got {path}; likewise play --resume {path} continues it."
             )
-        run = cls.start(settings, out)
+        run = cls.start(settings, out, progress=progress)
         if not settings.ask:
             return run
         if folder.answers_file.exists():

@@ -23,6 +23,7 @@ LEARNERS: dict[str, Any] = {
 }
 """Learners by their name in the command; ``weights`` and ``ftpl`` are the paper's."""
 CLASSES = ("suggested", "thresholds", "cells", "models")
+ANCHORS = ("people", "centres")
 CHOICES = ("worst", "first", "random")
 ROUNDS, ROUNDS_ASKED = 2000, 30
 """How many rounds a run has by default: with a simulated auditor, and with a person who has an evening to spare."""
@@ -52,6 +53,9 @@ class Settings:
         The class: ``suggested``, with this many ``cuts`` on each of its scores; ``thresholds`` on the encoded columns;
         ``cells``, a grid over ``features`` (the columns to compare by, if none are named) with this many ``bins`` each;
         or ``models``.
+    small, anchors
+        Of a suggested class: without its insurance against reviewers who compare in another way than the public guess;
+        and whether it holds the view of ``people``, or ``centres``: averages of at least five of them.
     learner, penalty, costs
         Who learns, what a report weighs (C), and what a false positive and a false negative cost.
     labels
@@ -90,6 +94,8 @@ class Settings:
     cuts: int | None = None
     bins: int = 4
     features: tuple[str, ...] = ()
+    small: bool = False
+    anchors: str = "people"
     learner: str = "adahedge"
     penalty: float | None = None
     costs: tuple[float, float] = (1.0, 1.0)
@@ -110,6 +116,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         require(self.hypotheses in CLASSES, "class", f"be one of {CLASSES}", self.hypotheses)
+        check_suggested(self.hypotheses, self.small, self.anchors)
         require(self.learner in LEARNERS, "learner", f"be one of {tuple(LEARNERS)}", self.learner)
         require(self.labels in LABELS, "labels", f"be one of {LABELS}", self.labels)
         require(self.choose in CHOICES, "choose", f"be one of {CHOICES}", self.choose)
@@ -135,7 +142,8 @@ class Settings:
     def from_dict(cls, data: dict[str, Any]) -> Settings:
         """The settings from ``to_dict``; an unknown or missing name is an error, as the run would not be the same."""
         names = {parameter.name for parameter in dataclasses.fields(cls)}
-        data = {"encoding": "", "review_share": 1.0, "models": {}} | data  # runs from before these could be chosen
+        # Runs from before these could be chosen have none.
+        data = {"encoding": "", "review_share": 1.0, "models": {}, "small": False, "anchors": "people"} | data
         if set(data) != names:
             odd = sorted(set(data) ^ names)
             raise InvalidParameter(
@@ -143,6 +151,13 @@ class Settings:
             )
         values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}
         return cls(**values)
+
+
+def check_suggested(hypotheses: str, small: bool, anchors: str) -> None:
+    """Refuse for other classes what only a suggested one has: who asks for centres must know that there are none."""
+    require(anchors in ANCHORS, "anchors", f"be one of {ANCHORS}", anchors)
+    for name, asked in {"small": small, "anchors": anchors != "people"}.items():
+        require(not asked or hypotheses == "suggested", name, "be left out unless the class is suggested", hypotheses)
 
 
 def rounds_in_a_part(learner: str, T: int) -> int:

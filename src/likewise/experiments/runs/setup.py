@@ -17,7 +17,7 @@ from likewise.datasets import Dataset, Split
 from likewise.environments import IID
 from likewise.errors import require
 from likewise.experiments.runs import classes
-from likewise.experiments.runs.classes import ClassOfRun
+from likewise.experiments.runs.classes import ClassOfRun, Progress
 from likewise.experiments.runs.population import read
 from likewise.experiments.runs.settings import LEARNERS, Settings
 from likewise.game import Transcript
@@ -128,17 +128,18 @@ class Setup:
         return dataclasses.replace(transcript, view=self.view[drawn.ravel()])
 
 
-def prepare(settings: Settings) -> Setup:
-    """Read the people, build the class and the learner."""
+def prepare(settings: Settings, progress: Progress | None = None) -> Setup:
+    """Read the people, build the class and the learner; ``progress`` hears of models that are fitted for the class."""
     s, data, scorers = read(settings)
-    return dataclasses.replace(assemble(s, data), scorers=scorers)
+    return dataclasses.replace(assemble(s, data, progress), scorers=scorers)
 
 
-def assemble(s: Settings, data: Dataset) -> Setup:
+def assemble(s: Settings, data: Dataset, progress: Progress | None = None) -> Setup:
     """The roles of a run over these people."""
     data, split = parted(data, s.split, s.seed, s.k)
     built = classes.build(
-        s.hypotheses, data, split.fit, cuts=s.cuts, bins=s.bins, features=s.features, seed=s.seed
+        s.hypotheses, data, split.fit, cuts=s.cuts, bins=s.bins, features=s.features, seed=s.seed, small=s.small,
+        anchors=s.anchors, progress=progress,
     )  # fmt: skip
     F, X, view, players = built.hypotheses, built.X, data.view, split.play
     shown = _asked_about(s, data, players) if s.ask else view[players]
