@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from loans import drawn, loans
+from serving import STREAM, people, running, until
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 
@@ -179,3 +180,19 @@ def _row(head, seq):
     """An event that follows one that is gone."""
     values = f"'aaa', {seq}, '{head.hash}', '{'cd' * 32}', 'resumed', 1, '2026-01-01T00:00:00Z', '{{}}'"
     return f"INSERT INTO events (stream, seq, prev, hash, kind, version, at, data) VALUES ({values})"
+
+
+def test_a_running_service_refuses_the_stream_that_was_cut_and_serves_the_others(tmp_path):
+    with running(database=str(tmp_path / "log.db"), tick=0.05) as service:
+        for name in ("aaa", "zzz"):
+            service.admin.post("/v1/streams", json=STREAM | {"name": name})
+
+        def decided(stream, t):
+            return service.admin.post(f"/v1/streams/{stream}/rounds", json={"people": people(t)}).status_code
+
+        assert [decided(name, 1) for name in ("aaa", "zzz")] == [201, 201]
+        tampered(service.engine, CUT, put_back=False)
+        until(lambda: "aaa" in service.engine.broken)
+        assert [decided(name, t) for t in (2, 3) for name in ("aaa", "zzz")] == [500, 201, 500, 201]
+        until(lambda: signed(service.engine, "zzz") == service.engine.store.head("zzz").seq == 4)
+        assert "likewise_broken_streams 1.0" in service.admin.get("/metrics").text

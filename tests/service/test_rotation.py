@@ -10,6 +10,7 @@ import likewise as lw
 from likewise.cli import main
 from likewise.errors import InvalidParameter
 from likewise.service.configuration import Configuration
+from likewise.service.cosigning import Cosigning, WitnessAddress
 from likewise.service.engine import Engine
 from likewise.service.log import Idempotency
 from likewise.service.log.keys import next_key
@@ -90,8 +91,15 @@ def test_a_service_that_runs_meanwhile_signs_nothing_more(beside):
         refused = service.admin.post("/v1/streams/loans/rounds", json={"people": people(4)})
         assert refused.status_code == 503
         assert "start the service again" in refused.json()["detail"]
+        for path in ("checkpoint", "events/1/proof", "consistency?old=1", "certificate", "export"):
+            assert service.admin.get(f"/v1/streams/loans/{path}").status_code == 503, path
         before = beside["checkpoints"].read_bytes()
         service.engine.tick()
+        asked, witness = [], WitnessAddress("http://witness.test", "witness", bytes(32))
+        cosigning = Cosigning(service.engine, [witness], lambda url, body: asked.append(url) or (200, ""))
+        cosigning()
+        cosigning.wait(10)
+        assert asked == []
     assert beside["checkpoints"].read_bytes() == before
     with running(**beside) as again:
         assert again.admin.post("/v1/streams/loans/rounds", json={"people": people(4)}).status_code == 201

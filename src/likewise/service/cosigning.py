@@ -116,7 +116,7 @@ class Cosigning:
 
     def _due(self, live: LiveStream, witness: WitnessAddress) -> bool:
         size, at = self._asked.get((live.name, witness.name), (0, -EVERY))
-        return live.durable.seq > size and time.monotonic() - at >= EVERY
+        return live.durable.seq > size and time.monotonic() - at >= EVERY and self._engine.owns(live)
 
     def _cosigned(self, live: LiveStream, tree: Frontier, note: Note, witness: WitnessAddress) -> Note:
         """The note with the signature of a witness, if it gave one."""

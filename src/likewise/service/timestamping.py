@@ -82,7 +82,7 @@ class Timestamping:
 
     def _due(self, live: LiveStream) -> bool:
         size, at = self._asked.get(live.name, (0, -EVERY))
-        return live.durable.seq > size and time.monotonic() - at >= EVERY
+        return live.durable.seq > size and time.monotonic() - at >= EVERY and self._engine.owns(live)
 
 
 def _post(url: str, question: bytes) -> bytes:

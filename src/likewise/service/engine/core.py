@@ -51,13 +51,17 @@ class EngineCore:
         self._heads = Heads(signer, checkpoints)
         self.streams = Streams(store, self._heads.require_signed)
         self.reads = VerifiedReads(store, self.streams)
-        self.proofs = Proofs(store, self.streams, signer, self.reads)
+        self.proofs = Proofs(store, self.streams, signer, self._heads, self.reads)
         self.leases = Leases(store)
         self.broken = BrokenStreams(away=self.away)
         self.erasure_cleanup = ErasureCleanup(store, erasures, clock)
         self._retained: dict[str, int] = {}
         """The last round of each stream from which people were erased because their time was over."""
         self._stretches = Stretches(store, lambda stream, sealed: self.reads.require_whole(stream, sealed))
+
+    def owns(self, live: LiveStream) -> bool:
+        """Whether the log of a stream is signed with the key of this service, and was not changed to another one."""
+        return self._heads.owns(live.durable.state.key)
 
     def away(self) -> bool:
         """Whether the database takes no write now: whatever fails then is no stream's own fault."""

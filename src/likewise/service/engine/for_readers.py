@@ -59,7 +59,7 @@ class ForReaders(EngineCore):
     ) -> answers.StreamCertificate:
         """What is proved of the rounds so far, with the delay beside it; ``progress`` hears how much was read."""
         live = self.streams.get(stream)
-        live.current()
+        self._heads.require_own_key(live.current().key)
         state, seq, hash, tree = live.durable
         stretches = self._stretches.all(stream, state, seq, progress or (lambda share: None))
         claims = certificate(joined(stretches, state), state, delta)
@@ -83,4 +83,6 @@ class ForReaders(EngineCore):
                 live.current()
             return live.durable.tree
 
+        head()
+        self._heads.require_own_key(live.durable.state.key)
         return export(self.store, stream, head, self.signer, self.checkpoints, people=people, start=start)

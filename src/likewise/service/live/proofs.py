@@ -11,6 +11,7 @@ from typing import Any
 
 from likewise.errors import require
 from likewise.service.canonical import digest, dumps, loads
+from likewise.service.live.heads import Heads
 from likewise.service.live.stream import LiveStream
 from likewise.service.live.streams import Streams
 from likewise.service.live.verified import VerifiedReads
@@ -34,14 +35,17 @@ class Proofs:
         Where the logs are.
     signer
         Signs checkpoints.
+    heads
+        Knows whether a log is still signed with that key: after a change another one signs.
     reads
         Looks people up.
     """
 
-    def __init__(self, store: Store, streams: Streams, signer: Signer, reads: VerifiedReads) -> None:
+    def __init__(self, store: Store, streams: Streams, signer: Signer, heads: Heads, reads: VerifiedReads) -> None:
         self._store = store
         self._streams = streams
         self._signer = signer
+        self._heads = heads
         self._reads = reads
         self.cosigned: dict[str, str] = {}
         """The newest checkpoint of each stream that witnesses have signed, too."""
@@ -144,7 +148,7 @@ class Proofs:
         return {**named, "key": self._signer.public_key, "note": str(self._signer.sign(text, stream))}
 
     def _tree(self, live: LiveStream) -> Frontier:
-        live.current()
+        self._heads.require_own_key(live.current().key)
         return live.durable.tree
 
 
