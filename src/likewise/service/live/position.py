@@ -5,10 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from likewise.service.canonical import GENESIS
-from likewise.service.live.people import PeopleIndex
 from likewise.service.live.timers import Timers
 from likewise.service.log import Store
 from likewise.service.log.chain import Sealed
@@ -43,6 +42,13 @@ class Position(NamedTuple):
         return self.then(sealed, state)
 
 
+class Index(Protocol):
+    """What hears of every event as it is added, perhaps before it is durable."""
+
+    def hear(self, sealed: Sequence[Sealed]) -> None:
+        """Take notes; nothing may be waited for."""
+
+
 START = Position(State(), 0, GENESIS)
 
 
@@ -57,7 +63,7 @@ class Positions:
     """
 
     def __init__(
-        self, name: str, store: Store, lock: threading.RLock, timers: Timers, people: PeopleIndex
+        self, name: str, store: Store, lock: threading.RLock, timers: Timers, indexes: Sequence[Index] = ()
     ) -> None:  # fmt: skip
         self.latest = START
         self.durable = START
@@ -68,7 +74,7 @@ class Positions:
         self._store = store
         self._lock = lock
         self._timers = timers
-        self._people = people
+        self._indexes = indexes
         self._marking = threading.Lock()
         self._last: Future[None] | None = None
 
@@ -134,7 +140,8 @@ class Positions:
 
     def _move(self, after: Position, sealed: Sequence[Sealed]) -> None:
         self.latest = after
-        self._people.hear(sealed)
+        for index in self._indexes:
+            index.hear(sealed)
         self._timers.changed(after.state, (each.event for each in sealed))
 
     def _go_back(self) -> None:
