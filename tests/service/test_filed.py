@@ -80,7 +80,9 @@ def require_index(engine):
         about.setdefault(each.event.about, set()).add(each.seq)
     assert sum(map(len, about.values())) == seq
     for t in filter(None, about):
-        assert engine.streams.get("loans").places.about([t], seq) == about[t]
+        for after in (0, min(about[t]) - 1, min(about[t])):
+            known = engine.streams.get("loans").places.about([t], after, seq)
+            assert known == {place for place in about[t] if place > after}
 
 
 @pytest.mark.parametrize("again", ["the same process", "from the log", "from the table"])

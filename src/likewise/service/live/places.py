@@ -67,8 +67,11 @@ class PlaceIndex:
             elif self._base == span.stop - 1:
                 self._base, self._recent = span.start - 1, array("I", places.tolist()) + self._recent
 
-    def about(self, rounds: Collection[int], seq: int) -> set[int] | None:
-        """The numbers of all events up to ``seq`` that are about some rounds; None if something has to be read."""
+    def about(self, rounds: Collection[int], after: int, seq: int) -> set[int] | None:
+        """The numbers of all events after ``after`` up to ``seq`` that are about some rounds.
+
+        None if something has to be read first.
+        """
         with self._lock:
             base = self._take_in(seq)
             if self._unknown(base):
@@ -76,8 +79,9 @@ class PlaceIndex:
             if self._together is None:
                 kept = [self._thousands[number] for number in range(base // TOGETHER)]
                 self._together = np.concatenate([np.empty(0, np.uint32), *kept])
-            places = np.concatenate([self._together, np.array(self._recent, dtype=np.uint32)])
-        return {int(place) + 1 for place in np.flatnonzero(np.isin(places[:seq], list(rounds)))}
+            recent = self._recent[max(0, after - base) : max(0, seq - base)]
+            places = np.concatenate([self._together[after:seq], np.array(recent, dtype=np.uint32)])
+        return {after + int(place) + 1 for place in np.flatnonzero(np.isin(places, list(rounds)))}
 
     def keep(self, seq: int) -> None:
         """Write down thousands of events, of those up to ``seq``, which are durable."""

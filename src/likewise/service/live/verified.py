@@ -70,7 +70,9 @@ class VerifiedReads:
     def _require_all(self, stream: str, rounds: Sequence[int], sealed: Sequence[Sealed], seq: int) -> None:
         """Refuse to go on if an event up to ``seq`` about some rounds is filed elsewhere."""
         places = self._streams.get(stream).places
-        while (about := places.about(rounds, seq)) is None:  # the clock has just put some aside
+        opened = [each.seq for each in sealed if isinstance(each.event, RoundOpened)]
+        after = min(opened) - 1 if len(opened) == len(rounds) else 0  # nothing is about a round before it is opened
+        while (about := places.about(rounds, after, seq)) is None:  # the clock has just put some aside
             self.place(stream)
         if missing := about.difference(each.seq for each in sealed):
             raise BrokenLog(
