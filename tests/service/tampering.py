@@ -487,12 +487,11 @@ OF_PICTURES = {kind for kind, edit in EDITS.items() if any(f" {table} " in edit 
 """Nor are pictures a part of the log."""
 
 HIDDEN = {
-    "the round of an event": ("round", "person"),
     "a kind": ("who looked",),
     "a stored answer gone": ("stored answer",),
 }
-"""What docs/service.md says can be hidden for a moment: events are found by their round and their kind, answers by
-their key. It is counted and printed like every miss, but no test fails because of it."""
+"""What docs/service.md says can be hidden for a moment: events are found by their kind, answers by their key. It is
+counted and printed like every miss, but no test fails because of it."""
 TELLING = (BrokenLog, AlteredRows)
 """Refusals that tell of tampering; anything else that is said is taken for an answer."""
 

@@ -12,7 +12,6 @@ from loans import Fold, fingerprint, loans
 from likewise.service.asides import reason_aside
 from likewise.service.canonical import GENESIS
 from likewise.service.live import position
-from likewise.service.live.people import PeopleIndex
 from likewise.service.live.position import START, Positions
 from likewise.service.live.timers import Timers
 from likewise.service.log.chain import seal
@@ -140,7 +139,7 @@ def timers():
 
 @pytest.fixture
 def positions(log, timers):
-    positions = Positions("loans", log, threading.RLock(), timers, PeopleIndex(log, "loans"))
+    positions = Positions("loans", log, threading.RLock(), timers)
     positions.begin(START)
     return positions
 
@@ -168,7 +167,7 @@ def test_a_log_is_read_page_by_page_from_any_position_to_its_end(monkeypatch, ti
     fold = rounds(3)
     sealed = log_of(fold)
     log = Log(sealed)
-    positions = Positions("loans", log, threading.RLock(), timers, PeopleIndex(log, "loans"))
+    positions = Positions("loans", log, threading.RLock(), timers)
     positions.begin(START.follow(sealed[:start]))
     assert positions.latest is positions.durable
     assert positions.latest.seq == len(sealed)

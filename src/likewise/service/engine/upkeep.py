@@ -60,6 +60,7 @@ class Upkeep(EngineCore):
             live.tree.keep(live.durable.seq)
         state, seq, hash = live.durable[:3]
         live.people.keep(state.opened, seq, hash)
+        live.places.keep(seq)
         return moved
 
     def _prepare(self, name: str) -> int:
@@ -68,6 +69,7 @@ class Upkeep(EngineCore):
         state, seq = live.durable[:2]
         if not self._stretches.catch_up(name, state, seq):
             self.reads.prepare(live)
+            self.reads.prepare_places(live)
         return 0
 
     def sweep(self) -> None:

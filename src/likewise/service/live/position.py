@@ -6,10 +6,9 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from likewise.service.canonical import GENESIS
-from likewise.service.live.people import PeopleIndex
 from likewise.service.live.timers import Timers
 from likewise.service.log import Store
 from likewise.service.log.chain import Sealed
@@ -46,6 +45,13 @@ class Position(NamedTuple):
         return self.then(sealed, state)
 
 
+class Index(Protocol):
+    """What hears of every event as it is added, perhaps before it is durable."""
+
+    def hear(self, sealed: Sequence[Sealed]) -> None:
+        """Take notes; nothing may be waited for."""
+
+
 START = Position(State(), 0, GENESIS)
 
 
@@ -60,7 +66,7 @@ class Positions:
     """
 
     def __init__(
-        self, name: str, store: Store, lock: threading.RLock, timers: Timers, people: PeopleIndex
+        self, name: str, store: Store, lock: threading.RLock, timers: Timers, indexes: Sequence[Index] = ()
     ) -> None:  # fmt: skip
         self.latest = START
         self.durable = START
@@ -73,7 +79,7 @@ class Positions:
         self._store = store
         self._lock = lock
         self._timers = timers
-        self._people = people
+        self._indexes = indexes
         self._marking = threading.Lock()
         self._last: Future[None] | None = None
         self._recent: deque[Sealed] = deque(maxlen=RECENT)
@@ -174,7 +180,8 @@ class Positions:
 
     def _move(self, after: Position, sealed: Sequence[Sealed]) -> None:
         self.latest = after
-        self._people.hear(sealed)
+        for index in self._indexes:
+            index.hear(sealed)
         self._timers.changed(after.state, (each.event for each in sealed))
 
     def _go_back(self) -> None:

@@ -9,7 +9,7 @@ Locks, outermost first; whoever holds one takes only those below it:
 
 1. ``LiveStream.lock``, one per stream, reentrant: the order of its log. Whoever holds it may read the database, and a
    command that looks into the log even waits for the writer. The event loop never waits for this lock.
-2. The locks inside ``Positions``, ``PeopleIndex``, ``Answers`` and the store's ``Writer``: held for a moment, while
+2. The locks inside ``Positions``, the indexes, ``Answers`` and the store's ``Writer``: held for a moment, while
    nothing is waited for or called. No two of them are held at once.
 
 The writer's thread calls ``_landed``, and takes only locks of the second sort: if it waited for a stream's lock, it
@@ -34,6 +34,7 @@ from likewise.service.canonical import Answer
 from likewise.service.live.idempotency import Answers
 from likewise.service.live.landing import done
 from likewise.service.live.people import PeopleIndex
+from likewise.service.live.places import PlaceIndex
 from likewise.service.live.position import START, Position, Positions
 from likewise.service.live.timers import Timers
 from likewise.service.log import Append, Idempotency, KeyTaken, Store
@@ -123,7 +124,8 @@ class LiveStream:
         self._check = check
         self._timers = Timers()
         self.people = PeopleIndex(store, name)
-        self.positions = Positions(name, store, self.lock, self._timers, self.people)
+        self.places = PlaceIndex(store, name)
+        self.positions = Positions(name, store, self.lock, self._timers, (self.people, self.places))
         self.answers = Answers(store)
         self.snapshots = StreamSnapshots(store, name)
         self.tree = LogTree(store, name)

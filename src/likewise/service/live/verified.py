@@ -18,6 +18,7 @@ from likewise.service.live.streams import Streams
 from likewise.service.log import Store
 from likewise.service.log.append import STRETCH, chunks
 from likewise.service.log.chain import Sealed
+from likewise.service.log.places import TOGETHER, places_of
 from likewise.service.log.visits import Kept, Visit
 from likewise.service.refusals import BrokenLog, Unknown
 from likewise.service.stream.events import Aside, PersonErased, RoundOpened, StreamCreated
@@ -60,13 +61,35 @@ class VerifiedReads:
 
     def events_of(self, stream: str, t: int) -> list[RoundEvent]:
         """Everything that happened to a round, with its people as far as they are still there."""
+        seq = self.place(stream)
         sealed = self._store.events(stream, round=t, asides=True)
-        if not sealed and not 1 <= t <= self._streams.get(stream).durable.state.opened:
-            return []
+        self._require_all(stream, [t], sealed, seq)
         self.require_whole(stream, sealed)
-        whole = self._whole(stream, t, sealed)
-        self._store.unfiled(stream, sealed[0].seq, 2**62)  # an event of this round may be filed under none
-        return whole
+        return self._whole(stream, t, sealed) if sealed else []
+
+    def _require_all(self, stream: str, rounds: Sequence[int], sealed: Sequence[Sealed], seq: int) -> None:
+        """Refuse to go on if an event up to ``seq`` about some rounds is filed elsewhere."""
+        places = self._streams.get(stream).places
+        opened = [each.seq for each in sealed if isinstance(each.event, RoundOpened)]
+        after = min(opened) - 1 if len(opened) == len(rounds) else 0  # nothing is about a round before it is opened
+        while (about := places.about(rounds, after, seq)) is None:  # the clock has just put some aside
+            self.place(stream)
+        if missing := about.difference(each.seq for each in sealed):
+            raise BrokenLog(
+                f"Event {min(missing)} of {stream!r} is not filed under its round: somebody changed the database."
+            )
+
+    def place(self, stream: str) -> int:
+        """Know which round every event is about that is durable now, and return the number of the last one."""
+        live = self._streams.get(stream)
+        seq = live.durable.seq
+        if not live.places.loaded:
+            kept = live.places.table.load() if seq >= TOGETHER else []
+            hashes = self._hashes(stream, [each.last for each in kept])
+            live.places.take(each for each in kept if hashes.get(each.last) == each.hash)
+        for span in live.places.unknown(seq):
+            live.places.learn(span, places_of(self.in_a_row(stream, span.start - 1, len(span))))
+        return seq
 
     def _whole(self, stream: str, t: int, sealed: Sequence[Sealed]) -> list[RoundEvent]:
         """The events of a round, which begin with the one that opened it."""
@@ -77,11 +100,12 @@ class VerifiedReads:
     def by_round(self, stream: str, numbers: Sequence[int]) -> Iterator[list[RoundEvent]]:
         """The same of several rounds, one after another."""
         for some in chunks(numbers):
+            seq = self.place(stream)
             rounds = dict(self._store.by_round(stream, some))
-            self.require_whole(stream, [each for sealed in rounds.values() for each in sealed])
-            whole = [self._whole(stream, t, sealed) for t, sealed in rounds.items()]
-            self._store.unfiled(stream, min(sealed[0].seq for sealed in rounds.values()), 2**62)
-            yield from whole
+            every = [each for sealed in rounds.values() for each in sealed]
+            self._require_all(stream, some, every, seq)
+            self.require_whole(stream, every)
+            yield from [self._whole(stream, t, sealed) for t, sealed in rounds.items()]
 
     def in_a_row(self, stream: str, after: int, limit: int) -> list[Sealed]:
         """Up to ``limit`` events after number ``after``, none of them left out."""
@@ -153,12 +177,23 @@ class VerifiedReads:
 
     def know(self, live: LiveStream) -> int:
         """Know who was in which round of a stream, and of how many rounds; what isn't kept is read from the log."""
-        if not live.people.loaded:
-            live.people.take(self._genuine(live, live.people.table.load()))
         opened = live.durable.state.opened
+        if not live.people.loaded:
+            live.people.take(self._genuine(live, live.people.table.load() if opened >= STRETCH else []))
         for some in chunks(live.people.unknown(opened)):
             self._read(live, some)
         return opened
+
+    def prepare_places(self, live: LiveStream) -> None:
+        """Keep the first thousand events of the other index that are not kept yet."""
+        places, whole = live.places, live.durable.seq // TOGETHER
+        if whole <= places.filled:
+            return
+        kept = places.table.numbers()
+        number = next((number for number in range(places.filled, whole) if number not in kept), whole)
+        if number < whole:
+            places.table.save(number, places_of(self.in_a_row(live.name, number * TOGETHER, TOGETHER)))
+        places.filled = min(whole, number + 1)
 
     def prepare(self, live: LiveStream) -> None:
         """Keep the first thousand rounds of the index that are not kept yet, so that nobody has to wait for them."""
@@ -181,10 +216,14 @@ class VerifiedReads:
 
     def _genuine(self, live: LiveStream, kept: Sequence[Kept]) -> list[Kept]:
         """What was kept of this very log, and not of one that was put aside for a backup."""
-        sealed = self._store.numbered(live.name, [each.seq for each in kept])
-        self.require(live.name, sealed)
-        hashes = {each.seq: each.hash for each in sealed}
+        hashes = self._hashes(live.name, [each.seq for each in kept])
         return [each for each in kept if hashes.get(each.seq) == each.hash]
+
+    def _hashes(self, stream: str, numbers: Sequence[int]) -> dict[int, str]:
+        """The hashes of some events of the log."""
+        sealed = self._store.numbered(stream, numbers)
+        self.require(stream, sealed)
+        return {each.seq: each.hash for each in sealed}
 
     def record(self, live: LiveStream, ids: Sequence[str]) -> dict[str, tuple[float, int]]:
         """The first decision of people who already had one, by id."""

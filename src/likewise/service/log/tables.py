@@ -129,6 +129,17 @@ visits = Table(
 )
 """Who was in which round, a thousand rounds at a time, as keyed hashes: a cache, which may be lost at any time."""
 
+places = Table(
+    "places",
+    metadata,
+    Column("stream", Text, primary_key=True),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("hash", Text, nullable=False),
+    Column("seal", Text, nullable=False),
+    Column("content", Text, nullable=False),
+)
+"""Which round each event is about, a thousand events at a time: a cache, which may be lost at any time."""
+
 tokens = Table(
     "tokens",
     metadata,

@@ -1,4 +1,4 @@
-"""Seals for answers under idempotency keys, and who was in which round, sealed too.
+"""Seals for answers under idempotency keys; who was in which round, and which round events are about, sealed too.
 
 Answers that were kept without a seal are not given again.
 """
@@ -15,13 +15,19 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Add the column, and the table, which PostgreSQL's planner takes no samples of: the erased would live on there."""
+    """Add the column and the tables; PostgreSQL takes no samples of people, in which the erased would live on."""
     op.add_column("responses", sa.Column("seal", sa.Text()))
     op.create_table(
         "visits",
         sa.Column("stream", sa.Text, primary_key=True),
         sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
         sa.Column("seq", sa.BigInteger, nullable=False),
+        *(sa.Column(name, sa.Text, nullable=False) for name in ("hash", "seal", "content")),
+    )
+    op.create_table(
+        "places",
+        sa.Column("stream", sa.Text, primary_key=True),
+        sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
         *(sa.Column(name, sa.Text, nullable=False) for name in ("hash", "seal", "content")),
     )
     if op.get_bind().dialect.name == "postgresql":
