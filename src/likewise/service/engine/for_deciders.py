@@ -69,6 +69,8 @@ class ForDeciders(EngineCore):
     ) -> answers.RoundOpened:
         """Open a round for ``people``, each {id, features}."""
         live = self.streams.get(stream)
+        if _keeps_record(live):
+            self.reads.know(live)  # what has to be read for it is read before others have to wait
         opened = live.do(self._decision(live, people, self.reads.secret(stream), by, key), self.clock())
         return cast(answers.RoundOpened, opened)
 
