@@ -10,6 +10,7 @@ suggested one, as in ``likewise play``, or cut-offs on the scores of six models.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,13 +22,16 @@ NAMES = ("adult", "compas", "german", "mortgage")
 K, ALPHA = 6, 0.1
 
 
-def learners(F: lw.Thresholds, T: int) -> dict[str, lw.AdaHedge]:
-    """Release 1's default and today's, with the horizon and without."""
+def learners(F: lw.Thresholds, T: int, ones: float) -> dict[str, lw.AdaHedge]:
+    """Release 1's default and today's, with the horizon and without, and what can be chosen beside it."""
+    default = lw.AdaHedge(F, k=K, alpha=ALPHA, T=T)
     return {
         "release 1": lw.AdaHedge(F, k=K, alpha=ALPHA, T=T, penalty="growing"),
         "release 1, no T": lw.AdaHedge(F, k=K, alpha=ALPHA, penalty="growing"),
-        "default": lw.AdaHedge(F, k=K, alpha=ALPHA, T=T),
+        "default": default,
         "default, no T": lw.AdaHedge(F, k=K, alpha=ALPHA),
+        "default, leaning": default.leaning(ones),
+        "default, both ways": replace(default, penalty=replace(default.rule, both_ways=True)),
         "nothing forgotten": lw.AdaHedge(F, k=K, alpha=ALPHA, T=T, forget=0),
     }
 
@@ -41,7 +45,7 @@ def measured(name: str, seed: int, T: int, kind: str) -> dict[str, tuple[float, 
     F = built.hypotheses
     people = lw.IID(built.X[rest], data.y[rest], k=K, view=data.view[rest]).encoded(F.encode)
     auditor, results = lw.MetricAuditor(data.metric, ALPHA), {}
-    for who, learner in learners(F, T).items():
+    for who, learner in learners(F, T, float(data.y[warm_up].mean())).items():
         t = lw.play(learner, people, auditor, T, seed=seed)
         above = (t.errors.sum() - t.constant_errors[-1]) / len(t.y)
         late = t.violations[3 * T // 4 :].sum()
