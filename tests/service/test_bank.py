@@ -223,13 +223,14 @@ def test_a_certificate_can_be_made_of_such_a_stream(bank):
     assert made["rounds"] == 30
 
 
-def test_every_page_of_such_a_stream_can_be_read_and_says_what_is_an_estimate(bank, serve):
+def test_every_page_of_such_a_stream_can_be_read_and_says_what_is_an_estimate(bank, serve, tmp_path):
     engines, _, database = bank
     counts = engines[0].stream("loans")
     rounds = [engines[0].round("loans", t) for t in range(1, 31)]
     booked = next(r["t"] for r in rounds for p in r["people"] if p["late_label"] is not None)
     again = next(r["t"] for r in rounds for p in r["people"] if p["returning"])
-    service = serve(database)
+    (tmp_path / "key.pem").write_bytes(engines[0].signer.pem())
+    service = serve(database, key=tmp_path / "key.pem")
     cookie = service.app.state.service.sessions.login(service.tokens["admin"])
     with closing(Browser(service, cookie)) as admin:
 
