@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,11 +41,11 @@ def settings(name: str = STREAM) -> Settings:
 class Author:
     """Writes the log of a stream, round after round."""
 
-    def __init__(self, store: Store, name: str = STREAM) -> None:
+    def __init__(self, store: Store, name: str = STREAM, began: float = BEGAN) -> None:
         self._store, self._name, self._secret = store, name, secrets.token_bytes(32)
         self._state, self._place = State(), (0, GENESIS)
         self._sealed: list[Sealed] = []
-        self._now, self._rng = BEGAN, np.random.default_rng(0)
+        self._now, self._rng = began, np.random.default_rng(0)
         digest = hashlib.sha256(self._secret).hexdigest()
         self._do(commands.CreateStream(settings(name), "root", digest))
         self._flush(self._secret.hex())
@@ -90,10 +91,13 @@ class Author:
 
 
 def write(database: str | Path, rounds: int) -> None:
-    """Make a database with one stream of so many rounds."""
+    """Make a database with one stream of so many rounds, one a second, of which the last is over now.
+
+    A service that starts on a log of long ago first waits to see whether its clock is right.
+    """
     with Store(database) as store:
         store.migrate()
-        author = Author(store)
+        author = Author(store, began=time.time() - rounds)
         for _ in range(rounds):
             author.round()
         author.end()

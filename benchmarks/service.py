@@ -26,6 +26,7 @@ from measure import Row
 from sqlalchemy import Text, cast, func, select
 
 from likewise.service.log import Store, tables
+from likewise.service.log.signing import Signer
 
 CLIENTS = 8
 P99 = 0.030
@@ -239,11 +240,14 @@ def served(database: str, folder: Path, *options: str) -> Iterator[Served]:
     command = [sys.executable, "-m", "likewise", "serve", "--database", database, *(options or ("--port", "0"))]
     limits = {"LIKEWISE_MAX_RATE": "1e9", "PYTHONUNBUFFERED": "1"}
     beside = {f"LIKEWISE_{name.upper()}": str(folder / name) for name in ("key", "checkpoints", "erasures")}
+    Signer.at(folder / "key")  # a log may have been written beside it, and then a service makes none
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **limits, **beside})
     assert process.stdout is not None
     said = ""
     while "Serving at" not in said:
         said += process.stdout.readline()
+        if process.poll() is not None:
+            raise RuntimeError(f"The service ended: {said}")
     host, shown = re.search(r"Serving at http://(\S+)", said)[1], re.search(r"lw_\w+", said)  # type: ignore[index]
     token = shown[0] if shown else ""  # on the first start only
     try:
