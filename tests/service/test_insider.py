@@ -173,6 +173,9 @@ def test_whoever_was_handed_a_certificate_can_check_its_signature(engine, tmp_pa
         assert "not those that were signed" in capsys.readouterr().out
     with pytest.raises(SystemExit, match=r"^1$"):
         main(["verify", *known])
+    (tmp_path / "certificate.json").write_text('{"claims": 1}')
+    assert standalone.main(known) == 1
+    assert "The file has no 'origin'." in capsys.readouterr().out
 
 
 def test_the_secret_behind_decisions_is_not_changed_together_with_the_event_that_commits_to_it(engine):

@@ -476,7 +476,8 @@ def _say(check: Callable[[dict[str, Any], str | None], list[str]], path: str, ke
     try:
         sentences, proved = check(parsed(content), key), True
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        sentences, proved = [f"This proves nothing. {error}"], False
+        why = f"The file has no {error}." if isinstance(error, KeyError) else str(error)
+        sentences, proved = [f"This proves nothing. {why}"], False
     if key is None:
         sentences.append("The public key came with the file itself. To be sure, give the key that you know.")
     sys.stdout.write("\n".join(sentences) + "\n")
