@@ -9,8 +9,8 @@ from likewise.report.html import table
 from likewise.wording import plural
 
 NOT_KNOWN = (
-    "What each part brings to the best fair policy is not said: that takes a written measure of who is alike, and the "
-    "measure of whoever reviewed is written down nowhere."
+    "What each part brings to the best fair policy is unknown here: to compute it takes a written measure of who is "
+    "alike, and the reviewer has written none down."
 )
 
 
