@@ -101,7 +101,7 @@ def test_what_stands_in_the_log_comes_back_as_it_was(lived, bank):
 
 def test_a_stream_says_with_which_learner_it_began_and_one_that_does_not_is_refused_in_a_sentence(lived):
     created = lived.events[0].data()
-    assert created["learner_version"] == LEARNER_VERSION == 3
+    assert created["learner_version"] == LEARNER_VERSION == 4
     before = {name: value for name, value in created.items() if name != "learner_version"}
     with pytest.raises(InvalidParameter, match="does not say which version of the learner it began with"):
         read_event("stream_created", before, lived.events[0].at)

@@ -13,7 +13,7 @@ from likewise.errors import InvalidParameter
 from likewise.learners.kept import KeptState
 from likewise.protocol import Batch, Report, Round
 from likewise.service.canonical import dumps, loads
-from likewise.service.stream.learner import LEARNER_VERSION, Model
+from likewise.service.stream.learner import KNOWN_VERSIONS, LEARNER_VERSION, Model, person_number
 from likewise.service.stream.learner_checkpoint import read, unpacked, written
 from likewise.service.stream.settings import Settings
 
@@ -28,6 +28,7 @@ PLAYED = {
     "cells of release 1": {"hypotheses": "cells", "penalty": "growing"},
 }
 KEEP_REPORTS = ("adahedge", "adahedge with a horizon", "cells")
+PEOPLE = {person_number(id): id for id in ("ada", "bob", "cleo", "dan")}
 
 
 def states(model, rounds=40):
@@ -41,7 +42,7 @@ def states(model, rounds=40):
         pair = Report(int(shown.argmax()), int(shown.argmin()))
         reports = (pair,) if np.ptp(shown) > 0.2 and t % 3 else ()
         labels = (shown.argsort().argsort() > 1).astype(float) if t % 5 else rng.integers(0, 2, 4).astype(float)
-        state = model.learner.update(state, Round(Batch(rows, labels, None), shown, reports))
+        state = model.learner.update(state, Round(Batch(rows, labels, None, np.array(list(PEOPLE))), shown, reports))
         yield state
 
 
@@ -88,10 +89,12 @@ def test_the_next_state_is_the_same_from_a_state_that_was_in_the_log(name):
 def test_a_state_that_was_packed_is_the_same_state(name):
     model = built(name)
     for state in states(model):
-        rows = [] if not isinstance(state, KeptState) else list(state.contrasts)
+        kept = isinstance(state, KeptState)
+        rows = list(state.contrasts) if kept else []
+        ids = [[PEOPLE[number] for number in pair] for pair in state.people.tolist()] if kept else []
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(type(model.hypotheses), "contrast", lambda F, row: row)  # what the log doesn't hold
-            again = read(model, loads(dumps(written(state))), rows)
+            again = read(model, loads(dumps(written(model, state))), rows, ids)
         assert model.dump(again) == model.dump(state)
         assert model.deploy(again).hash == model.deploy(state).hash
         for part, value in state._asdict().items():
@@ -122,9 +125,9 @@ def test_frozen_reports_leave_the_policy_as_it_was_and_tell_of_nobody(name):
         assert limits[0] == pytest.approx(limits[1], abs=1e-9)
 
 
-@pytest.mark.parametrize("version", [LEARNER_VERSION - 1, LEARNER_VERSION + 1, True, str(LEARNER_VERSION), None])
+@pytest.mark.parametrize("version", [KNOWN_VERSIONS[0] - 1, LEARNER_VERSION + 1, True, str(LEARNER_VERSION), None])
 def test_a_learner_of_another_version_is_refused_in_a_sentence(version):
     settings = built("adahedge").settings
-    sentence = f"`learner_version` must be {LEARNER_VERSION}, the only version"
+    sentence = f"`learner_version` must be one of {KNOWN_VERSIONS}, the versions"
     with pytest.raises(InvalidParameter, match=re.escape(sentence)):
         Model(settings, version)

@@ -189,7 +189,8 @@ def test_a_stream_learns_what_the_library_learns_from_the_same_rounds(kind):
     state, booked = learner.init(), 0
     for event in fold.events:
         if isinstance(event, Learned):
-            state = learner.update(state, fold.past(event.t).seen())
+            round_, seen = fold.past(event.t), fold.past(event.t).seen()
+            state = learner.update(state, round_.with_people(seen) if fold.state.stream.knows_people else seen)
         elif isinstance(event, LabelsBooked):
             booked += 1
             y, p = (

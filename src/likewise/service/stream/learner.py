@@ -27,13 +27,14 @@ from likewise.service.stream.settings import GROWING, Settings
 
 SEED = 0
 """Of the learner's keys. The learners of the service draw nothing, so every stream can have the same."""
-LEARNER_VERSION = 3
+LEARNER_VERSION = 4
 """Of the learners: what they do when a setting is left open, to the last bit.
 
 The event that creates a stream holds it. Whoever changes a default or a sum gives it a new number, and builds the old
 learner for streams that were created with the old number. Version 1, of release 1, is in no log of this format, and
-version 2 was in no release.
+version 2 was in no release. Since version 4 a learner knows who comes again.
 """
+KNOWN_VERSIONS = (3, LEARNER_VERSION)
 
 
 class Deployed(NamedTuple):
@@ -70,8 +71,8 @@ class Model:
     """
 
     def __init__(self, settings: Settings, version: int = LEARNER_VERSION, program: ScoreProgram | None = None) -> None:
-        known = f"be {LEARNER_VERSION}, the only version of the learners that this service knows"
-        require(version == LEARNER_VERSION and type(version) is int, "learner_version", known, version)
+        known = f"be one of {KNOWN_VERSIONS}, the versions of the learners that this service knows"
+        require(version in KNOWN_VERSIONS and type(version) is int, "learner_version", known, version)
         self.settings, self.version, self.program = settings, version, program
         self.columns = [(f, settings.cuts[f.name]) for f in settings.features if f.name in settings.cuts]
         self.hypotheses: EnumerableClass = self._thresholds() if settings.hypotheses == "thresholds" else self._cells()
@@ -221,6 +222,11 @@ class Model:
         """Whether the learner keeps reports and revises their prices."""
         return isinstance(self.inside, AdaHedge) and isinstance(self.inside.rule, Cuts)
 
+    @property
+    def knows_people(self) -> bool:
+        """Whether the learner is told who comes again, so that it hears when answers about two people contradict."""
+        return self.keeps_reports and self.version >= 4 and self.settings.audits == "probabilities"
+
     def dump(self, state: Any) -> dict[str, Any]:
         """A learner's state as plain JSON values; numbers survive bit by bit, also in the log.
 
@@ -241,6 +247,17 @@ class Model:
         if not isinstance(self.learner, OneSided):
             return state.frozen_rows(rows)
         return type(state)(*self.learner.inside(state).frozen_rows(rows), state.seen, state.worth)
+
+
+def person_number(id: str | None) -> int:
+    """A number that stands for an id; 0 for somebody who was erased.
+
+    It has 53 bits, as many as a number in JSON may have: among a million people two share one with a probability below
+    1e-4. Then somebody seems to have come again: less is claimed, and a report of theirs may weigh less.
+    """
+    if id is None:
+        return 0
+    return int.from_bytes(hashlib.blake2b(id.encode(), digest_size=8).digest(), "big") >> 11 or 1
 
 
 def score_program(settings: Settings, scores: Mapping[str, Any] | None) -> ScoreProgram | None:

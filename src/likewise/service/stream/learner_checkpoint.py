@@ -2,7 +2,8 @@
 
 Numbers are packed: little-endian bytes, those of the same significance together (signs and exponents repeat), by zlib,
 in base64. Every bit survives. Of a report that the learner keeps, the log holds who it was about, by reference, and
-never where they lay between the cuts: that is read from what is kept beside the log, as long as it is there.
+never who they are or where they lay between the cuts: that is read from what is kept beside the log, as long as it is
+there.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from likewise.errors import require
 from likewise.protocol import Rows
-from likewise.service.stream.learner import Model
+from likewise.service.stream.learner import Model, person_number
 
 EVERY = 25
 """Rounds learned between two checkpoints, at least: whoever is erased costs the replay of no more than that."""
@@ -30,10 +31,14 @@ MOST = 2**28
 
 
 class KeptPair(NamedTuple):
-    """A report that the learner keeps: the number of the lesson, its row in hexadecimal digits, and its two people."""
+    """A report that the learner keeps: the number of the lesson, its row in hexadecimal digits, and its two people.
+
+    ``people`` are their numbers in the learner's state, which tell apart two pairs that lay alike between the cuts.
+    """
 
     made: int
     row: str
+    people: tuple[int, int]
     refs: tuple[str, str]
 
 
@@ -82,35 +87,50 @@ def unpacked(text: str, like: NDArray[Any]) -> NDArray[Any]:
     return flat.astype(like.dtype).reshape(-1, *like.shape[1:])
 
 
-def written(learner: Any) -> dict[str, Any]:
-    """A learner's state as it stands in the log: all of it but the rows of its kept reports."""
-    parts = {name: value for name, value in learner._asdict().items() if name != "contrasts"}
+def _beside(model: Model) -> set[str]:
+    """What describes the people of kept reports, and so is no part of a state in the log."""
+    return {"contrasts", "people"} if model.knows_people else {"contrasts"}
+
+
+def written(model: Model, learner: Any) -> dict[str, Any]:
+    """A learner's state as it stands in the log: all of it but what describes the people of its kept reports."""
+    parts = {name: value for name, value in learner._asdict().items() if name not in _beside(model)}
     return {name: packed(value) if isinstance(value, np.ndarray) else value for name, value in parts.items()}
 
 
-def read(model: Model, parts: Mapping[str, Any], rows: Sequence[Rows]) -> Any:
-    """The learner's state again; ``rows`` are the encoded people of each kept report."""
-    start = model.learner.init()
+def read(model: Model, parts: Mapping[str, Any], rows: Sequence[Rows], ids: Sequence[Sequence[str | None]]) -> Any:
+    """The learner's state again; ``rows`` are the encoded people of each kept report, and ``ids`` who they are."""
+    start, beside = model.learner.init(), _beside(model)
     values = {
         name: unpacked(parts[name], like) if isinstance(like, np.ndarray) else type(like)(parts[name])
         for name, like in start._asdict().items()
-        if name != "contrasts"
+        if name not in beside
     }
+    require(parts.keys() == values.keys(), "learner", "hold the parts of its state", sorted(parts))
     if model.keeps_reports:
         contrasts = [model.hypotheses.contrast(pair) for pair in rows]
         require(len(contrasts) == len(values["made"]), "pairs", "name the people of every kept report", len(contrasts))
         values["contrasts"] = np.array(contrasts, dtype=start.contrasts.dtype).reshape(-1, *start.contrasts.shape[1:])
-    require(parts.keys() == values.keys() - {"contrasts"}, "learner", "hold the parts of its state", sorted(parts))
+    if model.knows_people:
+        values["people"] = np.array([list(map(person_number, pair)) for pair in ids], dtype=np.int64).reshape(-1, 2)
     return type(start)(**values)
 
 
 def pairs_of(learner: Any, known: Collection[KeptPair]) -> list[list[KeptPair]]:
-    """Of each kept report of a learner, whom it was about: several pairs if they lay alike between the cuts."""
-    by_row: dict[tuple[int, str], list[KeptPair]] = {}
+    """Of each kept report of a learner, whom it was about.
+
+    Several pairs, if they lay alike between the cuts and the learner doesn't know who they are.
+    """
+    by_row: dict[tuple[Any, ...], list[KeptPair]] = {}
     for pair in known:
-        by_row.setdefault((pair.made, pair.row), []).append(pair)
-    rows = zip(learner.made.tolist(), learner.contrasts, strict=True)
-    return [by_row.get((made, row.tobytes().hex()), []) for made, row in rows]
+        by_row.setdefault(pair[:3], []).append(pair)
+    return [by_row.get(row, []) for row in kept_rows(learner)]
+
+
+def kept_rows(learner: Any) -> list[tuple[int, str, tuple[int, int]]]:
+    """What names each kept report of a learner, as a ``KeptPair`` does."""
+    parts = zip(learner.made.tolist(), learner.contrasts, learner.people.tolist(), strict=True)
+    return [(made, row.tobytes().hex(), (first, second)) for made, row, (first, second) in parts]
 
 
 def to_freeze(learner: Any, pairs: Sequence[Sequence[KeptPair]], gone: Collection[str] = ()) -> NDArray[np.bool_]:

@@ -21,7 +21,7 @@ from likewise.service.stream.state import OpenRound, OpenRounds, Pair, State, To
 from likewise.service.stream.team import Team
 from likewise.theory import Overlap
 
-SNAPSHOT_FORMAT = 14
+SNAPSHOT_FORMAT = 15
 """Of the layout below; snapshots in another one are ignored."""
 
 
@@ -82,7 +82,7 @@ def load_state(data: dict[str, Any]) -> State:
         overlap=Overlap(*data["overlap"]),
         upheld=Overlap(*data["upheld"]),
         hinted=Overlap(*data["hinted"]),
-        pairs=tuple(KeptPair(made, row, tuple(refs)) for made, row, refs in data["pairs"]),
+        pairs=tuple(KeptPair(made, row, tuple(people), tuple(refs)) for made, row, people, refs in data["pairs"]),
         checkpoint=LastCheckpoint(*data["checkpoint"]),
         key=data["key"],
         brief=Brief(**data["brief"]),

@@ -22,7 +22,7 @@ from likewise.service.stream.disputes import MOST as MOST_DISPUTES
 from likewise.service.stream.disputes import Dispute, disputed
 from likewise.service.stream.drawing import Drawing
 from likewise.service.stream.known import Known
-from likewise.service.stream.learner import Deployed, Model
+from likewise.service.stream.learner import Deployed, Model, person_number
 from likewise.service.stream.learner_checkpoint import KeptPair, LastCheckpoint
 from likewise.service.stream.memory import PastRound
 from likewise.service.stream.panel import Panel
@@ -253,6 +253,12 @@ class OpenRound:
         decisions = np.array(self.decisions, dtype=bool)
         unseen = None if self.estimate is None else ~decisions
         return round_._replace(decisions=decisions, unseen=unseen, estimate=self.estimate)
+
+    def with_people(self, seen: Round) -> Round:
+        """What the learner sees of it, with who its people are, and whose probabilities were compared."""
+        people = np.array([person_number(id) for id in self.ids], dtype=np.int64)
+        compared = np.array([i in self.fresh for i in range(len(self.refs))]) if self.returning else None
+        return seen._replace(batch=seen.batch._replace(person=people), compared=compared)
 
     def _weight(self) -> Floats | None:
         """0 for people who don't count; an estimate would take the erased for somebody."""

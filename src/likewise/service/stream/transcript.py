@@ -13,7 +13,6 @@ can know.
 
 from __future__ import annotations
 
-import hashlib
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -45,7 +44,7 @@ from likewise.service.stream.events import (
     StreamCreated,
     VerdictLate,
 )
-from likewise.service.stream.learner import SEED
+from likewise.service.stream.learner import SEED, person_number
 from likewise.service.stream.settings import Settings
 from likewise.service.stream.state import OpenRound, State
 from likewise.service.stream.status import delay, regret
@@ -225,17 +224,6 @@ def _ids(event: RoundOpened) -> list[str | None]:
     """Who the people of a round are; None for those who were erased."""
     ids = {aside.ref: aside.person for aside in event.asides}
     return [ids.get(ref) for ref in event.refs]
-
-
-def person_number(id: str | None) -> int:
-    """A number that stands for an id; 0 for somebody who was erased.
-
-    It has 63 bits: among a million people two share one with a probability below 1e-7. Then somebody seems to have come
-    again, and less is claimed.
-    """
-    if id is None:
-        return 0
-    return int.from_bytes(hashlib.blake2b(id.encode(), digest_size=8).digest(), "big") >> 1 or 1
 
 
 def _numbered(people: Sequence[NDArray[np.intp]]) -> list[NDArray[np.intp] | None]:

@@ -18,6 +18,7 @@ from likewise.service.stream.learner_checkpoint import (
     ROWS_LAST,
     KeptPair,
     LastCheckpoint,
+    kept_rows,
     packed,
     pairs_of,
     read,
@@ -248,7 +249,7 @@ class LearnerCheckpointed(Event):
         return cls(
             at=at,
             version=int(learner.rounds),
-            learner=written(learner),
+            learner=written(state.stream, learner),
             average=packed(average),
             pairs=tuple(pairs),
             erasing=bool(gone),
@@ -274,8 +275,7 @@ class LearnerCheckpointed(Event):
             return replace(state, learner=None, policy=None)
         pairs: tuple[KeptPair, ...] = ()
         if self.pairs:
-            rows = zip(learner.made.tolist(), learner.contrasts, self.pairs, strict=True)
-            pairs = tuple(KeptPair(made, row.tobytes().hex(), refs) for made, row, refs in rows)
+            pairs = tuple(KeptPair(*row, refs) for row, refs in zip(kept_rows(learner), self.pairs, strict=True))
         average = unpacked(self.average, np.empty(0))
         return replace(state, learner=learner, policy=model.deploy(learner), average=average, pairs=pairs)
 
@@ -289,7 +289,8 @@ class LearnerCheckpointed(Event):
         model = state.stream
         person = model.settings.person
         rows = [model.encode([person(features[ref]) for ref in pair]) for pair in self.pairs]
-        return read(model, self.learner, rows)
+        ids = {aside.ref: aside.person for aside in self.asides}
+        return read(model, self.learner, rows, [[ids[ref] for ref in pair] for pair in self.pairs])
 
     def objection(self, state: State, memory: Memory) -> str:
         """It must be the learner that was reached, if that is known."""
@@ -317,10 +318,9 @@ class LearnerCheckpointed(Event):
 
 def _frozen(reached: Any, kept: Any) -> NDArray[np.bool_]:
     """Which rows of one learner's state another one doesn't have any more."""
-    left = [(made, row.tobytes()) for made, row in zip(kept.made.tolist(), kept.contrasts, strict=True)]
-    frozen = np.ones(len(reached.made), dtype=bool)
-    for j, (made, row) in enumerate(zip(reached.made.tolist(), reached.contrasts, strict=True)):
-        if left and left[0] == (made, row.tobytes()):
+    left, frozen = kept_rows(kept), np.ones(len(reached.made), dtype=bool)
+    for j, row in enumerate(kept_rows(reached)):
+        if left and left[0] == row:
             frozen[j] = False
             left.pop(0)
     return frozen

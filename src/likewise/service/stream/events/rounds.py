@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from likewise.learners.kept import who
 from likewise.protocol import Estimate, Round, Rows
 from likewise.service.canonical import dumps, people_root
 from likewise.service.stream.answers import Labelled, Outcome, PersonDecided, RoundRecord
@@ -413,6 +414,7 @@ class Learned(RoundEvent):
         if state.learner is None or round_.lost:
             # Somebody was erased after this round was learned: the next checkpoint says what the learner knew.
             return replace(after, learner=None, policy=None)
+        seen = round_.with_people(seen) if model.knows_people else seen
         learner = model.learner.update(state.learner, seen)
         pairs = state.pairs + self._kept(model, round_, seen)
         return replace(after, learner=learner, policy=model.deploy(learner), pairs=pairs)
@@ -427,8 +429,9 @@ class Learned(RoundEvent):
             return ()
         pairs = [[report.favoured, report.disfavoured] for report in seen.reports]
         rows = [model.hypotheses.contrast(round_.rows[pair]).tobytes().hex() for pair in pairs]
+        people = [who(seen, report) for report in seen.reports]
         refs = [(round_.refs[first], round_.refs[second]) for first, second in pairs]
-        return tuple(KeptPair(self.version, row, pair) for row, pair in zip(rows, refs, strict=True))
+        return tuple(KeptPair(self.version, *each) for each in zip(rows, people, refs, strict=True))
 
     def _added(self, totals: Totals, round_: OpenRound, seen: Round, settings: Settings) -> Totals:
         y = seen.batch.y
