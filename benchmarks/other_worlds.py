@@ -300,4 +300,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    # As a module, not as a script: the other processes then find its cached functions by their names.
+    import other_worlds
+
+    other_worlds.main()
