@@ -131,3 +131,10 @@ def test_a_learner_of_another_version_is_refused_in_a_sentence(version):
     sentence = f"`learner_version` must be one of {KNOWN_VERSIONS}, the versions"
     with pytest.raises(InvalidParameter, match=re.escape(sentence)):
         Model(settings, version)
+
+
+@pytest.mark.parametrize("name", ["adahedge", "adahedge with a horizon", "cells"])
+def test_a_stream_of_before_keeps_the_slack_that_it_was_created_with(name):
+    settings = built(name).settings.model_copy(update={"alpha": 0.4})
+    slack = [Model(settings, version).inside.rule.epsilon for version in KNOWN_VERSIONS]
+    assert slack == [settings.level / 2, 0.05]

@@ -33,6 +33,9 @@ from likewise.theory.elementary import log1p
 
 FORGET = 0.01
 """The share of the prior that the default learner mixes in over a whole play."""
+MOST_SLACK = 0.05
+"""By default reports are cut α/2 below the gap that was shown, but never by more than this: where α is large, more slack
+costs error and hardly any violation is left to be saved."""
 TOLERANCE = 0.1
 """Prices are set until no gap is off by more than this part of ε."""
 UPKEEP, DRIFT = 4, 2.0
@@ -67,8 +70,9 @@ class AdaHedge(BaseLearner):
         The level at which the auditor reports (α less the margin); the default needs it. Reports of a gap of at most
         ``alpha`` teach a learner that keeps reports nothing.
     penalty
-        ``Cuts`` keeps reports, with prices that may be revised (Theorem C1): by default with ε = α/2 and penalties
-        that grow as ``Scheduled((k/3)√(T/ρ), …)`` when T is given and ``Tilted(α/4, floor=0.7)`` when it isn't.
+        ``Cuts`` keeps reports, with prices that may be revised (Theorem C1): by default with ε = α/2, at
+        most .05, and penalties that grow as ``Scheduled((k/3)√(T/ρ), …)`` when T is given and ``Tilted(ε/2, floor=0.7)``
+        when it isn't.
         "growing" is release 1's default: ``Scheduled((k/3)√(T/ln N), α²/(8Λ))`` with T, ``Tilted(α/2, floor=1/2)``
         without, a uniform prior and no forgetting. Or a rule of one's own: a number (fixed C, Theorem A), ``Scheduled``
         (Theorem 1), ``Tilted`` (Theorem 2) or ``Cuts``.
@@ -157,6 +161,19 @@ class AdaHedge(BaseLearner):
             return self
         return replace(self, prior="mostly 1" if ahead > 0 else "mostly 0")
 
+    def with_slack(self, epsilon: float) -> AdaHedge:
+        """The same learner, keeping reports with this ε and the default's penalties for it.
+
+        Examples
+        --------
+        >>> import likewise as lw
+        >>> learner = lw.AdaHedge(lw.Thresholds([[0.2, 0.8]]), k=4, alpha=0.4)
+        >>> learner.rule.epsilon, learner.with_slack(0.2).rule.epsilon
+        (0.05, 0.2)
+        """
+        require_number(epsilon, "epsilon", 0, self.alpha or 0.0, open_at="low high")
+        return replace(self, penalty=self._cuts(epsilon))
+
     @cached_property
     def start(self) -> Prior:
         """The prior that the learner starts from."""
@@ -180,7 +197,7 @@ class AdaHedge(BaseLearner):
             raise InvalidParameter("`alpha` must be given to AdaHedge unless `penalty` is, got None.")
         if self.hypotheses.size == 1:
             return 0.0
-        return self._cuts(self.alpha) if self.penalty is None else self._growing(self.alpha)
+        return self._cuts(min(self.alpha / 2, MOST_SLACK)) if self.penalty is None else self._growing(self.alpha)
 
     def _growing(self, alpha: float) -> Scheduled | Tilted:
         """Release 1's default."""
@@ -189,12 +206,11 @@ class AdaHedge(BaseLearner):
         N = self.hypotheses.size
         return Scheduled(theory.scheduled_first(self.T, self.weight, N), theory.scheduled_growth(alpha / 2, N))
 
-    def _cuts(self, alpha: float) -> Cuts:
-        """ε = α/2 and c = ε/2, with what the theorem lets c absorb; measured in docs/choosing.md."""
-        epsilon = alpha / 2
+    def _cuts(self, epsilon: float) -> Cuts:
+        """With c = ε/2, and what the theorem lets c absorb; measured in docs/choosing.md."""
         if self.T is None:
             return Cuts(epsilon, Tilted(epsilon / 2, floor=0.7))
-        rho = self._prior_of_default(alpha).rho
+        rho = self._prior_of_default(self.alpha or 0.0).rho
         first = self.weight / 3 * math.sqrt(self.T / rho)
         return Cuts(epsilon, Scheduled(first, (epsilon / 2) ** 2 / (2 * theory.stretched(rho))))
 

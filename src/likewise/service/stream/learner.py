@@ -32,7 +32,7 @@ LEARNER_VERSION = 4
 
 The event that creates a stream holds it. Whoever changes a default or a sum gives it a new number, and builds the old
 learner for streams that were created with the old number. Version 1, of release 1, is in no log of this format, and
-version 2 was in no release. Since version 4 a learner knows who comes again.
+version 2 was in no release. Since version 4 a learner knows who comes again, and gives no more slack than .05.
 """
 KNOWN_VERSIONS = (3, LEARNER_VERSION)
 
@@ -108,7 +108,9 @@ class Model:
         if settings.learner == "adahedge":
             learner = AdaHedge(self.hypotheses, alpha=settings.level, penalty=penalty, **shared)
             ones = None if self.program is None or settings.labels == "accepted" else self.program.ones
-            return learner if ones is None else learner.leaning(ones)
+            learner = learner if ones is None else learner.leaning(ones)
+            default = penalty is None and isinstance(learner.rule, Cuts)
+            return learner.with_slack(settings.level / 2) if self.version < 4 and default else learner
         if isinstance(penalty, (Scheduled, Tilted, str)):
             raise InvalidParameter("`penalty` must be a number for hedge; only adahedge has penalties that grow.")
         if settings.T is not None:
