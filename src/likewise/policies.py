@@ -50,16 +50,13 @@ def thresholds_of(ids: Sequence[Any], secret: bytes) -> Floats:
         f"{len(secret)} bytes" if isinstance(secret, bytes) else type(secret).__name__,
     )
     keyed = hmac.new(secret, digestmod=hashlib.sha256)
-    digests = (_digest(keyed, str(name).encode()) for name in ids)
-    # 53 bits are what a float holds, so u < 1 exactly and a probability of 1 is always a yes.
-    return np.array([int.from_bytes(digest[:8], "big") >> 11 for digest in digests]) / 2.0**53
-
-
-def _digest(keyed: hmac.HMAC, content: bytes) -> bytes:
-    """What ``hmac.digest`` gives, which prepares the key again for each content."""
-    one = keyed.copy()
-    one.update(content)
-    return one.digest()
+    numbers = []
+    for name in ids:
+        one = keyed.copy()  # `hmac.digest` would prepare the key again
+        one.update(str(name).encode())
+        # 53 bits are what a float holds, so u < 1 exactly and a probability of 1 is always a yes.
+        numbers.append(int.from_bytes(one.digest()[:8], "big") >> 11)
+    return np.array(numbers) / 2.0**53
 
 
 class DeployablePolicy:

@@ -23,18 +23,21 @@ RANDOM = 10 + 32
 """Random bytes of an aside: of its reference, and its salt."""
 
 
-def people_asides(people: Sequence[Any], settings: Settings) -> list[Aside]:
-    """People, each {id, features}. Which round they are in is known when their command's turn comes: 0 until then."""
+def people_asides(people: Sequence[Any], settings: Settings, t: int) -> list[Aside]:
+    """People, each {id, features}, of round t."""
     # Asked for once: the system's random numbers are a call that other threads may come between.
-    random = os.urandom(RANDOM * len(people))
-    return [
-        _aside("person", 0, _person(sent, settings), random[RANDOM * i : RANDOM * (i + 1)])
-        for i, sent in enumerate(people)
-    ]
+    digits, each = os.urandom(RANDOM * len(people)).hex(), 2 * RANDOM
+    asides = []
+    for i, sent in enumerate(people):
+        content = _person(sent, settings)
+        ref, salt = _names(digits[each * i : each * (i + 1)])
+        asides.append(Aside.read(ref, "person", t, salt, settings.spelt_person(content), content))
+    return asides
 
 
 def _person(sent: Any, settings: Settings) -> dict[str, Any]:
-    require(isinstance(sent, Mapping), "people", "be objects with id and features", type(sent).__name__)
+    if type(sent) is not dict:
+        require(isinstance(sent, Mapping), "people", "be objects with id and features", type(sent).__name__)
     return {"id": _id(sent), "features": settings.person(sent.get("features"))}
 
 
@@ -58,9 +61,14 @@ def free_text(text: Any, name: str) -> str:
     return str(text).strip()
 
 
-def _aside(kind: str, t: int, content: dict[str, Any], random: bytes | None = None) -> Aside:
-    digits = (random or os.urandom(RANDOM)).hex()
-    return Aside(f"{int(1000 * time.time()):012x}{digits[:20]}", kind, t, digits[20:], content)
+def _aside(kind: str, t: int, content: dict[str, Any]) -> Aside:
+    ref, salt = _names(os.urandom(RANDOM).hex())
+    return Aside(ref, kind, t, salt, content)
+
+
+def _names(digits: str) -> tuple[str, str]:
+    """A reference and a salt, made of random digits."""
+    return f"{int(1000 * time.time()):012x}{digits[:20]}", digits[20:]
 
 
 def _id(sent: Mapping[str, Any]) -> str:

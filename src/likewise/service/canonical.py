@@ -48,6 +48,9 @@ def canonical(value: Any) -> bytes:
         raise InvalidParameter(f"`value` must hold whole numbers beyond 2^53 - 1 only as floats: {error}.") from None
 
 
+_quoted: Callable[[str], str] = json.encoder.encode_basestring
+
+
 def _encoder(*, sort_names: bool) -> Callable[[Any], str]:
     """Python's encoder without blanks, made once: ``json.dumps`` makes it again for every value."""
     make: Any = json.encoder.c_make_encoder  # type: ignore[attr-defined]  # not in the stubs
@@ -55,8 +58,7 @@ def _encoder(*, sort_names: bool) -> Callable[[Any], str]:
         return json.JSONEncoder(
             ensure_ascii=False, allow_nan=False, sort_keys=sort_names, separators=(",", ":")
         ).encode  # fmt: skip
-    text: Any = json.encoder.encode_basestring
-    parts = make(None, _no_json, text, None, ":", ",", sort_names, False, False)
+    parts = make(None, _no_json, _quoted, None, ":", ",", sort_names, False, False)
     return lambda value: "".join(parts(value, 0))
 
 
@@ -129,6 +131,22 @@ def _common_float(value: float) -> float:
 def dumps(value: Any) -> str:
     """Canonical JSON, as text."""
     return canonical(value).decode()
+
+
+def atom(value: Any) -> str:
+    """Canonical JSON of one text or number; ``dumps`` gives the same, but takes a while to find out what it has.
+
+    Examples
+    --------
+    >>> atom("a"), atom(0.5), atom(2.0)
+    ('"a"', '0.5', '2')
+    """
+    kind = type(value)
+    if kind is str:
+        return _quoted(value)
+    if kind is float and 1e-4 <= abs(value) < MOST and not value.is_integer():
+        return repr(value)
+    return dumps(value)
 
 
 def loads(text: str | bytes) -> Any:

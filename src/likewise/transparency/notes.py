@@ -225,7 +225,7 @@ def _cosigned(text: str, at: int) -> bytes:
 
 
 def _base64(data: bytes) -> str:
-    return base64.b64encode(data).decode()
+    return binascii.b2a_base64(data, newline=False).decode()
 
 
 def _bytes(text: str) -> bytes:

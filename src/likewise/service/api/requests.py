@@ -13,6 +13,7 @@ from typing import Any
 
 from fastapi import HTTPException, Request
 from fastapi.routing import APIRoute
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -127,6 +128,19 @@ class Call(Request):
         # Keyed: what is asked names people, and from a plain hash a guessed id could be confirmed.
         asked = f"{self.method} {self.scope['path']}\n".encode() + self._body
         return Idempotency(self.by, key, self.service.engine.signer.request_hash(asked))
+
+    async def body(self) -> bytes:
+        """The body, read once. Starlette has two generators for it, which take longer than the rest."""
+        if not hasattr(self, "_body"):
+            parts, more = [], True
+            while more:
+                message = await self.receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientDisconnect
+                parts.append(message.get("body", b""))
+                more = message.get("more_body", False)
+            self._body = b"".join(parts)
+        return self._body
 
     async def json(self) -> Any:
         """The body, read once; a sentence where it isn't JSON."""

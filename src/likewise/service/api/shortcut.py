@@ -50,16 +50,21 @@ class Shortcut:
     def __init__(self, app: ASGIApp, *, routes: Sequence[BaseRoute], handlers: Mapping[Any, Any]) -> None:
         self._app = app
         self._ways = [Way.to(route) for route in routes if isinstance(route, APIRoute)]
-        self._direct = ExceptionMiddleware(self._answer, handlers)
+        self._handlers = handlers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, by the shorter way if there is one."""
         way = self._find(scope) if scope["type"] == "http" and not scope.get("root_path") else None
         if way is None:
             await self._app(scope, receive, send)
+            return
+        scope["route"] = way.route
+        try:
+            answer = await self._answer(way, Call(scope, receive))
+        except Exception as error:
+            await ExceptionMiddleware(_failing(error), self._handlers)(scope, receive, send)
         else:
-            scope["route"], scope["likewise.way"] = way.route, way
-            await self._direct(scope, receive, send)
+            await answer(scope, receive, send)
 
     def _find(self, scope: Scope) -> Way | None:
         """The way to what is asked for, if it is one of ours, with the texts of its path in the scope."""
@@ -70,18 +75,32 @@ class Shortcut:
                 return way
         return None
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        call, way = Call(scope, receive), scope["likewise.way"]
+    async def _answer(self, way: Way, call: Call) -> ASGIApp:
+        """What the endpoint answers; the long way for a body that FastAPI has to say something about."""
         await call.identify(way.route.path)
         try:
             body = way.read(await call.json())
-        except ValidationError:  # FastAPI says what is wrong with it
-            content = await call.body()
+        except ValidationError:
+            return self._again(await call.body())
+        response: Response = await way.route.endpoint(body=body, call=call, **call.path_params)
+        return response
 
-            async def again() -> Message:
-                return {"type": "http.request", "body": content, "more_body": False}
+    def _again(self, content: bytes) -> ASGIApp:
+        """The long way of a request whose body was read."""
 
-            await self._app(scope, again, send)
-            return
-        response: Response = await way.route.endpoint(body=body, call=call, **scope["path_params"])
-        await response(scope, receive, send)
+        async def received() -> Message:
+            return {"type": "http.request", "body": content, "more_body": False}
+
+        async def long_way(scope: Scope, receive: Receive, send: Send) -> None:
+            await self._app(scope, received, send)
+
+        return long_way
+
+
+def _failing(error: Exception) -> ASGIApp:
+    """An application that fails."""
+
+    async def fail(scope: Scope, receive: Receive, send: Send) -> None:
+        raise error
+
+    return fail

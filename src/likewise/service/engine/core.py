@@ -85,7 +85,7 @@ class EngineCore:
     def _with_receipt(self, reply: Reply[A]) -> Callable[[Outcome], dict[str, Any]]:
         def answer(outcome: Outcome) -> dict[str, Any]:
             self._heads.require_own_key(outcome.after.key)
-            signed = self.signer.receipt(outcome.sealed, *outcome.trees) if outcome.sealed else None
+            signed = self.signer.receipt(outcome.sealed[-1], *outcome.trees) if outcome.sealed else None
             return cast(dict[str, Any], reply(outcome, cast(answers.Receipt | None, signed)))
 
         return answer

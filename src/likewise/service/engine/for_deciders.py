@@ -88,13 +88,14 @@ class ForDeciders(EngineCore):
         self, live: LiveStream, people: Sequence[Mapping[str, Any]], secret: bytes, by: str, key: Idempotency | None
     ) -> Task:
         settings = live.latest.state.stream.settings
-        asides = people_asides(people, settings)
+        likely = live.latest.state.opened + 1  # unless somebody is faster
+        asides = people_asides(people, settings, likely)
         ids = [aside.content["id"] for aside in asides]
         thresholds = thresholds_of(ids, secret) if ids else np.empty(0)
 
         def command(state: State) -> commands.RequestDecisions:
             t = state.opened + 1
-            placed = [replace(aside, t=t) for aside in asides]
+            placed = asides if t == likely else [replace(aside, t=t) for aside in asides]
             lot = Lot.of(secret, live.name, t) if settings.lot == "round" else None
             record = self.reads.record(live, ids) if settings.keeps_record else {}
             drawn = state.stream.settings.review.by_lot

@@ -31,18 +31,18 @@ class Position(NamedTuple):
     hash: str
     tree: Frontier = Frontier()
 
-    def then(self, sealed: Sequence[Sealed], state: State) -> Position:
-        """The position after some events, which lead to ``state``; the same one if there are none."""
+    def then(self, sealed: Sequence[Sealed], state: State, tree: Frontier) -> Position:
+        """The position after some events, which lead to ``state`` and ``tree``; the same one if there are none."""
         if not sealed:
             return self
-        return Position(state, sealed[-1].seq, sealed[-1].hash, grown(self.tree, sealed))
+        return Position(state, sealed[-1].seq, sealed[-1].hash, tree)
 
     def follow(self, sealed: Sequence[Sealed]) -> Position:
         """The position after some events, by evolving its state through them."""
         state = self.state
         for each in sealed:
             state = each.event.evolve(state)
-        return self.then(sealed, state)
+        return self.then(sealed, state, grown(self.tree, sealed))
 
 
 class Index(Protocol):

@@ -40,7 +40,7 @@ from likewise.service.live.timers import Timers
 from likewise.service.log import Append, Idempotency, KeyTaken, Store
 from likewise.service.log.chain import Head, Sealed, seal
 from likewise.service.log.snapshots import StreamSnapshots
-from likewise.service.log.tree import LogTree
+from likewise.service.log.tree import LogTree, grown
 from likewise.service.refusals import SequenceConflict, Unavailable
 from likewise.service.stream.commands import Advance, Command
 from likewise.service.stream.decide import decide
@@ -58,7 +58,7 @@ BOOKS = 30.0
 
 
 class Outcome(NamedTuple):
-    """What a command led to: the states before and after, the events, already in their places, and the trees."""
+    """What a command led to: the states before and after, the events in their places, the trees around the last one."""
 
     before: State
     after: State
@@ -315,8 +315,9 @@ class LiveStream:
                 return None
             decision = decide(before.state, command, now)
             sealed = seal(self.name, before.seq, before.hash, decision.events)
-            after = before.then(sealed, decision.after)
-            reply = Answer(task.reply(Outcome(before.state, after.state, sealed, (before.tree, after.tree))))
+            edge = grown(before.tree, sealed[:-1])
+            after = before.then(sealed, decision.after, grown(edge, sealed[-1:]))
+            reply = Answer(task.reply(Outcome(before.state, after.state, sealed, (edge, after.tree))))
             if not sealed:
                 return Attempt(reply, after, generation, task.key, None)
             writing = self._store.submit(self._append(task, sealed, reply, now, after), wake=wake)

@@ -35,12 +35,14 @@ class Timers:
         """``events`` have led to ``state``: note when the rounds that they are about are due now."""
         if self._look_again:
             return
+        touched: set[int] = set()
         for event in events:
             if isinstance(event, SettingsChanged):  # how long every round waits
                 self.look_again()
                 return
-            for t in event.touches:
-                self._note(state, t)
+            touched.update(event.touches)
+        for t in touched:
+            self._note(state, t)
 
     def next(self) -> float:
         """When something may be due: seconds, the past if that has to be looked up first. Takes no lock."""

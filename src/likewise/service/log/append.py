@@ -154,24 +154,10 @@ def add(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> Non
         connection.exec_driver_sql(_spelt(table, connection.dialect), (spelt(rows),))
         return
     names = table.columns.keys()
-    for some in _halved(rows):
+    for start in range(0, len(rows), AT_ONCE):  # any number up to that: the driver keeps a statement for each ready
+        some = rows[start : start + AT_ONCE]
         values = tuple([row.get(name) for row in some for name in names])
         connection.exec_driver_sql(_spelt(table, connection.dialect, len(some)), values)
-
-
-def _halved(values: Sequence[Part]) -> Iterator[Sequence[Part]]:
-    """Some values at a time, in numbers that are powers of two: few statements serve them all.
-
-    Examples
-    --------
-    >>> [len(some) for some in _halved(range(77))]
-    [32, 32, 8, 4, 1]
-    """
-    start = 0
-    while left := len(values) - start:
-        size = min(AT_ONCE, 1 << left.bit_length() - 1)
-        yield values[start : start + size]
-        start += size
 
 
 @functools.cache

@@ -11,7 +11,7 @@ under an idempotency key have keys of their own, derived from it (HKDF): none of
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from likewise.errors import InvalidParameter
 from likewise.service.log.chain import Sealed
 from likewise.storage import write_whole
-from likewise.transparency.merkle import Frontier, leaf_hash
+from likewise.transparency.merkle import Frontier
 from likewise.transparency.notes import Checkpoint, Note, Proof
 
 ORIGIN = "likewise"
@@ -105,10 +105,8 @@ class Signer:
         """The service's word that a log has this tree."""
         return self.sign(Checkpoint(self.origin(stream), tree.size, tree.root).text, stream)
 
-    def receipt(self, sealed: Sequence[Sealed], before: Frontier, after: Frontier) -> dict[str, Any]:
-        """For whoever caused some events, which lead from one tree to the other: the proof that the last is in it."""
-        *others, last = sealed
-        before = before.add_all(leaf_hash(bytes.fromhex(each.hash)) for each in others)
+    def receipt(self, last: Sealed, before: Frontier, after: Frontier) -> dict[str, Any]:
+        """For whoever caused an event, perhaps after others: the proof that it leads from one tree to the other."""
         note = self.checkpoint(last.stream, after)
         proof = Proof(before.size, tuple(before.path_of_next), note)
         return {"stream": last.stream, "seq": last.seq, "hash": last.hash, "key": self.public_key, "proof": str(proof)}

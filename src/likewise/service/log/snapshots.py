@@ -134,8 +134,8 @@ def _named(state: State) -> set[str]:
 def _replace(connection: Connection, stream: str, seq: int, row: dict[str, Any]) -> None:
     kept, log = tables.snapshots.c, tables.events.c
     erasures = select(log.data).where(log.stream == stream, log.seq > seq, log.kind == PersonErased.kind)
-    named = references(row["state"])
-    if any(not references(data).isdisjoint(named) for data in connection.scalars(erasures)):
+    erased = {ref for data in connection.scalars(erasures) for ref in references(data)}
+    if erased and not erased.isdisjoint(references(row["state"])):  # a state is long: read only if it has to be
         return  # it was taken before somebody was erased whom it names
     newest = connection.scalar(select(kept.seq).where(kept.stream == stream, kept.format == row["format"]))
     if newest is not None and newest > seq:

@@ -6,6 +6,7 @@ root, knows whether a summary is the one that was written last, and not one of s
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping
@@ -39,9 +40,15 @@ def altered(stream: str) -> AlteredRows:
 
 def hash_of(table: Table, rows: Iterable[Mapping[str, Any]]) -> str:
     """A hash of some rows of a table, in this order."""
-    kinds = [(column.name, _spelling(column.type)) for column in table.columns if column.name != "stream"]
+    kinds = _kinds(table)
     plain = [[None if (value := row[name]) is None else spelt(value) for name, spelt in kinds] for row in rows]
     return hashlib.sha256(json.dumps(plain).encode()).hexdigest()[:DIGITS]
+
+
+@functools.cache
+def _kinds(table: Table) -> list[tuple[str, Any]]:
+    """The columns of a table but the first, and how each is spelt."""
+    return [(column.name, _spelling(column.type)) for column in table.columns if column.name != "stream"]
 
 
 def _spelling(kind: Any) -> Any:

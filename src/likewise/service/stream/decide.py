@@ -165,10 +165,11 @@ def _request(decision: Decision, command: RequestDecisions) -> None:
     if state.stopped is not None:
         raise StreamStopped(f"The stream is stopped until an administrator resumes it: {state.stopped}")
     model, policy, t = state.stream, policy_of(state), state.opened + 1
-    _require_batch([person.person for person in people], model.settings.k)
+    ids = [str(person.person) for person in people]
+    _require_batch(ids, model.settings.k)
     rows = model.encode([person.content["features"] for person in people])
-    answers = _drawn(command, model, t, model.probabilities(policy, rows).tolist())
-    returning = tuple(i for i, person in enumerate(people) if person.person in command.record)
+    answers = _drawn(command, ids, model, t, model.probabilities(policy, rows).tolist())
+    returning = tuple(i for i, id in enumerate(ids) if id in command.record) if command.record else ()
     fresh = [p for i, (p, _) in enumerate(answers) if i not in returning]
     decision.add(
         RoundOpened(
@@ -179,7 +180,7 @@ def _request(decision: Decision, command: RequestDecisions) -> None:
             policy=policy.hash,
             outstanding=state.outstanding,
             people=tuple(
-                Decided(person.ref, person.commitment, p, yes) for person, (p, yes) in zip(people, answers, strict=True)
+                [Decided(each.ref, each.commitment, p, yes) for each, (p, yes) in zip(people, answers, strict=True)]
             ),
             by=command.by,
             returning=returning,
@@ -197,9 +198,11 @@ def _request(decision: Decision, command: RequestDecisions) -> None:
     close(decision, t)
 
 
-def _drawn(command: RequestDecisions, model: Model, t: int, probabilities: list[float]) -> list[tuple[float, int]]:
+def _drawn(
+    command: RequestDecisions, ids: Sequence[str], model: Model, t: int, probabilities: list[float]
+) -> list[tuple[float, int]]:
     """Everybody's probability and decision: from the lot or their own number; from the record if they came before."""
-    record, thresholds = [command.record.get(str(person.person)) for person in command.people], command.thresholds
+    record, thresholds = [command.record.get(id) for id in ids], command.thresholds
     if command.lot is not None:
         fresh = [p for p, before in zip(probabilities, record, strict=True) if before is None]
         thresholds = np.full(len(record), command.lot.number(model.settings.name, t, fresh))
@@ -207,9 +210,9 @@ def _drawn(command: RequestDecisions, model: Model, t: int, probabilities: list[
     return [new if before is None else before for new, before in zip(drawn, record, strict=True)]
 
 
-def _require_batch(ids: Sequence[str | None], k: int) -> None:
+def _require_batch(ids: Sequence[str], k: int) -> None:
     require(1 <= len(ids) <= k, "people", f"be 1 to {k}", len(ids))
-    repeated = sorted({str(id) for id in ids if ids.count(id) > 1}) if len(set(ids)) < len(ids) else []
+    repeated = sorted({id for id in ids if ids.count(id) > 1}) if len(set(ids)) < len(ids) else []
     require(not repeated, "people", "hold each person only once", repeated[:3])
 
 

@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StrictBool, ValidationError, ValidationInfo, field_validator
 
 from likewise.errors import require, require_number, require_whole
+from likewise.service.canonical import atom
 from likewise.service.stream.declared import LARGEST, Checked, Declared, Finite, Text, number, refusal, short, whole
 from likewise.theory import LEAST_ALPHA
 
@@ -460,6 +461,18 @@ class Settings(Choices):
             require(not missing, "features", f"hold all of {list(names)}", short(sorted(map(str, features))))
             require(not extra, "features", f"hold only {list(names)}", short(sorted(map(str, extra))))
         return {name: check(features[name]) for name, check in self._checks}
+
+    @cached_property
+    def _spelt_names(self) -> list[tuple[str, str]]:
+        """Every feature and how it is spelt, in the order of canonical JSON."""
+        names = sorted(self.by_name, key=lambda name: name.encode("utf-16-be"))
+        return [(name, atom(name)) for name in names]
+
+    def spelt_person(self, person: Mapping[str, Any]) -> str:
+        """Canonical JSON of {id, features}, which are checked. Spelt by hand, as nothing else is spelt as often."""
+        features = person["features"]
+        spelt = [f"{quoted}:{atom(features[name])}" for name, quoted in self._spelt_names]
+        return f'{{"features":{{{",".join(spelt)}}},"id":{atom(person["id"])}}}'
 
     def with_waits(self, changes: Mapping[str, Any]) -> Settings:
         """The same stream with some waits changed."""

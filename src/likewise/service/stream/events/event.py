@@ -17,11 +17,11 @@ reference, and the event holds a salted commitment to it.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 from likewise.errors import InvalidParameter
@@ -80,7 +80,7 @@ class Aside:
         aside.__dict__["text"] = text
         return aside
 
-    @cached_property
+    @functools.cached_property
     def text(self) -> str:
         """The content as canonical JSON."""
         return dumps(self.content)
@@ -305,6 +305,7 @@ def stamp(now: float) -> str:
     return datetime.fromtimestamp(now, UTC).isoformat(timespec="microseconds")
 
 
+@functools.lru_cache(maxsize=1024)
 def seconds(at: str) -> float:
     """A time of the log in seconds since 1970."""
     return datetime.fromisoformat(at).timestamp()

@@ -130,16 +130,16 @@ class RoundOpened(RoundEvent):
             opened_at=self.time,
             version=self.version,
             refs=refs,
-            ids=tuple(shown[ref].person if ref in shown else None for ref in refs),
+            ids=tuple([shown[ref].person if ref in shown else None for ref in refs]),
             rows=self._encoded(state) if self.rows is None else self.rows,
             probabilities=np.array([person.probability for person in self.people], dtype=float),
-            decisions=tuple(person.decision for person in self.people),
+            decisions=tuple([person.decision for person in self.people]),
             returning=frozenset(self.returning),
             estimate=self.estimate,
             drawn=state.stream.settings.keeps_record,
             policy=self._remembered(state),
-            labels=np.full(len(refs), np.nan),
-            lost=frozenset(i for i, ref in enumerate(refs) if ref not in shown) or NOBODY,
+            labels=np.array([math.nan] * len(refs)),
+            lost=frozenset([i for i, ref in enumerate(refs) if ref not in shown]) or NOBODY,
         )
         average, floor = None, 0.0 if self.estimate is None else self.estimate.floor
         if state.average is not None and state.policy is not None:
