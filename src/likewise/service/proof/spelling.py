@@ -11,16 +11,21 @@ from decimal import Decimal
 from json.encoder import encode_basestring
 from typing import Any
 
-from likewise.service.proof.signed_log import Tree, leaf_hash
+from likewise.service.proof.signed_log import leaf_hash, root_of
 
 MOST = 2**53 - 1
 """The largest whole number for which every JSON reader has an exact double."""
 LONG = re.compile(r"[:\[,]-?[0-9]{16}")
 """Where a whole number may begin that is no exact double; text that only looks like one does no harm."""
-UNLIKE = re.compile(r"[:\[,]-?(?:[0-9]{16}|[0-9]+(?:\.[0-9]+)?e|[0-9]+\.0[,\]}])")
-"""Where a number may stand that Python spells otherwise than JavaScript: long, with an exponent, or a whole float."""
+SIGNS = ("e-", "e+", ".0,", ".0]", ".0}")
+"""One of these is in every text in which Python spelt a number with an exponent, or a whole float."""
+UNLIKE = re.compile(r"(?<=[:\[,])-?[0-9]+(?:\.0|(?:\.[0-9]+)?e[+-][0-9]+)(?=[,\]}])")
+"""Such a number, which JavaScript spells otherwise; or a part of a text that looks like one."""
 WORDS = {None: "null", True: "true", False: "false"}
 CONTENT = b'{"content":'
+PEOPLE = b'"people":['
+PERSON = re.compile(rb'\{"commitment":"[0-9a-f]*","decision":[01],"probability":[0-9.]+,"ref":"[0-9a-f]*"\}')
+"""A person of a round, spelt as they mostly are."""
 
 
 def _encoder() -> Callable[[Any], str]:
@@ -44,9 +49,13 @@ def canonical(value: Any) -> bytes:
     if isinstance(value, (dict, list, tuple)):
         # Python's encoder is compiled; where no number and no name could be spelt in another way, it spells the same.
         plain = _encode(value)
-        if plain.isascii() and not UNLIKE.search(plain):
+        if plain.isascii() and not LONG.search(plain) and not (_signs(plain) and UNLIKE.search(plain)):
             return plain.encode()
     return _spelt(value).encode()
+
+
+def _signs(plain: str) -> bool:
+    return any([sign in plain for sign in SIGNS])
 
 
 def _spelt(value: Any) -> str:
@@ -97,8 +106,29 @@ def _whole(digits: str) -> float:
 
 def parsed(line: bytes) -> Any:
     """The JSON value of a line of UTF-8."""
+    return _parsed(line.decode())[0]
+
+
+def _parsed(text: str) -> tuple[Any, bool]:
+    """A JSON value, and whether a number in it may be no exact double."""
+    long = LONG.search(text) is not None or text[:1] not in "{["
+    return json.loads(text, parse_int=_whole) if long else json.loads(text), long
+
+
+def read(line: bytes) -> tuple[Any, bool]:
+    """The JSON value of a line of UTF-8, and whether the line is the one spelling of it.
+
+    >>> read(b'{"a":0.00001}'), read(b'{"a":1e-05}')
+    (({'a': 1e-05}, True), ({'a': 1e-05}, False))
+    """
     text = line.decode()
-    return json.loads(text, parse_int=_whole) if LONG.search(text) or text[:1] not in "{[" else json.loads(text)
+    value, long = _parsed(text)
+    if long or not text.isascii():
+        return value, canonical(value) == line
+    # Where a text in the value only looked like a number and was changed here, this is not the line it was read from.
+    plain = _encode(value)
+    like = UNLIKE.sub(lambda found: _number(float(found[0])), plain) if _signs(plain) else plain
+    return value, like == text or canonical(value) == line
 
 
 def unhex(text: str) -> bytes:
@@ -118,9 +148,12 @@ def event_hash(event: dict[str, Any]) -> str:
     line = {name: value for name, value in event.items() if name != "hash"}
     people = line["data"].get("people") if isinstance(line["data"], dict) else None
     if isinstance(people, list):
-        tree = Tree(leaf_hash(canonical(person)) for person in people)
-        line["data"] = line["data"] | {"people": {"root": tree.root(tree.size).hex(), "size": tree.size}}
+        line["data"] = line["data"] | {"people": _people_root(list(map(canonical, people)))}
     return hashlib.sha256(canonical(line)).hexdigest()
+
+
+def _people_root(people: list[bytes]) -> dict[str, Any]:
+    return {"root": root_of(list(map(leaf_hash, people))).hex(), "size": len(people)}
 
 
 def cut_hash(event: dict[str, Any], text: bytes) -> str:
@@ -128,7 +161,9 @@ def cut_hash(event: dict[str, Any], text: bytes) -> str:
 
     All names but ``at`` and ``data`` stand at its end, so ``hash`` and ``line`` can be left out of it.
     """
-    if not text or "people" in event["data"]:
+    if "people" in event["data"]:
+        text = _cut_people(event["data"]["people"], text)
+    if not text:
         return ""
     kind, prev, place = event["kind"], event["prev"], f'"seq":{event["seq"]},"stream":"{event["stream"]}"'
     end = f'"prev":"{prev}",{place},"version":{event["version"]}}}'
@@ -136,6 +171,16 @@ def cut_hash(event: dict[str, Any], text: bytes) -> str:
     if not text.endswith(whole):
         return ""
     return hashlib.sha256(text[: -len(whole)] + f',"kind":"{kind}",{end}'.encode()).hexdigest()
+
+
+def _cut_people(people: Any, text: bytes) -> bytes:
+    """The one spelling of an event with the root of a tree in place of its people; nothing where that doesn't fit."""
+    before, _, rest = text.partition(PEOPLE)
+    spelt = PERSON.findall(rest)
+    whole = b",".join(spelt) + b"]"
+    if not isinstance(people, list) or PEOPLE in rest or not rest.startswith(whole):
+        return b""
+    return before + b'"people":' + canonical(_people_root(spelt)) + rest[len(whole) :]
 
 
 def cut_content(aside: dict[str, Any], text: bytes) -> bytes:
