@@ -15,12 +15,11 @@ from likewise.service.proof.signed_log import leaf_hash, root_of
 
 MOST = 2**53 - 1
 """The largest whole number for which every JSON reader has an exact double."""
-LONG = re.compile(r"[:\[,]-?[0-9]{16}")
-"""Where a whole number may begin that is no exact double; text that only looks like one does no harm."""
-SIGNS = ("e-", "e+", ".0,", ".0]", ".0}")
-"""One of these is in every text in which Python spelt a number with an exponent, or a whole float."""
-UNLIKE = re.compile(r"(?<=[:\[,])-?[0-9]+(?:\.0|(?:\.[0-9]+)?e[+-][0-9]+)(?=[,\]}])")
-"""Such a number, which JavaScript spells otherwise; or a part of a text that looks like one."""
+ALIKE = bytes.maketrans(b"123456789[,", b"000000000::")
+LONG = (b":" + b"0" * 16, b":-" + b"0" * 16)
+"""Where a whole number may begin that is no exact double, once all digits and what stands before numbers look alike."""
+UNLIKE = re.compile(r"([:\[,])(-?[0-9]+(?:\.0|(?:\.[0-9]+)?e[+-][0-9]+))(?=[,\]}])")
+"""Such a number, which JavaScript spells otherwise, after what stands before it; or text that looks like one."""
 WORDS = {None: "null", True: "true", False: "false"}
 CONTENT = b'{"content":'
 PEOPLE = b'"people":['
@@ -38,6 +37,7 @@ def _encoder() -> Callable[[Any], str]:
 
 
 _encode = _encoder()
+_decode = json.JSONDecoder().raw_decode
 
 
 def canonical(value: Any) -> bytes:
@@ -49,13 +49,21 @@ def canonical(value: Any) -> bytes:
     if isinstance(value, (dict, list, tuple)):
         # Python's encoder is compiled; where no number and no name could be spelt in another way, it spells the same.
         plain = _encode(value)
-        if plain.isascii() and not LONG.search(plain) and not (_signs(plain) and UNLIKE.search(plain)):
-            return plain.encode()
+        text = plain.encode()
+        if text.isascii() and not _long(text) and not (_signs(plain) and UNLIKE.search(plain)):
+            return text
     return _spelt(value).encode()
 
 
+def _long(text: bytes) -> bool:
+    """Whether a whole number in a text may be no exact double."""
+    alike = text.translate(ALIKE)
+    return LONG[0] in alike or LONG[1] in alike
+
+
 def _signs(plain: str) -> bool:
-    return any([sign in plain for sign in SIGNS])
+    """Whether a text may hold a number that Python spelt with an exponent, or a whole float."""
+    return "e-" in plain or "e+" in plain or ".0," in plain or ".0]" in plain or ".0}" in plain
 
 
 def _spelt(value: Any) -> str:
@@ -106,29 +114,29 @@ def _whole(digits: str) -> float:
 
 def parsed(line: bytes) -> Any:
     """The JSON value of a line of UTF-8."""
-    return _parsed(line.decode())[0]
+    plain = line[:1] in (b"{", b"[") and not _long(line)
+    return json.loads(line.decode(), parse_int=None if plain else _whole)
 
 
-def _parsed(text: str) -> tuple[Any, bool]:
-    """A JSON value, and whether a number in it may be no exact double."""
-    long = LONG.search(text) is not None or text[:1] not in "{["
-    return json.loads(text, parse_int=_whole) if long else json.loads(text), long
+def read(line: bytes) -> Any:
+    """The JSON value of a line that is the one spelling of it; ValueError for any other line.
 
-
-def read(line: bytes) -> tuple[Any, bool]:
-    """The JSON value of a line of UTF-8, and whether the line is the one spelling of it.
-
-    >>> read(b'{"a":0.00001}'), read(b'{"a":1e-05}')
-    (({'a': 1e-05}, True), ({'a': 1e-05}, False))
+    >>> read(b'{"a":0.00001}')
+    {'a': 1e-05}
     """
-    text = line.decode()
-    value, long = _parsed(text)
-    if long or not text.isascii():
-        return value, canonical(value) == line
-    # Where a text in the value only looked like a number and was changed here, this is not the line it was read from.
-    plain = _encode(value)
-    like = UNLIKE.sub(lambda found: _number(float(found[0])), plain) if _signs(plain) else plain
-    return value, like == text or canonical(value) == line
+    if not line.isascii() or _long(line):
+        value = parsed(line)
+        same = canonical(value) == line
+    else:
+        text = line.decode()
+        value, _ = _decode(text)
+        plain = _encode(value)
+        # Where this changes what only looks like a number, it is not what the value was read from.
+        like = UNLIKE.sub(lambda found: found[1] + _number(float(found[2])), plain) if _signs(plain) else plain
+        same = like == text or canonical(value) == line
+    if not same:
+        raise ValueError("the line is spelt differently")
+    return value
 
 
 def unhex(text: str) -> bytes:

@@ -436,8 +436,8 @@ def read_texts(path: str, *, spelling: bool = True) -> Iterator[tuple[dict[str, 
         for number, line in enumerate(file, 1):
             text = line.removesuffix(b"\n")
             try:
-                value, spelt = read(text) if spelling else (parsed(text), True)
-                spelt = isinstance(value, dict) and spelt and (not spelling or line[-1:] == b"\n")
+                value = read(text) if spelling else parsed(text)
+                spelt = isinstance(value, dict) and (not spelling or line[-1:] == b"\n")
             except (ValueError, RecursionError):
                 value, spelt = None, False
             if spelt:
