@@ -168,3 +168,24 @@ def test_a_python_without_compiled_parts_spells_the_same(monkeypatch):
     compiled = _encoder(sort_names=True)(value)
     monkeypatch.setattr(json.encoder, "c_make_encoder", None)
     assert _encoder(sort_names=True)(value) == compiled == canonical(value).decode()
+
+
+LINES = [b'{"a":0.00001}', b'{"a":[1e-7,0.5,-0.000001,12345678901234567000,1e+21],"b":":1e-05,"}']
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_the_standalone_checker_reads_a_line_in_its_one_spelling_and_no_other(line):
+    value = loads(line)
+    assert theirs.read(line) == value
+    assert canonical(value) == line
+    longer = (line + b" ", line.replace(b":", b": ", 1), line.replace(b"01", b"010"), line.replace(b"1e-7", b"1e-07"))
+    for other in {*longer, json.dumps(value).encode()} - {line}:
+        with pytest.raises(ValueError, match="spelt"):
+            theirs.read(other)
+
+
+@pytest.mark.parametrize("text", [":1e-05,", "[2.5e-06]", ":-3e-10}", "e-", ":0.5,"])
+def test_a_text_that_looks_like_a_small_number_stays_as_it_is(text):
+    for value in (text, [text], {"a": text, "b": 1.5e-6}, [text, 2e-7], {text: 1e-5}):
+        assert canonical(value) == rfc8785.dumps(value) == theirs.canonical(value)
+        assert json.loads(canonical(value)) == value

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,8 @@ GENESIS = "0" * 64
 """What the first event of a stream carries for the hash of the one before."""
 MOST = 2**53 - 1
 """The largest whole number for which every JSON reader has an exact double."""
+SMALL = re.compile(r"([:\[,]-?)([0-9])\.?([0-9]*)e-([0-9]+)(?=[,\]}])")
+"""A number below 1e-4 as Python spells it in a list or an object; or text that looks like one."""
 
 
 def canonical(value: Any) -> bytes:
@@ -39,7 +42,9 @@ def canonical(value: Any) -> bytes:
     b'{"a":[1,null],"b":0.1}'
     """
     try:
-        return _sorted(_common(value)).encode()
+        common = _common(value)
+        text = _sorted(common)
+        return (_with_small(text, common) if "e-" in text else text).encode()
     except _Uncommon:
         pass
     try:
@@ -119,13 +124,28 @@ def _common(value: Any) -> Any:
 def _common_float(value: float) -> float:
     """Python and JavaScript both write the shortest digits that read back, but not with the same exponents.
 
-    From 1e-4 up to 2^53 neither uses one.
+    From 1e-4 up to 2^53 neither uses one; below that ``_with_small`` changes them.
     """
     if value.is_integer() and -MOST <= value <= MOST:
         return int(value)
-    if 1e-4 <= abs(value) < MOST:
+    if abs(value) < MOST:
         return value
     raise _Uncommon
+
+
+def _with_small(text: str, common: Any) -> str:
+    """A text with its numbers below 1e-4 spelt as JavaScript does; refused where a string in it looks like one."""
+    changed, count = SMALL.subn(_small, text)
+    if count and json.loads(changed) != common or not isinstance(common, dict | list):
+        raise _Uncommon
+    return changed
+
+
+def _small(found: re.Match[str]) -> str:
+    before, first, rest, exponent = found[1], found[2], found[3], int(found[4])
+    if exponent <= 6:
+        return f"{before}0.{'0' * (exponent - 1)}{first}{rest}"
+    return f"{before}{first}{'.' if rest else ''}{rest}e-{exponent}"
 
 
 def dumps(value: Any) -> str:

@@ -17,14 +17,14 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 from likewise.errors import InvalidParameter, require
 from likewise.service.log.chain import unsealed
 from likewise.service.packed import Records
-from likewise.service.proof.spelling import parsed
+from likewise.service.proof.spelling import cut_content, parsed
 from likewise.service.proof.standalone import CONTINUES, Checker, Findings, read_lines, read_texts
 from likewise.service.stream.events import Aside, Event, LabelsBooked, Learned, LearnerCheckpointed, RoundOpened
 from likewise.service.stream.events.rounds import TOLERANCE
@@ -202,7 +202,7 @@ def verify(
             if checker.refused:
                 raise InvalidParameter(checker.refused)
             if again is not None:
-                again.take(line, offset)
+                again.take(line, text, offset)
             offset += len(text) + 1
     findings = checker.finish(None if checkpoints is None else read_lines(str(checkpoints), spelling=False))
     if again is None:
@@ -221,6 +221,19 @@ def _from_the_start(path: str | Path) -> bool:
     return CONTINUES not in header
 
 
+class Shown(NamedTuple):
+    """A line that shows somebody, or a remark, and its text."""
+
+    line: dict[str, Any]
+    text: bytes
+
+    def aside(self) -> Aside:
+        """What it shows; what was committed to is cut from the text, where that fits."""
+        line, content = self.line, cut_content(self.line, self.text)
+        parts = line["ref"], line["kind"], line["t"], line["salt"]
+        return Aside.read(*parts, content.decode(), line["content"]) if content else Aside(*parts, line["content"])
+
+
 class Again:
     """Folds the events of an export again, comparing what was logged with what follows.
 
@@ -237,8 +250,8 @@ class Again:
         for file in (*self._files, scratch):
             weakref.finalize(self, file.close)  # also where an export is refused before its end
         self._waiting: list[dict[str, Any]] = []
-        self._asides: dict[str, dict[str, Any]] = {}
-        self._kept: dict[str, dict[str, Any]] = {}
+        self._asides: dict[str, Shown] = {}
+        self._kept: dict[str, Shown] = {}
         self._keys, self._offsets = array("I"), array("Q")
         self._state, self._replay, self._rules = State(), Replay(), Rules(Memory(rounds=PastRounds(Records(scratch))))
 
@@ -247,14 +260,14 @@ class Again:
         """How many people, and remarks, were shown."""
         return len(self._keys)
 
-    def take(self, line: dict[str, Any], offset: int) -> None:
-        """The next line, and where it begins in the file, or in the files one after another."""
+    def take(self, line: dict[str, Any], text: bytes, offset: int) -> None:
+        """The next line, its text, and where it begins in the file, or in the files one after another."""
         if line.get("line") == "event":
             if self._asides or len(self._waiting) >= MOST_WAITING:
                 self._fold()
             self._waiting.append(line)
         elif line.get("line") == "aside" and isinstance(line.get("ref"), str):
-            self._asides[line["ref"]] = line
+            self._asides[line["ref"]] = Shown(line, text)
             self._keys.append(_key(line["ref"]))
             self._offsets.append(offset)
 
@@ -288,19 +301,20 @@ class Again:
 
     def _people_of(self, event: Event) -> dict[str, Aside]:
         """Everybody whom an event rests on, as far as they are there."""
-        found = {ref: line for ref in event.refs if (line := self._find(ref, event)) is not None}
+        found = {ref: shown for ref in event.refs if (shown := self._find(ref, event)) is not None}
         if isinstance(event, LearnerCheckpointed):
             self._kept = found
-        return {ref: _aside(line) for ref, line in found.items()}
+        return {ref: shown.aside() for ref, shown in found.items()}
 
-    def _find(self, ref: str, event: Event) -> dict[str, Any] | None:
-        line = self._asides.get(ref) or self._kept.get(ref)
-        if line is not None or not isinstance(event, LearnerCheckpointed | LabelsBooked):
-            return line
+    def _find(self, ref: str, event: Event) -> Shown | None:
+        shown = self._asides.get(ref) or self._kept.get(ref)
+        if shown is not None or not isinstance(event, LearnerCheckpointed | LabelsBooked):
+            return shown
         keys = np.frombuffer(self._keys, dtype=np.uint32)
         for place in np.flatnonzero(keys == _key(ref)).tolist():
-            again: dict[str, Any] = parsed(self._line_at(self._offsets[place]))
-            if again["ref"] == ref:
+            text = self._line_at(self._offsets[place]).removesuffix(b"\n")
+            again = Shown(parsed(text), text)
+            if again.line["ref"] == ref:
                 return again
         return None
 
@@ -321,7 +335,3 @@ def _scratch() -> BinaryIO:
 def _key(ref: str) -> int:
     """A number that finds a reference; it may find others, too."""
     return zlib.crc32(ref.encode())
-
-
-def _aside(line: dict[str, Any]) -> Aside:
-    return Aside(line["ref"], line["kind"], line["t"], line["salt"], line["content"])

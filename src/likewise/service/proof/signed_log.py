@@ -30,6 +30,14 @@ def _pair(left: bytes, right: bytes) -> bytes:
     return hashlib.sha256(b"\1" + left + right).digest()
 
 
+def root_of(leaves: list[bytes]) -> bytes:
+    """The root of a tree of a few entries, by their hashes."""
+    if len(leaves) < 2:
+        return leaves[0] if leaves else EMPTY_ROOT
+    middle = 1 << ((len(leaves) - 1).bit_length() - 1)
+    return _pair(root_of(leaves[:middle]), root_of(leaves[middle:]))
+
+
 BLOCK = 6
 """The lowest level above the entries whose hashes are kept: those below it are computed again from 64 entries."""
 

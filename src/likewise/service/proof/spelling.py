@@ -11,16 +11,20 @@ from decimal import Decimal
 from json.encoder import encode_basestring
 from typing import Any
 
-from likewise.service.proof.signed_log import Tree, leaf_hash
+from likewise.service.proof.signed_log import leaf_hash, root_of
 
 MOST = 2**53 - 1
 """The largest whole number for which every JSON reader has an exact double."""
-LONG = re.compile(r"[:\[,]-?[0-9]{16}")
-"""Where a whole number may begin that is no exact double; text that only looks like one does no harm."""
-UNLIKE = re.compile(r"[:\[,]-?(?:[0-9]{16}|[0-9]+(?:\.[0-9]+)?e|[0-9]+\.0[,\]}])")
-"""Where a number may stand that Python spells otherwise than JavaScript: long, with an exponent, or a whole float."""
+ALIKE = bytes.maketrans(b"123456789[,", b"000000000::")
+LONG = (b":" + b"0" * 16, b":-" + b"0" * 16)
+"""Where a whole number may begin that is no exact double, once all digits and what stands before numbers look alike."""
+UNLIKE = re.compile(r"([:\[,])(-?[0-9]+(?:\.0|(?:\.[0-9]+)?e[+-][0-9]+))(?=[,\]}])")
+"""Such a number, which JavaScript spells otherwise, after what stands before it; or text that looks like one."""
 WORDS = {None: "null", True: "true", False: "false"}
 CONTENT = b'{"content":'
+PEOPLE = b'"people":['
+PERSON = re.compile(rb'\{"commitment":"[0-9a-f]*","decision":[01],"probability":[0-9.]+,"ref":"[0-9a-f]*"\}')
+"""A person of a round, spelt as they mostly are."""
 
 
 def _encoder() -> Callable[[Any], str]:
@@ -33,6 +37,7 @@ def _encoder() -> Callable[[Any], str]:
 
 
 _encode = _encoder()
+_decode = json.JSONDecoder().raw_decode
 
 
 def canonical(value: Any) -> bytes:
@@ -44,9 +49,21 @@ def canonical(value: Any) -> bytes:
     if isinstance(value, (dict, list, tuple)):
         # Python's encoder is compiled; where no number and no name could be spelt in another way, it spells the same.
         plain = _encode(value)
-        if plain.isascii() and not UNLIKE.search(plain):
-            return plain.encode()
+        text = plain.encode()
+        if text.isascii() and not _long(text) and not (_signs(plain) and UNLIKE.search(plain)):
+            return text
     return _spelt(value).encode()
+
+
+def _long(text: bytes) -> bool:
+    """Whether a whole number in a text may be no exact double."""
+    alike = text.translate(ALIKE)
+    return LONG[0] in alike or LONG[1] in alike
+
+
+def _signs(plain: str) -> bool:
+    """Whether a text may hold a number that Python spelt with an exponent, or a whole float."""
+    return "e-" in plain or "e+" in plain or ".0," in plain or ".0]" in plain or ".0}" in plain
 
 
 def _spelt(value: Any) -> str:
@@ -97,8 +114,29 @@ def _whole(digits: str) -> float:
 
 def parsed(line: bytes) -> Any:
     """The JSON value of a line of UTF-8."""
-    text = line.decode()
-    return json.loads(text, parse_int=_whole) if LONG.search(text) or text[:1] not in "{[" else json.loads(text)
+    plain = line[:1] in (b"{", b"[") and not _long(line)
+    return json.loads(line.decode(), parse_int=None if plain else _whole)
+
+
+def read(line: bytes) -> Any:
+    """The JSON value of a line that is the one spelling of it; ValueError for any other line.
+
+    >>> read(b'{"a":0.00001}')
+    {'a': 1e-05}
+    """
+    if not line.isascii() or _long(line):
+        value = parsed(line)
+        same = canonical(value) == line
+    else:
+        text = line.decode()
+        value, _ = _decode(text)
+        plain = _encode(value)
+        # Where this changes what only looks like a number, it is not what the value was read from.
+        like = UNLIKE.sub(lambda found: found[1] + _number(float(found[2])), plain) if _signs(plain) else plain
+        same = like == text or canonical(value) == line
+    if not same:
+        raise ValueError("the line is spelt differently")
+    return value
 
 
 def unhex(text: str) -> bytes:
@@ -118,9 +156,12 @@ def event_hash(event: dict[str, Any]) -> str:
     line = {name: value for name, value in event.items() if name != "hash"}
     people = line["data"].get("people") if isinstance(line["data"], dict) else None
     if isinstance(people, list):
-        tree = Tree(leaf_hash(canonical(person)) for person in people)
-        line["data"] = line["data"] | {"people": {"root": tree.root(tree.size).hex(), "size": tree.size}}
+        line["data"] = line["data"] | {"people": _people_root(list(map(canonical, people)))}
     return hashlib.sha256(canonical(line)).hexdigest()
+
+
+def _people_root(people: list[bytes]) -> dict[str, Any]:
+    return {"root": root_of(list(map(leaf_hash, people))).hex(), "size": len(people)}
 
 
 def cut_hash(event: dict[str, Any], text: bytes) -> str:
@@ -128,7 +169,9 @@ def cut_hash(event: dict[str, Any], text: bytes) -> str:
 
     All names but ``at`` and ``data`` stand at its end, so ``hash`` and ``line`` can be left out of it.
     """
-    if not text or "people" in event["data"]:
+    if "people" in event["data"]:
+        text = _cut_people(event["data"]["people"], text)
+    if not text:
         return ""
     kind, prev, place = event["kind"], event["prev"], f'"seq":{event["seq"]},"stream":"{event["stream"]}"'
     end = f'"prev":"{prev}",{place},"version":{event["version"]}}}'
@@ -136,6 +179,16 @@ def cut_hash(event: dict[str, Any], text: bytes) -> str:
     if not text.endswith(whole):
         return ""
     return hashlib.sha256(text[: -len(whole)] + f',"kind":"{kind}",{end}'.encode()).hexdigest()
+
+
+def _cut_people(people: Any, text: bytes) -> bytes:
+    """The one spelling of an event with the root of a tree in place of its people; nothing where that doesn't fit."""
+    before, _, rest = text.partition(PEOPLE)
+    spelt = PERSON.findall(rest)
+    whole = b",".join(spelt) + b"]"
+    if not isinstance(people, list) or PEOPLE in rest or not rest.startswith(whole):
+        return b""
+    return before + b'"people":' + canonical(_people_root(spelt)) + rest[len(whole) :]
 
 
 def cut_content(aside: dict[str, Any], text: bytes) -> bytes:

@@ -51,7 +51,7 @@ from likewise.service.proof.signed_log import (
     unbase64,
     witnessed_by,
 )
-from likewise.service.proof.spelling import canonical, cut_content, cut_hash, event_hash, parsed, unhex
+from likewise.service.proof.spelling import canonical, cut_content, cut_hash, event_hash, parsed, read, unhex
 
 FORMAT = 3
 """Of exports."""
@@ -117,23 +117,24 @@ class Checker:
         """Look at one line; ``text`` is its one spelling, where that is known."""
         if self.refused:
             return
-        rest = {name: value for name, value in line.items() if name != "line"}
+        rest = line.copy()
         self._lines += 1
         try:
-            if (line["line"] == "header") != (self._lines == 1):
+            what = rest.pop("line")
+            if (what == "header") != (self._lines == 1):
                 self._wrong(0, f"Line {self._lines} is wrong: the first line, and no other, must be a header.")
-            if line["line"] == "event":
+            if what == "event":
                 self._take_event(rest, text)
-            elif line["line"] == "aside":
+            elif what == "aside":
                 self._take_aside(rest, text)
-            elif line["line"] == "checkpoint":
+            elif what == "checkpoint":
                 if set(rest) != {"note"}:
                     self._wrong(0, f"Line {self._lines} says something that is not signed.")
                 self._checkpoints.append(read_note(rest["note"]))
-            elif line["line"] == "header":
+            elif what == "header":
                 self._take_header(rest)
             else:
-                self._wrong(0, f"{line['line']}.")
+                self._wrong(0, f"{what}.")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             self._wrong(self.findings.events + 1, f"A line after event {self.findings.events} is malformed: {error!r}.")
 
@@ -435,8 +436,8 @@ def read_texts(path: str, *, spelling: bool = True) -> Iterator[tuple[dict[str, 
         for number, line in enumerate(file, 1):
             text = line.removesuffix(b"\n")
             try:
-                value = parsed(text)
-                spelt = isinstance(value, dict) and (not spelling or (canonical(value) == text and line[-1:] == b"\n"))
+                value = read(text) if spelling else parsed(text)
+                spelt = isinstance(value, dict) and (not spelling or line[-1:] == b"\n")
             except (ValueError, RecursionError):
                 value, spelt = None, False
             if spelt:

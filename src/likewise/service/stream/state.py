@@ -7,6 +7,7 @@ counts. A state is never changed, only followed by the next one.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -180,8 +181,9 @@ class OpenRound:
         """How many pairs could be reported."""
         if settings.audits == "decisions":
             return len(self.reportable(settings.level))
-        p = np.sort(self.probabilities[self.fresh])
-        return int(np.searchsorted(p, p - settings.level).sum())
+        shown = self.probabilities.tolist()
+        p = sorted([shown[i] for i in self.fresh])
+        return sum([bisect_left(p, each - settings.level) for each in p])
 
     @property
     def known(self) -> Floats:

@@ -327,6 +327,8 @@ def _frozen(reached: Any, kept: Any) -> NDArray[np.bool_]:
 
 
 def _close(written: Any, reached: Any) -> bool:
+    if np.array_equal(written, reached):  # on the machine that wrote it
+        return True
     same_shape = np.shape(written) == np.shape(reached)
     return same_shape and bool(np.allclose(written, reached, rtol=TOLERANCE, atol=TOLERANCE))
 

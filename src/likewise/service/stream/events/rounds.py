@@ -434,8 +434,8 @@ class Learned(RoundEvent):
         return tuple(KeptPair(self.version, *each) for each in zip(rows, people, refs, strict=True))
 
     def _added(self, totals: Totals, round_: OpenRound, seen: Round, settings: Settings) -> Totals:
-        y = seen.batch.y
-        missing = [i for i in np.flatnonzero(np.isnan(y)).tolist() if i not in round_.unlabelled]
+        labels = seen.batch.y.tolist()
+        missing = [i for i, label in enumerate(labels) if label != label and i not in round_.unlabelled]
         new = [decision for i, decision in enumerate(round_.decisions) if i not in round_.returning]
         felt = settings.audits == "decisions" and bool(seen.reports)
         totals = totals.plus(**sums(seen, self.penalty, settings.costs))
@@ -444,7 +444,7 @@ class Learned(RoundEvent):
             learned=totals.learned + 1,
             people=totals.people + len(new),
             missing=totals.missing + len(missing),
-            ones=totals.ones + int((y == 1).sum()),
+            ones=totals.ones + labels.count(1.0),
             refused=totals.refused + new.count(0),
             returned=totals.returned + len(round_.returning),
             unseen=totals.unseen + (1.0 / seen.gap if felt else 0.0),
