@@ -34,8 +34,8 @@ from likewise.theory.elementary import log1p
 FORGET = 0.01
 """The share of the prior that the default learner mixes in over a whole play."""
 MOST_SLACK = 0.05
-"""By default reports are cut α/2 below the gap that was shown, but never by more than this: where α is large, more slack
-costs error and hardly any violation is left to be saved."""
+"""By default reports are cut α/2 below the gap that was shown, but never by more than this: where α is large, more
+slack costs error and hardly any violation is left to be saved."""
 TOLERANCE = 0.1
 """Prices are set until no gap is off by more than this part of ε."""
 UPKEEP, DRIFT = 4, 2.0
@@ -71,8 +71,8 @@ class AdaHedge(BaseLearner):
         ``alpha`` teach a learner that keeps reports nothing.
     penalty
         ``Cuts`` keeps reports, with prices that may be revised (Theorem C1): by default with ε = α/2, at
-        most .05, and penalties that grow as ``Scheduled((k/3)√(T/ρ), …)`` when T is given and ``Tilted(ε/2, floor=0.7)``
-        when it isn't.
+        most .05, and penalties that grow as ``Scheduled((k/3)√(T/ρ), …)`` when T is given and
+        ``Tilted(ε/2, floor=0.7)`` when it isn't.
         "growing" is release 1's default: ``Scheduled((k/3)√(T/ln N), α²/(8Λ))`` with T, ``Tilted(α/2, floor=1/2)``
         without, a uniform prior and no forgetting. Or a rule of one's own: a number (fixed C, Theorem A), ``Scheduled``
         (Theorem 1), ``Tilted`` (Theorem 2) or ``Cuts``.

@@ -136,7 +136,7 @@ def _common_float(value: float) -> float:
 def _with_small(text: str, common: Any) -> str:
     """A text with its numbers below 1e-4 spelt as JavaScript does; refused where a string in it looks like one."""
     changed, count = SMALL.subn(_small, text)
-    if count and json.loads(changed) != common or not isinstance(common, dict | list):
+    if (count and json.loads(changed) != common) or not isinstance(common, dict | list):
         raise _Uncommon
     return changed
 
