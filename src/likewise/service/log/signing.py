@@ -44,6 +44,7 @@ class Signer:
 
     Examples
     --------
+    >>> from likewise.transparency.merkle import leaf_hash
     >>> signer = Signer.generate()
     >>> note = signer.checkpoint("loans", Frontier().add(leaf_hash(b"an event")))
     >>> print(*note.text.splitlines()[:2])
