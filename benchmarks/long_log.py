@@ -6,7 +6,6 @@ import hashlib
 import secrets
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +56,7 @@ class Author:
         ids = [f"{t}.{i}" for i in range(K)]
         people = [{"id": id, "features": dict(zip(("score", "age"), x, strict=True))}
                   for id, x in zip(ids, X.tolist(), strict=True)]  # fmt: skip
-        asides = [replace(aside, t=t) for aside in people_asides(people, self._state.stream.settings)]
+        asides = people_asides(people, self._state.stream.settings, t)
         opened, *_ = self._do(commands.RequestDecisions(asides, thresholds_of(ids, self._secret), "decider", None, {}))
         assert isinstance(opened, RoundOpened), "a request opens a round"
         labels = {id: int(score > 0.5) for id, score in zip(ids, X[:, 0] + noise, strict=True)}
