@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -55,14 +56,17 @@ class CompilerPages:
     def __init__(self) -> None:
         self._ranges: list[tuple[int, int]] = []
         self._loaded = False
+        self._system: Any = None
 
     def give_back(self) -> None:
         """Take them out of memory; a page that is called once more is mapped again from its file."""
         if not self._loaded:
             self._loaded = "llvmlite" in sys.modules
             self._ranges = list(_untouched()) if self._loaded and MAPS.exists() else []
+            # Made once: each leaves circles behind, which a command without a garbage collector keeps.
+            self._system = ctypes.CDLL(None) if self._ranges else None
         for start, size in self._ranges:
-            ctypes.CDLL(None).madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), DONT_NEED)
+            self._system.madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), DONT_NEED)
 
 
 def _untouched() -> Iterator[tuple[int, int]]:
