@@ -19,6 +19,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 from likewise.errors import LikewiseError
+from likewise.kernels import lean
 from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
 from likewise.service.log import Store
@@ -128,6 +129,7 @@ class Subprocesses:
 def main(name: str, stream: str, arguments: str) -> None:
     """What the child does."""
     os.nice(10)
+    lean.load()  # somebody waits, and half of numba's start is SciPy's, which nothing here needs
     configuration = Configuration()
     checkpoints = CheckpointFile(configuration.checkpoint_file)
     with Store(configuration.database) as store:
