@@ -65,8 +65,8 @@ class StreamHealth(NamedTuple):
 class StreamGauges(Collector):
     """Gauges of the streams as they are when somebody looks: the worst of all, and each by its name if ``named``.
 
-    They aren't shared between workers: each worker knows every stream by itself (one that it leaves to another worker
-    as it was some minutes ago), and a stream that is gone leaves nothing behind.
+    They aren't shared between workers: each worker knows every stream by itself, and a stream that is gone leaves
+    nothing behind.
 
     Examples
     --------

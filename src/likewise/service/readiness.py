@@ -48,7 +48,8 @@ class Readiness:
         """Why the service is not ready, in a sentence; "" if it is."""
         if not self._engine.ready:
             return "The service is still reading its logs; try again in a moment."
-        if len(self._engine.broken) > 0 and len(self._engine.streams) == 0:
+        loaded = len(self._engine.streams.loaded())
+        if len(self._engine.broken) > 0 and loaded == 0:
             return "No log can be continued; see the service's own log."
         if self._engine.store.room() < LEAST:
             return "The disk of the database is full."

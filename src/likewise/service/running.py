@@ -114,10 +114,9 @@ class Service:
 
     def measurements(self) -> bytes:
         """What operators watch, as Prometheus reads it."""
-        streams = self.engine.streams
-        self.metrics.streams.set(len(streams))
-        here = sum(live.durable.state.outstanding for live in streams.loaded())
-        self.metrics.outstanding.set(here + sum(away.outstanding for away in streams.away().values()))
+        loaded = self.engine.streams.loaded()
+        self.metrics.streams.set(len(loaded))
+        self.metrics.outstanding.set(sum(live.durable.state.outstanding for live in loaded))
         self.metrics.ready.set(self.engine.ready)
         self.metrics.broken.set(len(self.engine.broken))
         self.metrics.clock_lag.set(self._clock.succeeded.age())

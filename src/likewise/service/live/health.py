@@ -14,22 +14,17 @@ from likewise.service.monitoring import StreamHealth
 
 
 def health(streams: Streams, heads: Heads, broken: BrokenStreams, now: float) -> Iterator[StreamHealth]:
-    """The health of every stream, of those too that are broken and were never read.
-
-    Of a stream that is left to another process it is what this one knew when it let go of it, minutes ago at most.
-    """
+    """The health of every stream, of those too that are broken and were never read."""
     names = sorted(broken)
     yield from (StreamHealth(name, broken=True) for name in names)
     for live in streams.loaded():
         if live.name not in names:
             state = live.durable.state
+            oldest = next(iter(state.rounds.values()), None)
             yield StreamHealth(
                 live.name,
                 oldest_unsigned=heads.unsigned_for(live, now),
-                oldest_open_round=state.oldest_open(now),
+                oldest_open_round=0.0 if oldest is None else max(0.0, now - oldest.opened_at),
                 overdue=live.overdue(now),
                 outstanding=state.outstanding,
             )
-    for name, away in streams.away().items():
-        if name not in names:
-            yield StreamHealth(name, oldest_open_round=away.oldest, outstanding=away.outstanding)

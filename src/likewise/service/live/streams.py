@@ -20,21 +20,11 @@ AWAY = 300.0
 
 
 class Away(NamedTuple):
-    """A stream that was let go of.
-
-    Attributes
-    ----------
-    seq, moved
-        The last event that was seen, and when that was new.
-    since, outstanding, oldest
-        When it was let go of; how many rounds were open then, and for how many seconds the oldest of them.
-    """
+    """A stream that was let go of: the last event that was seen, when that was new, and when it was let go of."""
 
     seq: int
     moved: float
     since: float
-    outstanding: int
-    oldest: float
 
 
 class Streams:
@@ -50,10 +40,6 @@ class Streams:
         self._live: dict[str, LiveStream] = {}
         self._away: dict[str, Away] = {}
 
-    def __len__(self) -> int:
-        """How many streams this process knows: those that it has read, and those that it left to another one."""
-        return len(self.loaded()) + len(self._away)
-
     def names(self) -> list[str]:
         """The streams there are."""
         return self._store.streams()
@@ -63,16 +49,11 @@ class Streams:
         with self._lock:
             return [live for live in self._live.values() if live.loaded]
 
-    def away(self) -> dict[str, Away]:
-        """The streams that are left to another process, and how they stood when this one let go of them."""
-        with self._lock:
-            return dict(self._away)
-
     def heads(self) -> dict[str, Head]:
         """The last event of every stream, as the log has it; no event of a stream that it has lost altogether."""
         heads = self._store.heads()
         lost = [live.name for live in self.loaded() if live.name not in heads and live.durable.seq > 0]
-        lost += [name for name in self.away() if name not in heads]
+        lost += [name for name in self._away if name not in heads]
         return heads | dict.fromkeys(lost, NOTHING)
 
     def idle(self, name: str, head: Head, now: float) -> bool:
@@ -94,8 +75,7 @@ class Streams:
         if live.alone >= LET_GO:
             with self._lock:
                 if live.behind:  # nobody has asked meanwhile
-                    state = live.durable.state
-                    self._away[name] = Away(head.seq, now, now, state.outstanding, state.oldest_open(now))
+                    self._away[name] = Away(head.seq, now, now)
                     self._live.pop(name, None)
         return live.behind
 

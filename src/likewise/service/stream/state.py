@@ -523,11 +523,6 @@ class State:
         """Rounds opened and not yet closed."""
         return len(self.rounds)
 
-    def oldest_open(self, now: float) -> float:
-        """For how many seconds the oldest of them has been open; 0 if there is none."""
-        oldest = next(iter(self.rounds.values()), None)
-        return 0.0 if oldest is None else max(0.0, now - oldest.opened_at)
-
     def needs_checkpoint(self, refs: Collection[str], rounds: Collection[int]) -> bool:
         """Whether the learner can't be known without people of these rounds, unless it is written down now."""
         gone, since = set(refs), self.checkpoint.since
