@@ -21,7 +21,7 @@ class Upkeep(EngineCore):
         self._heads.require_all(self.streams.names)
         names = self.streams.names()
         for name in names:
-            self.broken.guard(name, lambda: self.streams.read(name))  # noqa: B023
+            self.broken.guard(name, lambda: self.streams.get(name))  # noqa: B023
         self.erasure_cleanup.begin(name for name in names if name not in self.broken)
         self.ready = True
 
@@ -40,8 +40,7 @@ class Upkeep(EngineCore):
         self.store.require_same_file()
         self.erasure_cleanup.retry()
         for name, head in self.streams.heads().items():
-            if self.streams.watch(name, head, now):
-                continue
+            self.streams.watch(name, head, now)
             if not self.streams.idle(name, head, now):
                 moved += self.broken.guard(name, lambda: self._advance(name, head, now)) or 0  # noqa: B023
             elif moved == 0:
@@ -51,7 +50,7 @@ class Upkeep(EngineCore):
         return moved
 
     def _advance(self, name: str, head: Head, now: float) -> int:
-        live = self.streams.read(name)
+        live = self.streams.get(name)
         live.look(head)
         if not self._heads.owns(live.current().key):
             return 0

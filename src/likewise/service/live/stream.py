@@ -55,8 +55,6 @@ TOGETHER = 50
 """Rounds that time moves on in one go."""
 BOOKS = 30.0
 """Seconds for which a process leaves the books of a stream to another one that writes to it."""
-ALONE = 4
-"""After so many looks at which another process had moved a stream on, and nobody asked here, it is not read along."""
 
 
 class Outcome(NamedTuple):
@@ -138,9 +136,6 @@ class LiveStream:
         """Whether another process moves it on and this one doesn't; then the books (``watch``) are the other's."""
         self._watched = 0, 0
         self._kept_at = -math.inf
-        self.alone = 0
-        """Looks in a row at which another process had moved it on and nobody had asked this one about it."""
-        self._asked = False
 
     # Reading ------------------------------------------------------------------------------------------------------
 
@@ -200,20 +195,6 @@ class LiveStream:
         self._watched = seq, written
         if not self.elsewhere:
             self._kept_at = now
-        self.alone = self.alone + 1 if self.elsewhere and not self._asked else 0
-        self._asked = False
-
-    @property
-    def behind(self) -> bool:
-        """Whether this process doesn't read along any more: if every process did, each would do the work of all."""
-        return self.alone >= ALONE
-
-    def asked(self) -> None:
-        """Somebody wants to know something about it here: what was left behind is read first."""
-        self._asked = True
-        if self.behind:
-            self.current()
-            self.alone = 0
 
     def overdue(self, now: float) -> float:
         """For how many seconds something has been due that the clock has not done."""
