@@ -676,3 +676,26 @@ def test_where_there_is_no_fair_start_all_hypotheses_weigh_the_same(case):
 def test_what_does_not_fit_is_refused_in_a_sentence(arguments, sentence):
     with pytest.raises(InvalidParameter, match=sentence):
         lw.AdaHedge(CUTS, k=3, T=50, **arguments)
+
+
+# The default's slack ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("T", [None, 200])
+@pytest.mark.parametrize(("alpha", "slack"), [(0.02, 0.01), (0.1, 0.05), (0.4, 0.05)])
+def test_the_default_gives_half_of_alpha_but_no_more_slack_than_a_twentieth(alpha, slack, T):
+    default = lw.AdaHedge(CUTS, k=3, alpha=alpha, T=T)
+    assert default.rule.epsilon == slack
+    assert default.with_slack(slack).rule == default.rule
+    wider = default.with_slack(0.9 * alpha)
+    assert wider.rule.epsilon == 0.9 * alpha
+    assert (wider.start.rho, wider.forgets, wider.T) == (default.start.rho, default.forgets, T)
+
+
+def test_slack_is_less_than_alpha_and_needs_one():
+    learner = lw.AdaHedge(CUTS, k=3, alpha=0.4)
+    for epsilon in (0, 0.4, -0.1, "a little"):
+        with pytest.raises(InvalidParameter, match="`epsilon` must be in"):
+            learner.with_slack(epsilon)
+    with pytest.raises(InvalidParameter, match="`alpha` must be given"):
+        lw.AdaHedge(CUTS, k=3, penalty=3.0).with_slack(0.1)

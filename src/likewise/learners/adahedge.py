@@ -34,8 +34,8 @@ from likewise.theory.elementary import log1p
 FORGET = 0.01
 """The share of the prior that the default learner mixes in over a whole play."""
 MOST_SLACK = 0.05
-"""By default reports are cut α/2 below the gap that was shown, but never by more than this: where α is large, more
-slack costs error and hardly any violation is left to be saved."""
+"""By default reports are cut α/2 below the gap that was shown, but never by more than this: where α is large, fewer
+violations are left to be saved, and more slack costs error."""
 TOLERANCE = 0.1
 """Prices are set until no gap is off by more than this part of ε."""
 UPKEEP, DRIFT = 4, 2.0
@@ -70,7 +70,7 @@ class AdaHedge(BaseLearner):
         The level at which the auditor reports (α less the margin); the default needs it. Reports of a gap of at most
         ``alpha`` teach a learner that keeps reports nothing.
     penalty
-        ``Cuts`` keeps reports, with prices that may be revised (Theorem C1): by default with ε = α/2, at
+        ``Cuts`` keeps reports, with prices that may be revised (Theorem C1): by default with ε = α/2, but at
         most .05, and penalties that grow as ``Scheduled((k/3)√(T/ρ), …)`` when T is given and
         ``Tilted(ε/2, floor=0.7)`` when it isn't.
         "growing" is release 1's default: ``Scheduled((k/3)√(T/ln N), α²/(8Λ))`` with T, ``Tilted(α/2, floor=1/2)``
@@ -171,7 +171,9 @@ class AdaHedge(BaseLearner):
         >>> learner.rule.epsilon, learner.with_slack(0.2).rule.epsilon
         (0.05, 0.2)
         """
-        require_number(epsilon, "epsilon", 0, self.alpha or 0.0, open_at="low high")
+        if self.alpha is None:
+            raise InvalidParameter("`alpha` must be given to AdaHedge to keep reports, got None.")
+        require_number(epsilon, "epsilon", 0, self.alpha, open_at="low high")
         return replace(self, penalty=self._cuts(epsilon))
 
     @cached_property
