@@ -180,12 +180,19 @@ class TestTree:
             changed = [hashlib.sha256(part).digest() if i == bent else part for i, part in enumerate(proof)]
             assert not ways.consistent(old, size, naive(entries[:old]), root, changed)
 
-    def test_the_next_entry_knows_its_proof(self):
-        tree = merkle.Frontier()
-        for index in range(70):
-            path, leaf = tree.path_of_next, merkle.leaf_hash(bytes([index]))
-            tree = tree.add(leaf)
-            assert merkle.included(leaf, index, index + 1, tree.root, path)
+    @pytest.mark.parametrize("more", [0, 1, 2, 3, 5, 8, 13])
+    def test_the_next_entries_know_their_proofs(self, more):
+        leaves = [merkle.leaf_hash(bytes([index])) for index in range(70 + more)]
+        for size in range(70):
+            tree, new = merkle.Frontier().add_all(leaves[:size]), leaves[size : size + more]
+            nodes = merkle.nodes_of(leaves[: size + more])
+            proofs = [merkle.inclusion_proof(nodes, index, size + more) for index in range(size, size + more)]
+            assert tree.paths_of_next(new) == proofs
+            root = tree.add_all(new).root
+            assert all(
+                merkle.included(leaf, size + i, size + more, root, path)
+                for i, (leaf, path) in enumerate(zip(new, proofs, strict=True))
+            )
 
     @BOTH
     def test_the_empty_tree_is_the_beginning_of_every_other(self, ways):

@@ -81,7 +81,7 @@ def checkpoint(lines, size=None, signer=SIGNER, stream="loans"):
 
 def receipt(lines, seq, signer=SIGNER):
     """The receipt of whoever caused an event."""
-    return signer.receipt(unsealed(lines[events(lines)[seq - 1]]), tree_of(lines, seq - 1), tree_of(lines, seq))
+    return signer.receipts(tree_of(lines, seq - 1), [unsealed(lines[events(lines)[seq - 1]])])[0]
 
 
 def last_checkpoint(lines):

@@ -72,19 +72,43 @@ class Frontier(NamedTuple):
             root = node_hash(node, root)
         return root
 
-    @property
-    def path_of_next(self) -> list[bytes]:
-        """The inclusion proof of the entry that is added next, in the tree that ends with it."""
-        return list(self.nodes[::-1])
+    def paths_of_next(self, leaves: Sequence[bytes]) -> list[list[bytes]]:
+        """The inclusion proofs of the entries that are added next, in the tree that ends with the last of them.
+
+        Level by level: each new node has its neighbour among the new ones, or on the right edge, or none yet. Once
+        there is only one new node, what is left of the edge is the same for all.
+
+        Examples
+        --------
+        >>> one, two = leaf_hash(b"one"), leaf_hash(b"two")
+        >>> Frontier().add(one).paths_of_next([two]) == [[one]]
+        True
+        """
+        edge, row, place = list(self.nodes), list(leaves), self.size
+        paths: list[list[bytes]] = [[] for _ in row]
+        places = list(range(len(row)))
+        while len(row) > 1:
+            if place & 1:
+                row.insert(0, edge.pop())
+                places = [each + 1 for each in places]
+            for path, each in zip(paths, places, strict=True):
+                path += row[each ^ 1 : (each ^ 1) + 1]
+            row = _parents(row)
+            places, place = [each >> 1 for each in places], place >> 1
+        return [path + edge[::-1] for path in paths]
 
 
 def root_of(leaves: Iterable[bytes]) -> bytes:
     """The root of a tree whose entries have these hashes: level by level, a last one without a neighbour goes up."""
     level = list(leaves)
     while len(level) > 1:
-        pairs = [node_hash(level[i], level[i + 1]) for i in range(0, len(level) - 1, 2)]
-        level = pairs if len(level) % 2 == 0 else [*pairs, level[-1]]
+        level = _parents(level)
     return level[0] if level else EMPTY_ROOT
+
+
+def _parents(level: Sequence[bytes]) -> list[bytes]:
+    pairs = [node_hash(level[i], level[i + 1]) for i in range(0, len(level) - 1, 2)]
+    return pairs if len(level) % 2 == 0 else [*pairs, level[-1]]
 
 
 def _split(size: int) -> int:

@@ -21,13 +21,13 @@ from likewise.service.log.leases import LARGE, Leases
 from likewise.service.log.signing import Signer
 from likewise.service.log.stretches import Stretches
 from likewise.service.refusals import Unavailable
-from likewise.service.stream import answers, commands
+from likewise.service.stream import commands
 from likewise.service.stream.state import State
 
 A = TypeVar("A", bound=Mapping[str, Any])
 """An answer: one of ``likewise.service.stream.answers``."""
-Reply = Callable[[Outcome, answers.Receipt | None], A]
-"""From what a command led to, and the receipt for it, to its answer."""
+Reply = Callable[[Outcome], A]
+"""From what a command led to, to its answer, in which there is a place for the receipt."""
 
 
 class EngineCore:
@@ -43,7 +43,7 @@ class EngineCore:
     ) -> None:
         self.store = store
         self.signer = signer
-        store.keyed_hash = signer.keyed_hash
+        store.keyed_hash, store.receipts = signer.keyed_hash, signer.receipts
         self.checkpoints = checkpoints
         self.clock = clock
         self.ready = False
@@ -80,12 +80,13 @@ class EngineCore:
         secret: str | None = None,
     ) -> A:
         # A request sent again gets what was stored: JSON values of the same form.
-        return cast(A, live.do(Task(command, self._with_receipt(reply), key, secret), self.clock()))
+        return cast(A, live.do(Task(command, self._with_own_key(reply), key, secret), self.clock()))
 
-    def _with_receipt(self, reply: Reply[A]) -> Callable[[Outcome], dict[str, Any]]:
+    def _with_own_key(self, reply: Reply[A]) -> Callable[[Outcome], dict[str, Any]]:
+        """The same, refused where the receipt would have to be signed with another key."""
+
         def answer(outcome: Outcome) -> dict[str, Any]:
             self._heads.require_own_key(outcome.after.key)
-            signed = self.signer.receipt(outcome.sealed[-1], *outcome.trees) if outcome.sealed else None
-            return cast(dict[str, Any], reply(outcome, cast(answers.Receipt | None, signed)))
+            return cast(dict[str, Any], reply(outcome))
 
         return answer

@@ -23,8 +23,8 @@ class ForAdministrators(EngineCore):
     ) -> answers.WaitsChanged:
         """Change how long rounds wait and what happens then."""
 
-        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.WaitsChanged:
-            return {"stream": stream, "waits": outcome.after.waits.model_dump(), "receipt": receipt}
+        def reply(outcome: Outcome) -> answers.WaitsChanged:
+            return {"stream": stream, "waits": outcome.after.waits.model_dump(), "receipt": None}
 
         return self._do(self.streams.get(stream), lambda state: commands.ChangeWaits(changes, by), reply, key)
 
@@ -33,9 +33,9 @@ class ForAdministrators(EngineCore):
     ) -> answers.PlanChanged:
         """Change which rounds are reviewed, from the next one on."""
 
-        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.PlanChanged:
+        def reply(outcome: Outcome) -> answers.PlanChanged:
             plan = outcome.after.stream.settings.review
-            return {"stream": stream, "review": plan.model_dump(), "receipt": receipt}
+            return {"stream": stream, "review": plan.model_dump(), "receipt": None}
 
         return self._do(self.streams.get(stream), lambda state: commands.ChangePlan(changes, by), reply, key)
 
@@ -49,9 +49,9 @@ class ForAdministrators(EngineCore):
     ) -> answers.BriefChanged:
         """Tell reviewers something else from now on. It stays in the log for good: it must name nobody."""
 
-        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.BriefChanged:
+        def reply(outcome: Outcome) -> answers.BriefChanged:
             after, told = outcome.after, outcome.after.brief.model_dump(mode="json")
-            return {"stream": stream, "version": after.brief_version, "brief": told, "receipt": receipt}
+            return {"stream": stream, "version": after.brief_version, "brief": told, "receipt": None}
 
         return self._do(self.streams.get(stream), lambda state: commands.ChangeBrief(brief, by), reply, key)
 
@@ -68,26 +68,26 @@ class ForAdministrators(EngineCore):
         """Stop all decisions at once."""
         live, why = self.streams.get(stream), reason_aside(reason)
 
-        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.StreamStopped:
-            return {"stream": stream, "stopped": why.content["reason"], "receipt": receipt}
+        def reply(outcome: Outcome) -> answers.StreamStopped:
+            return {"stream": stream, "stopped": why.content["reason"], "receipt": None}
 
         return self._do(live, lambda state: commands.Stop(why, by), reply, key)
 
     def erase_reasons(self, stream: str, by: str, key: Idempotency | None = None) -> answers.ReasonsErased:
         """Erase the reasons of all stops so far; that there were stops stays in the log."""
 
-        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.ReasonsErased:
+        def reply(outcome: Outcome) -> answers.ReasonsErased:
             gone = outcome.sealed[-1].event
             return {"stream": stream, "erased": len(gone.erased) if isinstance(gone, PersonErased) else 0,
-                    "receipt": receipt}  # fmt: skip
+                    "receipt": None}  # fmt: skip
 
         return self._erase(stream, lambda: self.store.remarks(stream, [0]), by, key, reply)
 
     def resume(self, stream: str, by: str, key: Idempotency | None = None) -> answers.StreamStopped:
         """Decide again."""
 
-        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.StreamStopped:
-            return {"stream": stream, "stopped": None, "receipt": receipt}
+        def reply(outcome: Outcome) -> answers.StreamStopped:
+            return {"stream": stream, "stopped": None, "receipt": None}
 
         return self._do(self.streams.get(stream), lambda state: commands.Resume(by), reply, key)
 
@@ -107,8 +107,8 @@ class ForAdministrators(EngineCore):
     def _erase_person(
         self, stream: str, find: Callable[[], list[Aside]], by: str, key: Idempotency | None = None
     ) -> answers.PersonErased:
-        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.PersonErased:
-            return {"stream": stream, "rounds": list(outcome.sealed[-1].event.touches), "receipt": receipt}
+        def reply(outcome: Outcome) -> answers.PersonErased:
+            return {"stream": stream, "rounds": list(outcome.sealed[-1].event.touches), "receipt": None}
 
         return self._erase(stream, find, by, key, reply)
 

@@ -177,7 +177,7 @@ class ForAuditors(KnownRounds):
             events = [] if past is None else self.reads.events_of(stream, t)
             return commands.Audit(t, verdict, by, pair, remark, past, clean_probability(events), hints, seconds)
 
-        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.VerdictTaken:
+        def reply(outcome: Outcome) -> answers.VerdictTaken:
             event = outcome.sealed[0].event if outcome.sealed else None
             reports = event.reports if isinstance(event, Audited | VerdictLate) else ()
             hidden = outcome.before.stream.settings.audits == "decisions"
@@ -191,7 +191,7 @@ class ForAuditors(KnownRounds):
                 "gap": reports[0].gap if reports and not hidden else None,
                 "final_at": stamp(now + outcome.before.waits.grace),
                 "disposition": "duplicate" if event is None else "late" if isinstance(event, VerdictLate) else "taken",
-                "receipt": receipt,
+                "receipt": None,
             }
 
         answer = self._do(live, command, reply, key)
@@ -213,8 +213,8 @@ class ForAuditors(KnownRounds):
         """Take an answer about a pair that somebody else named: too different, not, or None for a skip."""
         live = self.streams.get(stream)
 
-        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.OpinionTaken:
-            return {"t": t, "objects": objects, "receipt": receipt}
+        def reply(outcome: Outcome) -> answers.OpinionTaken:
+            return {"t": t, "objects": objects, "receipt": None}
 
         def command(state: State) -> commands.JudgePair:
             past = self.reads.past(live, state, t) if state.dispute(t) is not None else None
@@ -240,8 +240,8 @@ class ForAuditors(KnownRounds):
         if look is not None:
             return self._retract_gold(self.streams.get(stream), look, key)
 
-        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.VerdictRetracted:
-            return {"t": t, "receipt": receipt}
+        def reply(outcome: Outcome) -> answers.VerdictRetracted:
+            return {"t": t, "receipt": None}
 
         return self._do(self.streams.get(stream), lambda state: commands.RetractAudit(t, by, anybodys), reply, key)
 
@@ -271,7 +271,7 @@ class ForAuditors(KnownRounds):
             counted = counts_as(events) if events else None
             return commands.CorrectAudit(t, verdict, by, pair, remark, past, counted, clean_probability(events))
 
-        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.VerdictCorrected:
-            return {"t": t, "verdict": outcome.event(AuditCorrected).verdict, "receipt": receipt}
+        def reply(outcome: Outcome) -> answers.VerdictCorrected:
+            return {"t": t, "verdict": outcome.event(AuditCorrected).verdict, "receipt": None}
 
         return self._do(live, command, reply, key)

@@ -40,9 +40,9 @@ class ForDeciders(EngineCore):
         lot = commitment(secret, settings.name, 1) if settings.lot == "round" else None
         review = commitment(review_secret(secret), settings.name, 1)
 
-        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.StreamCreated:
+        def reply(outcome: Outcome) -> answers.StreamCreated:
             made = made_of(outcome.after.stream)
-            return {"stream": settings.name, "settings": settings.to_dict(), "made_of": made, "receipt": receipt}
+            return {"stream": settings.name, "settings": settings.to_dict(), "made_of": made, "receipt": None}
 
         return self._do(
             self.streams.get(settings.name, create=True),
@@ -102,7 +102,7 @@ class ForDeciders(EngineCore):
             review = Lot.of(review_secret(secret), live.name, state.drawing.lots + 1) if drawn else None
             return commands.RequestDecisions(placed, thresholds, by, lot, record, review)
 
-        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.RoundOpened:
+        def reply(outcome: Outcome) -> answers.RoundOpened:
             event = outcome.event(RoundOpened)
             decisions: list[answers.Decision] = [
                 {
@@ -113,9 +113,9 @@ class ForDeciders(EngineCore):
                 }
                 for i, (id, person) in enumerate(zip(ids, event.people, strict=True))
             ]
-            return {"t": event.t, "version": event.version, "decisions": decisions, "receipt": receipt}
+            return {"t": event.t, "version": event.version, "decisions": decisions, "receipt": None}
 
-        return Task(command, self._with_receipt(reply), key)
+        return Task(command, self._with_own_key(reply), key)
 
     def label(
         self, stream: str, t: int, labels: Mapping[str, int], by: str, key: Idempotency | None = None
@@ -128,8 +128,8 @@ class ForDeciders(EngineCore):
             learned = past is not None and any(isinstance(event, Learned) for event in self.reads.events_of(stream, t))
             return commands.ReceiveLabels(t, labels, by, past, learned)
 
-        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.LabelsTaken:
-            return {"t": t, "disposition": _disposition(outcome, t), "receipt": receipt}
+        def reply(outcome: Outcome) -> answers.LabelsTaken:
+            return {"t": t, "disposition": _disposition(outcome, t), "receipt": None}
 
         return self._do(live, command, reply, key)
 

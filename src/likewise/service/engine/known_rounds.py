@@ -42,8 +42,8 @@ class KnownRounds(EngineCore):
             against = any(isinstance(event, AuditCorrected) or event.reports for event in spoke)
             return commands.MarkKnown(t, use, by, past, against)
 
-        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.KnownMarked:
-            return {"t": t, "use": use, "receipt": receipt}
+        def reply(outcome: Outcome) -> answers.KnownMarked:
+            return {"t": t, "use": use, "receipt": None}
 
         return self._do(live, command, reply, key)
 
@@ -70,7 +70,7 @@ class KnownRounds(EngineCore):
             return None
         chosen = _some(new)
         try:
-            self._do(live, lambda _: commands.ShowKnown(chosen.t, number, auditor), lambda outcome, receipt: {})
+            self._do(live, lambda _: commands.ShowKnown(chosen.t, number, auditor), lambda outcome: {})
         except Conflict:  # another request was faster
             return None
         return self._gold_waiting(live, auditor, beside, until)
@@ -107,8 +107,8 @@ class KnownRounds(EngineCore):
         return self._answer_known(live, look.t, look.number, "gold", look.by, verdict, given, key)
 
     def _retract_gold(self, live: LiveStream, look: Look, key: Idempotency | None) -> answers.VerdictRetracted:
-        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.VerdictRetracted:
-            return {"t": look.number, "receipt": receipt}
+        def reply(outcome: Outcome) -> answers.VerdictRetracted:
+            return {"t": look.number, "receipt": None}
 
         return self._do(live, lambda state: commands.RetractKnown(look.t, look.number, look.by), reply, key)
 
@@ -175,7 +175,7 @@ class KnownRounds(EngineCore):
             how = given.get("hints"), given.get("seconds")
             return commands.AnswerKnown(t, number, use, verdict, by, past, pair, remark, *how)
 
-        def reply(outcome: Outcome, receipt: answers.Receipt | None) -> answers.VerdictTaken:
+        def reply(outcome: Outcome) -> answers.VerdictTaken:
             event: Any = outcome.sealed[0].event if outcome.sealed else None
             reports = () if event is None else event.reports
             hidden = outcome.before.stream.settings.audits == "decisions"
@@ -186,7 +186,7 @@ class KnownRounds(EngineCore):
                 "gap": reports[0].gap if reports and not hidden else None,
                 "final_at": stamp(now + outcome.before.waits.grace),
                 "disposition": "duplicate" if event is None else "taken",
-                "receipt": receipt,
+                "receipt": None,
             }
 
         return self._do(live, command, reply, key)

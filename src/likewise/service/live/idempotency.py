@@ -26,7 +26,7 @@ class Answers:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.Lock()
-        self._under_way: dict[tuple[str, str], Future[None]] = {}
+        self._under_way: dict[tuple[str, str], Future[Any]] = {}
         self._recent: dict[tuple[str, str], None] = {}
 
     def under_way(self, key: Idempotency | None) -> bool:
@@ -59,13 +59,13 @@ class Answers:
             raise KeyReused(f"The idempotency key {key.key!r} was used for a different request; give this one its own.")
         return dict(response)
 
-    def begin(self, key: Idempotency | None, writing: Future[None]) -> None:
+    def begin(self, key: Idempotency | None, writing: Future[Any]) -> None:
         """A request under this key was decided; its answer holds once ``writing`` is done."""
         if key is not None:
             with self._lock:
                 self._under_way[key[:2]] = writing
 
-    def end(self, key: Idempotency | None, writing: Future[None]) -> None:
+    def end(self, key: Idempotency | None, writing: Future[Any]) -> None:
         """``writing`` is done. Saying so twice changes nothing."""
         if key is None:
             return

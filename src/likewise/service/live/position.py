@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from likewise.service.canonical import GENESIS
 from likewise.service.live.timers import Timers
@@ -81,7 +81,7 @@ class Positions:
         self._timers = timers
         self._indexes = indexes
         self._marking = threading.Lock()
-        self._last: Future[None] | None = None
+        self._last: Future[Any] | None = None
         self._recent: deque[Sealed] = deque(maxlen=RECENT)
 
     def begin(self, position: Position) -> None:
@@ -91,7 +91,7 @@ class Positions:
             self._mark(position)
             self.catch_up()
 
-    def advance(self, after: Position, sealed: Sequence[Sealed], writing: Future[None]) -> None:
+    def advance(self, after: Position, sealed: Sequence[Sealed], writing: Future[Any]) -> None:
         """Move on by events that were decided just now and are on disk once ``writing`` is done."""
         with self._lock:
             self._move(after, sealed)

@@ -46,7 +46,6 @@ from likewise.service.stream.commands import Advance, Command
 from likewise.service.stream.decide import decide
 from likewise.service.stream.events import Event, PersonErased
 from likewise.service.stream.state import State
-from likewise.transparency.merkle import Frontier
 
 Kind = TypeVar("Kind", bound=Event)
 ATTEMPTS = 200
@@ -58,12 +57,11 @@ BOOKS = 30.0
 
 
 class Outcome(NamedTuple):
-    """What a command led to: the states before and after, the events in their places, the trees around the last one."""
+    """What a command led to: the states before and after, and the events in their places."""
 
     before: State
     after: State
     sealed: Sequence[Sealed]
-    trees: tuple[Frontier, Frontier] = (Frontier(), Frontier())
 
     def event(self, kind: type[Kind]) -> Kind:
         """The first event, which is of this kind."""
@@ -95,13 +93,19 @@ class Task:
 
 
 class Attempt(NamedTuple):
-    """A task that was decided: the answer to give once its events are durable. No ``writing`` if there are none."""
+    """A task that was decided: the reply, which gets its receipt with the events. No ``writing`` if there are none."""
 
     reply: dict[str, Any]
     after: Position
     generation: int
     key: Idempotency | None
-    writing: Future[None] | None
+    writing: Future[Answer | None] | None
+
+    @property
+    def answer(self) -> dict[str, Any]:
+        """What to answer, once the events are durable."""
+        answer = None if self.writing is None else self.writing.result()
+        return Answer(self.reply) if answer is None else answer
 
 
 class LiveStream:
@@ -239,7 +243,7 @@ class LiveStream:
             return await anyio.to_thread.run_sync(self.do, task, now)
         await done(attempt.writing)
         if attempt.writing.exception() is None:
-            return attempt.reply
+            return attempt.answer
         return await anyio.to_thread.run_sync(self._finish, attempt, task, now)
 
     def advance(self, now: float) -> int:
@@ -275,7 +279,7 @@ class LiveStream:
         if attempt is None:
             return None
         stands = self._final(generation, task.key) if attempt.writing is None else self._became_durable(attempt)
-        return attempt.reply if stands else None
+        return attempt.answer if stands else None
 
     def _final(self, generation: int, key: Idempotency | None) -> bool:
         """Whether a refusal, or that nothing changes, rests on durable facts.
@@ -315,12 +319,11 @@ class LiveStream:
                 return None
             decision = decide(before.state, command, now)
             sealed = seal(self.name, before.seq, before.hash, decision.events)
-            edge = grown(before.tree, sealed[:-1])
-            after = before.then(sealed, decision.after, grown(edge, sealed[-1:]))
-            reply = Answer(task.reply(Outcome(before.state, after.state, sealed, (edge, after.tree))))
+            after = before.then(sealed, decision.after, grown(before.tree, sealed))
+            reply = task.reply(Outcome(before.state, after.state, sealed))
             if not sealed:
                 return Attempt(reply, after, generation, task.key, None)
-            writing = self._store.submit(self._append(task, sealed, reply, now, after), wake=wake)
+            writing = self._store.submit(self._append(task, sealed, reply, now, before, after), wake=wake)
             self.positions.advance(after, sealed, writing)
             self.answers.begin(task.key, writing)
             # Not handed the attempt: a future that knows itself would stay, with its state, until garbage is collected.
@@ -328,25 +331,32 @@ class LiveStream:
             return Attempt(reply, after, generation, task.key, writing)
 
     def _append(
-        self, task: Task, sealed: Sequence[Sealed], reply: dict[str, Any], now: float, after: Position
+        self, task: Task, sealed: Sequence[Sealed], reply: dict[str, Any], now: float, before: Position, after: Position
     ) -> Append:
         """The write that makes some events, the answer, and what follows from them durable together."""
         last = sealed[-1].event
         if isinstance(last, PersonErased):
             snapshot = self.snapshots.without(last.erased, *after[:3])
             return Append(
-                sealed, now, task.key, reply, erase=last.erased, erase_rounds=last.rounds, snapshot=snapshot
-            )  # fmt: skip
-        return Append(sealed, now, task.key, reply, secret=task.secret)
+                sealed,
+                now,
+                task.key,
+                reply,
+                before.tree,
+                erase=last.erased,
+                erase_rounds=last.rounds,
+                snapshot=snapshot,
+            )
+        return Append(sealed, now, task.key, reply, before.tree, secret=task.secret)
 
-    def _landed(self, after: Position, key: Idempotency | None, writing: Future[None]) -> None:
+    def _landed(self, after: Position, key: Idempotency | None, writing: Future[Any]) -> None:
         """Note what has become of an attempt, even if nobody waits for it any more; a second time changes nothing."""
         if writing.exception() is None:
             self.positions.landed(after)
         self.answers.end(key, writing)
 
     def _finish(self, attempt: Attempt, task: Task, now: float) -> dict[str, Any]:
-        return attempt.reply if self._became_durable(attempt) else self.do(task, now)
+        return attempt.answer if self._became_durable(attempt) else self.do(task, now)
 
     def _became_durable(self, attempt: Attempt) -> bool:
         """Wait for the disk; False if the events were refused and the command has to be decided again."""

@@ -20,6 +20,7 @@ from likewise.service.log.responses import KeyedHash
 from likewise.service.log.responses import sealed as seal_of_answer
 from likewise.service.refusals import SequenceConflict
 from likewise.service.stream.events import Aside
+from likewise.transparency.merkle import Frontier
 
 Part = TypeVar("Part")
 REFERENCE = re.compile(r"\b[0-9a-f]{32}\b")
@@ -54,7 +55,9 @@ class Append:
     at
         Seconds; when the response was made.
     key, response
-        What to answer if the same request comes again.
+        What to answer, also if the same request comes again.
+    before
+        The Merkle tree of the stream before the events; with it, an answer that has a place for a receipt gets one.
     erase
         References whose content goes for ever; what was answered about ``erase_rounds`` goes with them, and so does the
         stream's snapshot if it holds one of them.
@@ -67,28 +70,34 @@ class Append:
     sealed: Sequence[Sealed]
     at: float = 0.0
     key: Idempotency | None = None
-    response: Any = None
+    response: Mapping[str, Any] | None = None
+    before: Frontier | None = None
     erase: Sequence[str] = ()
     erase_rounds: Sequence[int] = ()
     secret: str | None = None
     snapshot: dict[str, Any] | None = None
 
 
+Receipts = Callable[[Frontier, Sequence[Sealed]], list[dict[str, Any]]]
+"""From a tree and the events that follow it to a receipt for each of them."""
 Work = Append | Callable[[Connection], Any]
 """What the writer is handed: an append, or any other write."""
 
 
-def carry_out(connection: Connection, works: Sequence[Work], keyed_hash: KeyedHash) -> list[Any]:
+def carry_out(
+    connection: Connection, works: Sequence[Work], keyed_hash: KeyedHash, receipts: Receipts | None = None
+) -> list[Any]:
     """Carry out works in their order, appends that stand together in the same statements; the result of each.
 
-    Answers are sealed with ``keyed_hash``.
+    That of an append is its answer. Answers are sealed with ``keyed_hash``.
     """
     results: list[Any] = []
     for appends, some in itertools.groupby(works, lambda work: isinstance(work, Append)):
         if appends:
             batch = [work for work in some if isinstance(work, Append)]
-            _append(connection, batch, keyed_hash)
-            results += [None] * len(batch)
+            answered = answers(batch, receipts)
+            _append(connection, batch, answered, keyed_hash)
+            results += answered
         else:
             results += [work(connection) for work in some if not isinstance(work, Append)]
     return results
@@ -99,13 +108,44 @@ def are_one_statement(works: Sequence[Work]) -> bool:
     return all(isinstance(work, Append) and not work.erase for work in works)
 
 
-def _append(connection: Connection, appends: Sequence[Append], keyed_hash: KeyedHash) -> None:
+def answers(appends: Sequence[Append], receipts: Receipts | None) -> list[Answer | None]:
+    """What is answered to each append; receipts for events of one stream share a signature, as that takes a while."""
+    answered = [None if append.response is None else Answer(append.response) for append in appends]
+    by_stream: dict[str, list[int]] = {}
+    for i, append in enumerate(appends):
+        by_stream.setdefault(append.sealed[0].stream, []).append(i)
+    for places in by_stream.values():
+        _add_receipts([appends[i] for i in places], [answered[i] for i in places], receipts)
+    return answered
+
+
+def _add_receipts(appends: Sequence[Append], answered: Sequence[Answer | None], receipts: Receipts | None) -> None:
+    """Put a receipt for the last event of each append into its answer, if that has a place for it."""
+    before, sealed = appends[0].before, [sealed for append in appends for sealed in append.sealed]
+    if before is None or receipts is None or not any("receipt" in answer for answer in answered if answer is not None):
+        return
+    for one, next in itertools.pairwise(sealed):
+        if next.prev != one.hash:  # what it was to follow was refused; nothing is signed that can't be in the log
+            raise _out_of_place(next)
+    ends = itertools.accumulate(len(append.sealed) for append in appends)
+    made = receipts(before, sealed)
+    for answer, end in zip(answered, ends, strict=True):
+        if answer is not None and "receipt" in answer:
+            answer["receipt"] = made[end - 1]
+
+
+def _append(
+    connection: Connection, appends: Sequence[Append], answered: Sequence[Answer | None], keyed_hash: KeyedHash
+) -> None:
     """Add some appends, or fail; which of them was at fault is known only of one that stands alone."""
     events = [sealed for append in appends for sealed in append.sealed]
     created = [(append.sealed[0].stream, append.secret) for append in appends if append.secret is not None]
-    answered = [(append, append.key) for append in appends if append.key is not None]
     rows = {
-        tables.responses: [_response_row(append, key, keyed_hash) for append, key in answered],
+        tables.responses: [
+            _response_row(append, append.key, answer, keyed_hash)
+            for append, answer in zip(appends, answered, strict=True)
+            if append.key is not None
+        ],
         tables.streams: [{"stream": stream, "secret": secret} for stream, secret in created],
         tables.events: [_row(sealed) for sealed in events],
         tables.asides: [_aside_row(sealed.stream, aside) for sealed in events for aside in sealed.event.asides],
@@ -127,7 +167,11 @@ def _conflict(refused: IntegrityError, first: Sealed) -> KeyTaken | SequenceConf
         return KeyTaken(f"An idempotency key in {first.stream!r} was used by somebody else meanwhile.")
     if tables.asides.name in where:
         return None
-    return SequenceConflict(f"Event {first.seq} of {first.stream!r} does not follow the log's last one.")
+    return _out_of_place(first)
+
+
+def _out_of_place(sealed: Sealed) -> SequenceConflict:
+    return SequenceConflict(f"Event {sealed.seq} of {sealed.stream!r} does not follow the log's last one.")
 
 
 def _add_all(connection: Connection, rows: Mapping[Table, list[dict[str, Any]]]) -> None:
@@ -221,12 +265,12 @@ def _row(sealed: Sealed) -> dict[str, Any]:
     return sealed.line() | {"data": sealed.event.text, "round": sealed.event.about}
 
 
-def _response_row(append: Append, key: Idempotency, keyed_hash: KeyedHash) -> dict[str, Any]:
+def _response_row(append: Append, key: Idempotency, answer: Answer | None, keyed_hash: KeyedHash) -> dict[str, Any]:
     first = append.sealed[0]
     # What was answered about a stop holds its reason, which is kept as round 0.
     t = 0 if first.event.about is None and first.event.refs else first.event.about
     # Not canonical JSON: a repeated answer is the first one to the letter, 1.0 and not 1.
-    text = append.response.text if isinstance(append.response, Answer) else spelt(append.response)
+    text = "null" if answer is None else answer.text
     row = key._asdict() | {"stream": first.stream, "round": t, "at": float(append.at), "response": text}
     return row | {"seal": seal_of_answer(row, keyed_hash)}
 

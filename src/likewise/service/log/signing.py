@@ -11,7 +11,7 @@ under an idempotency key have keys of their own, derived from it (HKDF): none of
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from likewise.errors import InvalidParameter
 from likewise.service.log.chain import Sealed
 from likewise.storage import write_whole
-from likewise.transparency.merkle import Frontier
+from likewise.transparency.merkle import Frontier, leaf_hash
 from likewise.transparency.notes import Checkpoint, Note, Proof
 
 ORIGIN = "likewise"
@@ -106,11 +106,15 @@ class Signer:
         """The service's word that a log has this tree."""
         return self.sign(Checkpoint(self.origin(stream), tree.size, tree.root).text, stream)
 
-    def receipt(self, last: Sealed, before: Frontier, after: Frontier) -> dict[str, Any]:
-        """For whoever caused an event, perhaps after others: the proof that it leads from one tree to the other."""
-        note = self.checkpoint(last.stream, after)
-        proof = Proof(before.size, tuple(before.path_of_next), note)
-        return {"stream": last.stream, "seq": last.seq, "hash": last.hash, "key": self.public_key, "proof": str(proof)}
+    def receipts(self, before: Frontier, sealed: Sequence[Sealed]) -> list[dict[str, Any]]:
+        """For those who caused some events in a row, that follow a tree: the proof of each, all with one signature."""
+        leaves = [leaf_hash(bytes.fromhex(each.hash)) for each in sealed]
+        note = self.checkpoint(sealed[0].stream, before.add_all(leaves))
+        proofs = [Proof(before.size + i, tuple(path), note) for i, path in enumerate(before.paths_of_next(leaves))]
+        return [
+            {"stream": each.stream, "seq": each.seq, "hash": each.hash, "key": self.public_key, "proof": str(proof)}
+            for each, proof in zip(sealed, proofs, strict=True)
+        ]
 
     def cosign(self, note: Note, name: str, at: int) -> Note:
         """The note with this key's word as a witness."""

@@ -28,9 +28,9 @@ from sqlalchemy import (
     select,
 )
 
-from likewise.service.canonical import dumps, loads, people_root
+from likewise.service.canonical import Answer, dumps, loads, people_root
 from likewise.service.log import scrub, tables
-from likewise.service.log.append import Append, Work, are_one_statement, carry_out, chunks
+from likewise.service.log.append import Append, Receipts, Work, are_one_statement, carry_out, chunks
 from likewise.service.log.chain import NOTHING, Head, Sealed, hash_of
 from likewise.service.log.connections import (
     address,
@@ -89,6 +89,8 @@ class Store:
         self.url = address(database)
         self.keyed_hash: KeyedHash = lambda content: hashlib.sha256(content).hexdigest()
         """What seals the caches; the engine puts a hash with the service's key in its place."""
+        self.receipts: Receipts | None = None
+        """What makes receipts for events; the engine puts its signer there."""
         self.failing = False
         """Whether the database did not accept the last events."""
         self._erased_before: str | None = None
@@ -134,8 +136,10 @@ class Store:
 
     # Writing ------------------------------------------------------------------------------------------------------
 
-    def submit(self, append: Append, *, wake: bool = True) -> Future[None]:
-        """Hand in an append; it is on disk when the future is done. Without ``wake``, that is begun with ``wake``.
+    def submit(self, append: Append, *, wake: bool = True) -> Future[Answer | None]:
+        """Hand in an append; it is on disk when the future is done, and what it answers has its receipt.
+
+        Without ``wake``, that is begun with ``wake``.
 
         The future fails with ``SequenceConflict`` if its first event doesn't follow the log's last one, and with
         ``KeyTaken`` if its idempotency key was used meanwhile. Then nothing of it was written.
@@ -144,7 +148,7 @@ class Store:
         future.add_done_callback(self._heard)
         return future
 
-    def _heard(self, appended: Future[None]) -> None:
+    def _heard(self, appended: Future[Answer | None]) -> None:
         self.failing = isinstance(appended.exception(), Unavailable)
 
     def wake(self) -> None:
@@ -205,7 +209,7 @@ class Store:
 
     def _carry_out(self, connection: Connection, works: Sequence[Work]) -> list[Any]:
         self.require_same_file()
-        return carry_out(connection, works, self.keyed_hash)
+        return carry_out(connection, works, self.keyed_hash, self.receipts)
 
     def _is_one_statement(self, works: Sequence[Work]) -> bool:
         return self.dialect == "postgresql" and are_one_statement(works)

@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
+from likewise.service.run.joined_writes import JoinedWrites
+
 Base: Any = AutoHTTPProtocol
 
 
@@ -36,7 +38,7 @@ class Impatient(Base):  # type: ignore[misc]
 
     def connection_made(self, transport: Any) -> None:
         """Somebody is there: the head of their first request must come."""
-        super().connection_made(transport)
+        super().connection_made(JoinedWrites(transport))
         self._wait()
 
     def data_received(self, data: bytes) -> None:
