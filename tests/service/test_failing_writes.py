@@ -101,7 +101,7 @@ def test_many_rounds_that_are_due_share_the_syncs_of_few_transactions(engine, cl
     def slow(works):
         """The first commit takes until all that the clock moves on in one go is handed in."""
         if not commits:
-            until(lambda: len(works) + len(writer._jobs) >= TOGETHER)
+            until(lambda: len(works) + sum(len(group.jobs) for group in writer._groups) >= TOGETHER)
         commits.append(len(works))
         return write(works)
 

@@ -6,7 +6,7 @@ import functools
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, Dialect, Table, delete, insert, select, update
@@ -18,6 +18,7 @@ from likewise.service.log import tables
 from likewise.service.log.chain import Sealed
 from likewise.service.log.responses import KeyedHash
 from likewise.service.log.responses import sealed as seal_of_answer
+from likewise.service.log.writer import Statement
 from likewise.service.refusals import SequenceConflict
 from likewise.service.stream.events import Aside
 from likewise.transparency.merkle import Frontier
@@ -57,7 +58,7 @@ class Append:
     key, response
         What to answer, also if the same request comes again.
     before
-        The Merkle tree of the stream before the events; with it, an answer that has a place for a receipt gets one.
+        The Merkle tree of the stream before the events, until the answer has the receipt that it has a place for.
     erase
         References whose content goes for ever; what was answered about ``erase_rounds`` goes with them, and so does the
         stream's snapshot if it holds one of them.
@@ -77,6 +78,13 @@ class Append:
     secret: str | None = None
     snapshot: dict[str, Any] | None = None
 
+    def answered(self, receipt: dict[str, Any] | None) -> Append:
+        """The same, with the answer as it is given and kept."""
+        answer = Answer(self.response or {})
+        if "receipt" in answer:
+            answer["receipt"] = receipt
+        return replace(self, response=answer, before=None)
+
 
 Receipts = Callable[[Frontier, Sequence[Sealed]], list[dict[str, Any]]]
 """From a tree and the events that follow it to a receipt for each of them."""
@@ -92,12 +100,11 @@ def carry_out(
     That of an append is its answer. Answers are sealed with ``keyed_hash``.
     """
     results: list[Any] = []
-    for appends, some in itertools.groupby(works, lambda work: isinstance(work, Append)):
+    for appends, some in itertools.groupby(answered(works, receipts), lambda work: isinstance(work, Append)):
         if appends:
             batch = [work for work in some if isinstance(work, Append)]
-            answered = answers(batch, receipts)
-            _append(connection, batch, answered, keyed_hash)
-            results += answered
+            _append(connection, batch, keyed_hash)
+            results += [append.response for append in batch]
         else:
             results += [work(connection) for work in some if not isinstance(work, Append)]
     return results
@@ -108,55 +115,64 @@ def are_one_statement(works: Sequence[Work]) -> bool:
     return all(isinstance(work, Append) and not work.erase for work in works)
 
 
-def answers(appends: Sequence[Append], receipts: Receipts | None) -> list[Answer | None]:
-    """What is answered to each append; receipts for events of one stream share a signature, as that takes a while."""
-    answered = [None if append.response is None else Answer(append.response) for append in appends]
-    by_stream: dict[str, list[int]] = {}
-    for i, append in enumerate(appends):
-        by_stream.setdefault(append.sealed[0].stream, []).append(i)
-    for places in by_stream.values():
-        _add_receipts([appends[i] for i in places], [answered[i] for i in places], receipts)
-    return answered
+def answered(works: Sequence[Work], receipts: Receipts | None) -> list[Work]:
+    """The same works, each append with its answer; those of one stream share a signature, as that takes a while.
+
+    What is signed is the log with all of them: the answers hold only if all of them become durable together.
+    """
+    ready, waiting = list(works), dict[str, list[int]]()
+    for i, work in enumerate(works):
+        if isinstance(work, Append) and work.before is not None:
+            waiting.setdefault(work.sealed[0].stream, []).append(i)
+    for places in waiting.values():
+        for i, append in zip(places, _with_receipts([ready[i] for i in places], receipts), strict=True):
+            ready[i] = append
+    return ready
 
 
-def _add_receipts(appends: Sequence[Append], answered: Sequence[Answer | None], receipts: Receipts | None) -> None:
-    """Put a receipt for the last event of each append into its answer, if that has a place for it."""
-    before, sealed = appends[0].before, [sealed for append in appends for sealed in append.sealed]
-    if before is None or receipts is None or not any("receipt" in answer for answer in answered if answer is not None):
-        return
-    for one, next in itertools.pairwise(sealed):
-        if next.prev != one.hash:  # what it was to follow was refused; nothing is signed that can't be in the log
-            raise _out_of_place(next)
+def _with_receipts(appends: Sequence[Any], receipts: Receipts | None) -> list[Append]:
+    """Appends to one stream; the answers that have a place for a receipt get that of their append's last event."""
+    sealed = [sealed for append in appends for sealed in append.sealed]
+    made: list[dict[str, Any]] = []
+    if receipts is not None and any("receipt" in append.response for append in appends):
+        for before, after in itertools.pairwise(sealed):
+            if after.prev != before.hash:  # what it was to follow was refused: nothing is signed that isn't in the log
+                raise _out_of_place(after)
+        made = receipts(appends[0].before, sealed)
     ends = itertools.accumulate(len(append.sealed) for append in appends)
-    made = receipts(before, sealed)
-    for answer, end in zip(answered, ends, strict=True):
-        if answer is not None and "receipt" in answer:
-            answer["receipt"] = made[end - 1]
+    return [append.answered(made[end - 1] if made else None) for append, end in zip(appends, ends, strict=True)]
 
 
-def _append(
-    connection: Connection, appends: Sequence[Append], answered: Sequence[Answer | None], keyed_hash: KeyedHash
-) -> None:
+def as_statement(appends: Sequence[Any], keyed_hash: KeyedHash, dialect: Dialect) -> Statement:
+    """Appends that have their answers, as a statement of PostgreSQL with numbered parameters."""
+    rows = _rows(appends, keyed_hash)
+    values = [spelt(some).encode() for some in rows.values()]
+    return Statement(_numbered(tuple(rows), dialect), values, [append.response for append in appends])
+
+
+def _append(connection: Connection, appends: Sequence[Append], keyed_hash: KeyedHash) -> None:
     """Add some appends, or fail; which of them was at fault is known only of one that stands alone."""
+    try:
+        _add_all(connection, _rows(appends, keyed_hash))
+    except IntegrityError as refused:
+        raise _conflict(refused, appends[0].sealed[0]) or refused from refused
+    for append in appends:
+        if append.erase:
+            _erase(connection, append)
+
+
+def _rows(appends: Sequence[Append], keyed_hash: KeyedHash) -> dict[Table, list[dict[str, Any]]]:
+    """What is added to which table."""
     events = [sealed for append in appends for sealed in append.sealed]
     created = [(append.sealed[0].stream, append.secret) for append in appends if append.secret is not None]
+    keyed = [(append, append.key) for append in appends if append.key is not None]
     rows = {
-        tables.responses: [
-            _response_row(append, append.key, answer, keyed_hash)
-            for append, answer in zip(appends, answered, strict=True)
-            if append.key is not None
-        ],
+        tables.responses: [_response_row(append, key, keyed_hash) for append, key in keyed],
         tables.streams: [{"stream": stream, "secret": secret} for stream, secret in created],
         tables.events: [_row(sealed) for sealed in events],
         tables.asides: [_aside_row(sealed.stream, aside) for sealed in events for aside in sealed.event.asides],
     }
-    try:
-        _add_all(connection, {table: some for table, some in rows.items() if some})
-    except IntegrityError as refused:
-        raise _conflict(refused, events[0]) or refused from refused
-    for append in appends:
-        if append.erase:
-            _erase(connection, append)
+    return {table: some for table, some in rows.items() if some}
 
 
 def _conflict(refused: IntegrityError, first: Sealed) -> KeyTaken | SequenceConflict | None:
@@ -225,6 +241,13 @@ def _together(several: tuple[Table, ...], dialect: Dialect) -> str:
     return f"WITH {named} {last}" if others else last
 
 
+@functools.cache
+def _numbered(several: tuple[Table, ...], dialect: Dialect) -> str:
+    """The same with numbers for what is given to it, as PostgreSQL itself reads it."""
+    numbers = itertools.count(1)
+    return re.sub("%s", lambda _: f"${next(numbers)}", _together(several, dialect))
+
+
 def _erase(connection: Connection, append: Append) -> None:
     """Everything outside the log that says who somebody was."""
     stream, kept = append.sealed[0].stream, tables.responses.c
@@ -265,12 +288,12 @@ def _row(sealed: Sealed) -> dict[str, Any]:
     return sealed.line() | {"data": sealed.event.text, "round": sealed.event.about}
 
 
-def _response_row(append: Append, key: Idempotency, answer: Answer | None, keyed_hash: KeyedHash) -> dict[str, Any]:
+def _response_row(append: Append, key: Idempotency, keyed_hash: KeyedHash) -> dict[str, Any]:
     first = append.sealed[0]
     # What was answered about a stop holds its reason, which is kept as round 0.
     t = 0 if first.event.about is None and first.event.refs else first.event.about
     # Not canonical JSON: a repeated answer is the first one to the letter, 1.0 and not 1.
-    text = "null" if answer is None else answer.text
+    text = append.response.text if isinstance(append.response, Answer) else spelt(append.response)
     row = key._asdict() | {"stream": first.stream, "round": t, "at": float(append.at), "response": text}
     return row | {"seal": seal_of_answer(row, keyed_hash)}
 

@@ -30,7 +30,16 @@ from sqlalchemy import (
 
 from likewise.service.canonical import Answer, dumps, loads, people_root
 from likewise.service.log import scrub, tables
-from likewise.service.log.append import Append, Receipts, Work, are_one_statement, carry_out, chunks
+from likewise.service.log.append import (
+    Append,
+    Receipts,
+    Work,
+    answered,
+    are_one_statement,
+    as_statement,
+    carry_out,
+    chunks,
+)
 from likewise.service.log.chain import NOTHING, Head, Sealed, hash_of
 from likewise.service.log.connections import (
     address,
@@ -43,7 +52,7 @@ from likewise.service.log.connections import (
     writers,
 )
 from likewise.service.log.responses import KeyedHash, require_genuine, seal_again
-from likewise.service.log.writer import Writer
+from likewise.service.log.writer import Statement, Writer
 from likewise.service.refusals import BrokenLog, Unavailable
 from likewise.service.stream.events import Aside, LabelsBooked, PersonErased, RoundOpened, read_event, seconds
 from likewise.service.stream.events.event import VERSION, WrittenBefore
@@ -97,7 +106,9 @@ class Store:
         self._identity: tuple[int, int] | None = None
         self._readers = readers(self.url, self.require_same_file)
         self._writers = writers(self.url, self.require_same_file)
-        self._writer: Writer[Work] = Writer(self._writers, self._carry_out, self._is_one_statement)
+        self._writer: Writer[Work] = Writer(
+            self._writers, self._carry_out, self._is_one_statement, self._prepared, self._as_statement
+        )
 
     @property
     def dialect(self) -> str:
@@ -211,8 +222,14 @@ class Store:
         self.require_same_file()
         return carry_out(connection, works, self.keyed_hash, self.receipts)
 
+    def _prepared(self, works: Sequence[Work]) -> Sequence[Work]:
+        return answered(works, self.receipts)
+
     def _is_one_statement(self, works: Sequence[Work]) -> bool:
         return self.dialect == "postgresql" and are_one_statement(works)
+
+    def _as_statement(self, works: Sequence[Work]) -> Statement:
+        return as_statement(works, self.keyed_hash, self._writers.dialect)
 
     # Reading ------------------------------------------------------------------------------------------------------
 
