@@ -6,6 +6,7 @@ their weights, so it is one running sum, not T stored policies.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import hmac
 import json
@@ -41,6 +42,11 @@ SHOWN = 5
 """Rules of a policy that a notebook shows."""
 
 
+@functools.lru_cache(maxsize=64)
+def _keyed(secret: bytes) -> hmac.HMAC:
+    return hmac.new(secret, digestmod=hashlib.sha256)
+
+
 def thresholds_of(ids: Sequence[Any], secret: bytes) -> Floats:
     """u = HMAC-SHA256(secret, id) scaled to [0, 1), one number per person that nobody can choose or guess."""
     require(
@@ -49,8 +55,7 @@ def thresholds_of(ids: Sequence[Any], secret: bytes) -> Floats:
         "be at least 16 bytes",
         f"{len(secret)} bytes" if isinstance(secret, bytes) else type(secret).__name__,
     )
-    keyed = hmac.new(secret, digestmod=hashlib.sha256)
-    numbers = []
+    keyed, numbers = _keyed(secret), []
     for name in ids:
         one = keyed.copy()  # `hmac.digest` would prepare the key again
         one.update(str(name).encode())

@@ -42,10 +42,14 @@ def test_writes_that_land_together_wake_the_loop_once_and_later_ones_again(monke
         landings = Landings(loop)
         for number in (1, 2):
             waiting = [loop.create_future() for _ in range(5)]
-            for one in waiting:
-                landings.landed(one)
+            writer = threading.Thread(target=lambda waiting=waiting: [landings.landed(one) for one in waiting])
+            writer.start()
+            writer.join()
             await asyncio.gather(*waiting)
             assert len(told) == number
+            landings.landed(here := loop.create_future())
+            await here
+            assert len(told) == number, "what the loop itself wrote wakes nobody through the system"
 
     asyncio.run(land())
 

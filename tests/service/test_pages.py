@@ -305,10 +305,13 @@ def test_a_verdict_is_said_to_be_in_the_log_only_if_that_is_proved(service, ente
     open_rounds(service.engine, 1)
     auditor = enter("auditor")
     auditor.ask("/streams/loans/review/claim", beside=[])
-    owner, name = (service.engine.signer, "receipt") if which == "receipt" else (service.engine.proofs, "inclusion")
-    real = getattr(owner, name)
+    store, proofs = service.engine.store, service.engine.proofs
+    receipts, inclusion = store.receipts, proofs.inclusion
     with monkeypatch.context() as patch:
-        patch.setattr(owner, name, lambda *about: forge(real(*about)))
+        if which == "receipt":
+            patch.setattr(store, "receipts", lambda *about: [forge(each) for each in receipts(*about)])
+        else:
+            patch.setattr(proofs, "inclusion", lambda *about: forge(inclusion(*about)))
         taken = auditor.ask("/streams/loans/review/verdict", "v" * 16, t=1, verdict="none")
     assert (taken.status_code, taken.json()["proved"]) == (200, False)
     back = auditor.ask("/streams/loans/review/retract", "w" * 16, t=1)

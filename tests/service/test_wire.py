@@ -30,8 +30,8 @@ def database(new_database):
     return new_database("postgresql")
 
 
-def note(number=0):
-    return Stopped(at=stamp(0), reason=str(number), by="root")
+def note(reason=""):
+    return Stopped(at=stamp(0), reason=str(reason), by="root")
 
 
 def row(stream, number):
@@ -132,6 +132,25 @@ def test_works_of_threads_wait_their_turn_and_are_not_overtaken(store, database)
 
     asyncio.run(main())
     assert len(hashes(store, "a")) == 6
+
+
+@pytest.mark.parametrize("loop_ends", [False, True])
+def test_a_statement_that_is_too_long_for_one_packet_is_sent_on_and_on(store, loop_ends):
+    words = "x" * 2_000_000
+    appends = [Append([each]) for each in seal("a", 0, GENESIS, [note(words) for _ in range(10)])]
+
+    async def main():
+        await warm(store)
+        futures = hand_in(store, appends)
+        assert store._writer._wire._sending, "the server has not read all of it at once"
+        if not loop_ends:
+            await ended(futures)
+        return futures
+
+    futures = asyncio.run(main())
+    store.append(Append(seal("b", 0, GENESIS, [note()])))  # the thread comes after it, and does the rest if need be
+    assert [future.result(0) for future in futures] == [None] * 10
+    assert all(each.event.reason == words for each in store.events("a"))
 
 
 def test_a_work_that_is_refused_takes_no_other_down(store):

@@ -24,7 +24,7 @@ from likewise.service.redaction import REQUEST_ID
 
 log = logging.getLogger(__name__)
 ID = b"x-request-id"
-IDS = re.compile(r"[A-Za-z0-9._-]{1,64}")
+IDS = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
 """Where workers share their counts; the library itself looks for this name when it is imported."""
 
@@ -203,6 +203,8 @@ class Measured:
 
 def _request_id(scope: Scope) -> str:
     """The id that the caller gave the request, if it is one; else a new one."""
-    given = next((value for name, value in scope["headers"] if name == ID), b"").decode("latin-1")
+    for name, value in scope["headers"]:
+        if name == ID and IDS.fullmatch(value):
+            return str(value, "ascii")
     # No secret: the system's random numbers are a call that other threads may come between.
-    return given if IDS.fullmatch(given) else f"{random.getrandbits(64):016x}"
+    return f"{random.getrandbits(64):016x}"

@@ -42,6 +42,9 @@ class Doors:
         if bodiless:
             scope["method"] = "GET"
         secure = self._behind_proxy or scope.get("scheme") == "https"
+        if not secure and not bodiless:  # there is nothing to add
+            await self._app(scope, receive, send)
+            return
 
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start" and secure:

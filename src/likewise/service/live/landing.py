@@ -31,7 +31,8 @@ class Landings:
         if not self._told and loop is not None:
             self._told = True
             with suppress(RuntimeError):  # the loop is closed, and nobody waits
-                loop.call_soon_threadsafe(self._wake)
+                # What the loop itself had written needs no call of the system to wake it.
+                (loop.call_soon if _here() is loop else loop.call_soon_threadsafe)(self._wake)
 
     def _wake(self) -> None:
         self._told = False  # first: whoever lands from here on tells again
@@ -39,6 +40,14 @@ class Landings:
             waiting = self._over.popleft()
             if not waiting.done():
                 waiting.set_result(None)
+
+
+def _here() -> asyncio.AbstractEventLoop | None:
+    """The event loop that runs in this thread."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 _LANDINGS: WeakKeyDictionary[asyncio.AbstractEventLoop, Landings] = WeakKeyDictionary()

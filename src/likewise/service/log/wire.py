@@ -36,6 +36,8 @@ class Wire:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ended: Callable[[End], None] | None = None
         self._results: list[PGresult] = []
+        self._sending = False
+        """Whether a part of the statement is still to be sent, as the server was slow to read."""
 
     @property
     def quiet(self) -> bool:
@@ -80,7 +82,8 @@ class Wire:
             self._end("unknown")
             return
         loop.add_reader(self._socket, self._read)
-        if self._unsent():
+        self._sending = self._unsent()
+        if self._sending:
             loop.add_writer(self._socket, self._write)
 
     def wait(self) -> None:
@@ -92,14 +95,14 @@ class Wire:
             self._read()
 
     def _unsent(self) -> bool:
-        """Whether a part of the statement is still to be sent, as the server was slow to read."""
         try:
             return bool(self._server.flush())
         except psycopg.OperationalError:
             return False  # reading tells
 
     def _write(self) -> None:
-        if not self._unsent() and self._loop is not None:
+        self._sending = self._unsent()
+        if not self._sending and self._loop is not None:
             self._loop.remove_writer(self._socket)
 
     def _read(self) -> None:
@@ -131,6 +134,7 @@ class Wire:
         self._ended = self._loop = None
         if loop is not None and not loop.is_closed():
             loop.remove_reader(self._socket)
-            loop.remove_writer(self._socket)
+            if self._sending:
+                loop.remove_writer(self._socket)
         if ended is not None:
             ended(end)

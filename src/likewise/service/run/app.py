@@ -12,6 +12,8 @@ from typing import Any
 
 import anyio.to_thread
 from fastapi import FastAPI
+from starlette.middleware.errors import ServerErrorMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from likewise import __version__
 from likewise.service import pages
@@ -36,7 +38,34 @@ TOKEN = {"type": "http", "scheme": "bearer", "description": "A token from `likew
 
 
 class Application(FastAPI):
-    """FastAPI, whose document also describes tokens, and our problems in place of its own."""
+    """FastAPI, whose document also describes tokens, and our problems in place of its own.
+
+    A request passes what we put in front of it first. FastAPI would first look at it for errors, which ``Caught``
+    answers, and for telemetry, which is off.
+    """
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request; everything else is FastAPI's."""
+        if scope["type"] != "http":
+            await super().__call__(scope, receive, send)
+            return
+        if self.middleware_stack is None:
+            self.middleware_stack = self.build_middleware_stack()
+        scope["app"] = self
+        await self.middleware_stack(scope, receive, send)
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """Ours around FastAPI's, without that which answers errors in its own words."""
+        ours, self.user_middleware = self.user_middleware, []
+        try:
+            guarded = super().build_middleware_stack()
+        finally:
+            self.user_middleware = ours
+        assert isinstance(guarded, ServerErrorMiddleware), "FastAPI's outermost part answers errors"
+        answers = guarded.app
+        for factory, arguments, named in reversed(ours):
+            answers = factory(answers, *arguments, **named)
+        return answers
 
     def openapi(self) -> dict[str, Any]:
         """The OpenAPI document, made once."""

@@ -54,6 +54,11 @@ class JoinedWrites:
         self._send()
         self._transport.close()
 
+    def abort(self) -> None:
+        """Close the connection at once, whatever was not sent."""
+        self._waiting, self._size = [], 0
+        self._transport.abort()
+
     def _send(self) -> None:
         waiting, self._waiting, self._size = self._waiting, [], 0
         if waiting:
