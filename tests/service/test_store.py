@@ -18,6 +18,7 @@ from likewise.service.log.chain import seal
 from likewise.service.log.leases import Leases
 from likewise.service.log.signing import Signer
 from likewise.service.log.snapshots import Snapshots
+from likewise.service.log.tree import grown
 from likewise.service.log.writer import GATHERED
 from likewise.service.proof.standalone import GENESIS
 from likewise.service.refusals import BrokenLog, SequenceConflict, Unavailable
@@ -30,6 +31,8 @@ from likewise.service.stream.events import (
     Stopped,
     stamp,
 )
+from likewise.transparency.merkle import Frontier
+from likewise.transparency.notes import checkpoint_of, read_proof
 
 
 def note(number=0, asides=()):
@@ -184,6 +187,27 @@ class TestContract:
             future.result()
         assert len(seen) == 8
         assert len(set(seen)) == 1
+
+    @pytest.mark.parametrize("refused", [False, True])
+    def test_an_answer_proves_nothing_that_did_not_become_durable_with_it(self, store, refused):
+        store.receipts, gate = Signer.generate().receipts, threading.Event()
+        first, second = seal("a", 0, GENESIS, [note(1), note(2)])
+        store.append(Append(seal("b", 0, GENESIS, [note(3)])))
+        between = seal("b", 0, GENESIS, [note(4)]) if refused else sealed(store, "b", note(4))
+        held_up(store, gate)
+        appends = [
+            Append([first], response={"receipt": None}, before=Frontier()),
+            Append(between),
+            Append([second], response={"receipt": None}, before=grown(Frontier(), [first])),
+        ]
+        one, other, two = [store.submit(append) for append in appends]
+        gate.set()
+        assert isinstance(other.exception(300), SequenceConflict) is refused
+        proofs = [read_proof(future.result(300)["receipt"]["proof"]) for future in (one, two)]
+        # Those of one transaction share what is signed; if that fails, each is tried alone.
+        assert [checkpoint_of(proof.note).size for proof in proofs] == ([1, 2] if refused else [2, 2])
+        pairs = zip(proofs, (first, second), strict=True)
+        assert all(proof.holds(bytes.fromhex(each.hash)) for proof, each in pairs)
 
     def test_what_is_handed_in_without_waking_the_writer_waits_for_whoever_wakes_it(self, store):
         futures = [store.submit(Append(seal(name, 0, GENESIS, [note()])), wake=False) for name in ("a", "b")]
