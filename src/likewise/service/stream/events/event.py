@@ -76,8 +76,8 @@ class Aside:
     @classmethod
     def read(cls, ref: str, kind: str, t: int, salt: str, text: str, content: dict[str, Any]) -> Aside:
         """What was kept, with its content as it was spelt."""
-        aside = cls(ref, kind, t, salt, content)
-        aside.__dict__["text"] = text
+        aside = object.__new__(cls)  # its `__init__` would set field by field
+        aside.__dict__.update(ref=ref, kind=kind, t=t, salt=salt, content=content, text=text)
         return aside
 
     @functools.cached_property
@@ -193,6 +193,13 @@ class Event(ABC):
                 del values[name]
         return values
 
+    def knowing(self, known: Mapping[str, Any]) -> Event:
+        """The same event with fields that never enter the log, and so with the same text."""
+        copied = object.__new__(type(self))
+        for name in _names(type(self)):  # that of `dataclasses` looks at every field again, each time
+            object.__setattr__(copied, name, known[name] if name in known else getattr(self, name))
+        return copied
+
     @property
     def text(self) -> str:
         """The same as canonical JSON; spelt once, as an event is hashed and written."""
@@ -279,6 +286,11 @@ def _logged(cls: type[Event]) -> dict[str, Callable[[Any], Any] | None]:
         fields = [item for item in dataclasses.fields(cls) if item.metadata.get("logged", True)]
         _FIELDS[cls] = {item.name: item.metadata.get("read") for item in fields}
     return _FIELDS[cls]
+
+
+@functools.cache
+def _names(cls: type[Event]) -> tuple[str, ...]:
+    return tuple(item.name for item in dataclasses.fields(cls))
 
 
 def _plain(value: Any) -> Any:
