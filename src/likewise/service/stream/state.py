@@ -307,7 +307,7 @@ class OpenRound:
         """Whether the learner learns from it when it closes; a wait that ended may say that it is discarded."""
         expired = self.verdict is not None and self.verdict.outcome == "expired"
         unaudited = expired and waits.audit_end == "discard"
-        return not unaudited and (self.labelled == "complete" or waits.label_end != "discard")
+        return not unaudited and (waits.label_end != "discard" or self.labelled == "complete")
 
 
 class OpenRounds(Mapping[int, OpenRound]):

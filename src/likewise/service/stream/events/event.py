@@ -117,7 +117,7 @@ PAIRS = {"read": lambda values: tuple((first, second) for first, second in value
 
 def each(part: type) -> dict[str, Any]:
     """Marks a field that holds some parts, each an object in the log."""
-    return {"read": lambda values: tuple(part(**value) for value in values)}
+    return {"read": lambda values: tuple([part(**value) for value in values])}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,12 +268,14 @@ def read_event(kind: str, data: Mapping[str, Any], at: str, asides: tuple[Aside,
     cls = KINDS.get(kind)
     if cls is None:
         raise InvalidParameter(f"`kind` must be one of {sorted(KINDS)}, got {kind!r}.")
-    readers = _logged(cls)
-    if data.keys() != readers.keys() and data.keys() | set(cls.may_lack) != readers.keys():
+    if not _whole(cls, tuple(data)):
         for name in cls.why_missing.keys() - data.keys():
             raise WrittenBefore(cls.why_missing[name])
-        raise InvalidParameter(f"An event of the kind {kind} must hold {sorted(readers)}, got {sorted(data)}.")
-    values = {name: value if (read := readers[name]) is None else read(value) for name, value in data.items()}
+        raise InvalidParameter(f"An event of the kind {kind} must hold {sorted(_logged(cls))}, got {sorted(data)}.")
+    values = dict(data)
+    for name, read in _reads(cls):
+        if name in values:
+            values[name] = read(values[name])
     return cls(at=at, asides=asides, **values)
 
 
@@ -286,6 +288,19 @@ def _logged(cls: type[Event]) -> dict[str, Callable[[Any], Any] | None]:
         fields = [item for item in dataclasses.fields(cls) if item.metadata.get("logged", True)]
         _FIELDS[cls] = {item.name: item.metadata.get("read") for item in fields}
     return _FIELDS[cls]
+
+
+@functools.lru_cache(maxsize=1024)
+def _whole(cls: type[Event], names: tuple[str, ...]) -> bool:
+    """Whether an event of a kind has the fields with these names: all but those that it may lack, and no others."""
+    fields = _logged(cls).keys()
+    return fields - set(cls.may_lack) <= set(names) <= fields
+
+
+@functools.cache
+def _reads(cls: type[Event]) -> list[tuple[str, Callable[[Any], Any]]]:
+    """The fields that are not read as they stand in the log, in the order of canonical JSON."""
+    return sorted((name, read) for name, read in _logged(cls).items() if read is not None)
 
 
 @functools.cache

@@ -290,9 +290,11 @@ class RoundOpened(RoundEvent):
         rows = model.encode([model.settings.person(features[person.ref]) for person in known])
         if len(known) == len(self.people):
             memory.known = {"rows": rows}
-        shown = np.array([person.probability for person in known])
-        worst = float(np.abs(model.probabilities(state.policy, rows) - shown).max())
-        return "" if worst <= TOLERANCE else f"shows probabilities that differ from the policy's by {worst:.3g}"
+        shown = [person.probability for person in known]
+        gaps = [abs(p - q) for p, q in zip(model.probabilities(state.policy, rows).tolist(), shown, strict=True)]
+        if all(gap <= TOLERANCE for gap in gaps):
+            return ""
+        return f"shows probabilities that differ from the policy's by {max(gaps):.3g}"
 
 
 def _same(written: Estimate | None, reached: Estimate | None) -> bool:
@@ -366,7 +368,7 @@ class RoundClosed(RoundEvent):
             return f"should close a round that was {outcome}, with labels {labelled}, to be {end}"
         if self.counts != round_.answer:
             return f"should count its round as {round_.answer}, not {self.counts}"
-        past = PastRound(
+        memory.rounds[self.t] = PastRound(
             round_.probabilities,
             round_.known,
             round_.refs,
@@ -375,12 +377,12 @@ class RoundClosed(RoundEvent):
             round_.estimate,
             learns,
             round_.erased,
+            outcome=round_.counts_as if learns else None,
+            clean=round_.q if self.counts == "clean" else None,
+            agreed=None if round_.erased else round_.agreed,
+            judged=round_.panel.everybody,
+            opened_at=round_.opened_at,
         )
-        clean = round_.q if round_.answer == "clean" else None
-        counts, opened_at = round_.counts_as if learns else None, round_.opened_at
-        agreed, judged = None if round_.erased else round_.agreed, round_.panel.everybody
-        past = past._replace(outcome=counts, clean=clean, agreed=agreed, judged=judged, opened_at=opened_at)
-        memory.rounds[self.t] = past
         return ""
 
 
