@@ -305,7 +305,10 @@ class Again:
         refs = event.refs
         if not refs and type(event) is not LearnerCheckpointed:
             return {}  # most events rest on nobody
-        found = {ref: shown for ref in refs if (shown := self._find(ref, event)) is not None}
+        asides = self._asides
+        found = {ref: asides[ref] for ref in refs if ref in asides}
+        if len(found) < len(refs):
+            found = {ref: shown for ref in refs if (shown := self._find(ref, event)) is not None}
         if type(event) is LearnerCheckpointed:
             self._kept = found
         return {ref: shown.aside() for ref, shown in found.items()}

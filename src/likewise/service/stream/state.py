@@ -540,11 +540,14 @@ class State:
 
     def without_round(self, t: int) -> State:
         """The same state without a round, which counts with those before it from now on."""
-        round_ = self.rounds[t]
-        state = replace(self, rounds=self.rounds.without(t))
+        round_, before, rounds = self.rounds[t], self.rounds.before(t), self.rounds.without(t)
         outcome = round_.answer or "unanswered"
-        own = one_more(state._counts_at(t), self.drawing.floor, round_.q, outcome, twice=round_.panel.twice)
-        state = state._with_counts_at(t, joined(own, round_.since))
+        own = one_more(self._counts_at(t), self.drawing.floor, round_.q, outcome, twice=round_.panel.twice)
+        counts = joined(own, round_.since)
+        if before is None:
+            state = replace(self, rounds=rounds, counted_rounds=counts)
+        else:
+            state = replace(self, rounds=rounds.put(replace(before, since=counts)))
         state = state._with_overlap(round_.panel) if round_.panel.wanted == 2 else state
         if not round_.panel.said:
             return state

@@ -420,15 +420,14 @@ class Learned(RoundEvent):
         """The learner's update, charged with the probabilities that were shown in the round."""
         round_, model = self.round(state), state.stream
         seen = round_.seen()
-        totals = self._added(state.totals, round_, seen, model.settings)
-        after = replace(state.without_round(self.t), totals=totals)
+        totals, after = self._added(state.totals, round_, seen, model.settings), state.without_round(self.t)
         if state.learner is None or round_.lost:
             # Somebody was erased after this round was learned: the next checkpoint says what the learner knew.
-            return replace(after, learner=None, policy=None)
+            return replace(after, totals=totals, learner=None, policy=None)
         seen = round_.with_people(seen) if model.knows_people else seen
         learner = model.learner.update(state.learner, seen)
         pairs = state.pairs + self._kept(model, round_, seen)
-        return replace(after, learner=learner, policy=model.deploy(learner), pairs=pairs)
+        return replace(after, totals=totals, learner=learner, policy=model.deploy(learner), pairs=pairs)
 
     def sum_up(self, row: dict[str, Any]) -> None:
         """That it was learned, and when."""
