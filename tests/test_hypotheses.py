@@ -21,6 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 import likewise as lw
 from likewise.errors import InvalidParameter, ModelMismatch, NotSupported
 from likewise.hypotheses import Cube, Simplex, enumerable, fingerprint, from_dict
+from likewise.hypotheses.base import FEW_ROWS, binned_sums
 
 
 def made_up():
@@ -578,3 +579,11 @@ def test_every_pair_of_a_small_grid_of_cuts_is_separated():
     for counts in itertools.product(range(3), repeat=2):
         F = lw.Thresholds([np.arange(float(n)) for n in counts])
         assert len(np.unique(F.predict_rows(F.separator), axis=0)) == F.size
+
+
+def test_a_few_rows_of_weights_are_summed_to_the_same_bits_as_many():
+    rng = np.random.default_rng(0)
+    bins, s = rng.integers(0, 40, size=(500, 3)), rng.normal(size=(2 * FEW_ROWS, 500))
+    few = [binned_sums(bins, part, 40) for part in (s[:FEW_ROWS], s[FEW_ROWS:])]
+    assert np.array_equal(np.concatenate(few), binned_sums(bins, s, 40))
+    assert binned_sums(bins, s[:0], 40).shape == (0, 40)

@@ -19,8 +19,10 @@ from likewise.kernels import lean
 def resident():
     return sum(int(line.split()[1]) for line in open("/proc/self/smaps") if line.startswith("Rss:"))
 
-lean.load()
-hidden = "scipy.linalg" not in sys.modules
+lean.when_needed()
+idle = "numba" not in sys.modules
+kernels.gibbs
+hidden = idle and "numba" in sys.modules and not {"scipy.linalg", "cffi"} & set(sys.modules)
 before, pages = resident(), lean.CompilerPages()
 pages.give_back()
 after = resident()

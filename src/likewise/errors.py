@@ -63,13 +63,15 @@ def require_number(value: Any, name: str, low: float, high: float = math.inf, *,
     likewise.errors.InvalidParameter: `alpha` must be in (0, 1], got '0.1'.
     """
     above, below = "low" in open_at, "high" in open_at
+    number = isinstance(value, Real) and not isinstance(value, bool) and _finite(value)
+    enough = number and (low < value if above else low <= value)
+    if enough and (value < high if below else value <= high):
+        return  # the words take longer than the check
     if math.isinf(high):
         must = "be positive" if above and low == 0 else f"be at least {low:g}"
     else:
         must = f"be in {'(' if above else '['}{low:g}, {high:g}{')' if below else ']'}"
-    number = isinstance(value, Real) and not isinstance(value, bool) and _finite(value)
-    enough = number and (low < value if above else low <= value)
-    require(enough and (value < high if below else value <= high), name, must, value)
+    require(False, name, must, value)
 
 
 def _finite(value: Any) -> bool:

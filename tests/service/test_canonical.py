@@ -13,8 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likewise.errors import InvalidParameter
-from likewise.service.canonical import _encoder, canonical, dumps, loads, spelt
+from likewise.service.canonical import _encoder, atom, canonical, digest, dumps, loads, spelt
 from likewise.service.proof import spelling as theirs
+from likewise.service.stream.memory import PastRound
+from likewise.service.stream.settings import Feature, Settings
+from likewise.service.stream.state import shown_hash
 
 MOST = 2**53 - 1
 # Appendix B of RFC 8785: the bits of a double, and how it is spelt.
@@ -81,6 +84,21 @@ def test_three_implementations_agree_on_a_hundred_thousand_doubles_and_each_read
 def test_a_list_of_numbers_is_spelt_alike_however_its_neighbours_are_spelt():
     values = doubles()[::97]
     assert canonical(values) == rfc8785.dumps(values) == theirs.canonical(values)
+
+
+@pytest.mark.parametrize("value", [0.1, 1e-5, 9.5e-7, 1e-300, -2.5e-5, 1.0, 0.0, 1e21, 3, "a e-5", '\u00e9"'])
+def test_a_part_is_spelt_alike_alone_and_in_a_list(value):
+    assert atom(value) == dumps(value) == dumps([value])[1:-1]
+
+
+def test_what_an_auditor_saw_is_hashed_as_its_one_spelling():
+    features = (Feature(name='score \u00e9"'), Feature(name="age"), Feature(name="hidden", shown=False))
+    probabilities = np.array([1e-5, 0.25, 1.0, 0.5])
+    past = PastRound(probabilities, np.zeros(4), ("a", "b", "c", "d"), (0, 0, 1, 1), returning=frozenset({3}))
+    for audits, numbers in (("probabilities", probabilities.tolist()), ("decisions", [0, 0, 1, 1])):
+        settings_ = Settings(name="loans", features=features, cuts={"age": (0.5,)}, alpha=0.1, k=4, audits=audits)
+        pairs = [[ref, number] for ref, number in zip("abc", numbers[:3], strict=True)]
+        assert shown_hash(7, past, settings_) == digest([7, [features[0].name, "age"], pairs])
 
 
 def test_every_character_is_spelt_alike_as_a_text_and_as_a_name():

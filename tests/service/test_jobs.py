@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +29,15 @@ LOANS = {
     "k": 8,
     "waits": {"grace": 0},
 }
+
+
+CHILD = """
+import sys
+from likewise.service.jobs.process import main
+main("likewise.service.engine:Engine.certificate", "loans", "{}")
+print([name for name in ("numba", "scipy", "pandas") if name in sys.modules])
+"""
+"""The child that makes a certificate, and what it has imported for that."""
 
 
 def until(ask, wanted):
@@ -175,6 +187,23 @@ def test_the_certificate_over_http_is_the_same_from_another_process_and_so_is_a_
         again = service.viewer.get(asked.replace("loans", "new"))
         assert (again.status_code, again.json()["detail"]) == (refused.status_code, refused.json()["detail"])
         assert again.status_code == 422
+
+
+def test_a_certificate_after_an_erasure_needs_neither_a_compiler_nor_scipy(tmp_path):
+    """Somebody waits for it, and they take longer to start than the certificate of a long log takes to compute."""
+    with running(database=str(tmp_path / "log.db")) as service:
+        service.engine.create(Settings.from_dict(LOANS), "root")
+        for t in range(1, 26):  # of up to 64 people, probabilities are left to a kernel
+            service.engine.decide("loans", people(t), "decider")
+            service.engine.label("loans", t, {p["id"]: 1 for p in people(t)}, "decider")
+            service.engine.audit("loans", t, "none", "ann")
+        service.engine.streams.get("loans").save(always=True)
+        service.engine.erase("loans", people(1)[0]["id"], "root")
+        environment = os.environ | service.app.state.service.subprocesses._configuration.environment()
+        command = [sys.executable, "-c", CHILD]
+        said = subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout.splitlines()
+    assert said[-1] == "[]"
+    assert '"rounds": 25' in said[-2]
 
 
 def test_a_certificate_is_computed_anew_when_the_log_has_grown_and_before_the_first_round_refused(tmp_path):

@@ -154,6 +154,10 @@ class TestLots:
         for i in range(200):
             a_day = a_day.opened(0.5, 432.0 * i)  # 200 a day
         assert a_day.share(Review(budget=20)) == pytest.approx(0.1, rel=0.05)
+        back = Drawing()  # a clock may go back, and a log says so
+        for hour in (40, 10, 40, 40):
+            back = back.opened(0.5, 3600.0 * hour)
+        assert back.hours == ((40, 3),)
         assert Drawing().opened(0.5, 0.0).share(Review(budget=20)) == 1.0
         assert sum(rounds for _, rounds in a_day.opened(0.5, 86_400.0 * 3).hours) == 1
 

@@ -232,6 +232,10 @@ def laplace_noise(key: Key, E: int, n: int, padding: float) -> Floats:
     return noise
 
 
+FEW_ROWS = 8
+"""Up to so many rows are summed one by one, in the same order, without SciPy."""
+
+
 def binned_sums(bins: NDArray[np.intp], s: Floats, size: int) -> Floats:
     """Σ of s over the people in each bin, for people that sit in several bins each.
 
@@ -240,7 +244,9 @@ def binned_sums(bins: NDArray[np.intp], s: Floats, size: int) -> Floats:
     """
     if s.ndim == 1:
         return np.asarray(np.bincount(bins.ravel(), np.repeat(s, bins.shape[1]), size), dtype=float)
-    from scipy.sparse import csr_array
+    if len(s) <= FEW_ROWS:
+        return np.array([binned_sums(bins, row, size) for row in s]).reshape(len(s), size)
+    from scipy.sparse import csr_array  # takes longer to load than a certificate to compute
 
     starts = np.arange(0, bins.size + 1, bins.shape[1])
     membership = csr_array((np.ones(bins.size), bins.ravel(), starts), shape=(len(bins), size))

@@ -15,10 +15,12 @@ elsewhere. So a loop that calls those of other files is cached only under a key 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 from likewise.kernels.metrics import CHEBYSHEV, CITYBLOCK, EUCLIDEAN, MAHALANOBIS, SQEUCLIDEAN
+from likewise.kernels.terms import CAP, PRICE, SLOPE, START, STEEP
 
 FILES = {
     "auditing": ("FIRST", "WORST", "audit", "chosen_pair", "distance", "distances", "spread"),
@@ -40,11 +42,6 @@ FILES = {
         "raised",
     ),
     "prices": (
-        "PRICE",
-        "SLOPE",
-        "CAP",
-        "START",
-        "STEEP",
         "best_price",
         "cell_prices",
         "listed_prices",
@@ -58,13 +55,31 @@ FILES = {
 }
 """What each file offers."""
 _FILE_OF = {name: file for file, names in FILES.items() for name in names}
-__all__ = ["CHEBYSHEV", "CITYBLOCK", "EUCLIDEAN", "MAHALANOBIS", "SQEUCLIDEAN", *_FILE_OF]
+__all__ = [
+    "CAP",
+    "CHEBYSHEV",
+    "CITYBLOCK",
+    "EUCLIDEAN",
+    "MAHALANOBIS",
+    "PRICE",
+    "SLOPE",
+    "SQEUCLIDEAN",
+    "START",
+    "STEEP",
+    *_FILE_OF,
+]
+at_first: Callable[[], None] | None = None
+"""Is called once, before the first loop is loaded: ``lean`` has numba start with less."""
 
 
 def __getattr__(name: str) -> Any:
     """A loop, or a constant beside it; loads its file, compiled before or now, with all that the file offers."""
     if name not in _FILE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    global at_first
+    if at_first is not None:
+        start, at_first = at_first, None  # it calls a loop itself
+        start()
     file = import_module(f"{__name__}.{_FILE_OF[name]}")
     globals().update({offered: getattr(file, offered) for offered in FILES[_FILE_OF[name]]})
     return globals()[name]

@@ -12,7 +12,8 @@ from likewise.kernels.caching import cached
 from likewise.kernels.elementary import exp, log, log1p
 from likewise.kernels.lots import accumulate_floored, draw, estimate_at, label_part, penalised, with_floor
 from likewise.kernels.mix_gap import masses_of_losses, mix_gap_from
-from likewise.kernels.prices import CAP, PRICE, SLOPE, START, STEEP, seen_fine, settle_thresholds, threshold_tilted
+from likewise.kernels.prices import seen_fine, settle_thresholds, threshold_tilted
+from likewise.kernels.terms import CAP, PRICE, SLOPE, START, STEEP
 from likewise.kernels.thresholds import all_before, places, probability_from, threshold_add
 from likewise.kernels.weights import prior_gibbs, prior_leaders, shared
 from likewise.theory import LOG_CEILING

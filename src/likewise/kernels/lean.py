@@ -1,8 +1,9 @@
 """The kernels in a process that does nothing else: with less of numba and LLVM in memory.
 
 Of what is in memory once kernels are loaded, more than half was needed only to load them. numba imports SciPy's linear
-algebra to see whether there is one, which no kernel asks for; and the code of LLVM stays mapped, which nobody calls any
-more. Both are right for a program in which people compile loops of their own, so only a command of ours does this.
+algebra and a parser of C to see whether there is one, which no kernel asks for; and the code of LLVM stays mapped,
+which nobody calls any more. All of it is right for a program in which people compile loops of their own, so only a
+command of ours does this.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import ctypes
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,21 @@ DONT_NEED = 4
 MAPPING = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) (r-.p) .*libllvmlite", re.MULTILINE)
 
 
+UNUSED = ("scipy.linalg", "cffi")
+"""What numba looks for at its start, and can do without."""
+
+
 def load() -> None:
-    """Start numba, and call a first kernel, as if SciPy's linear algebra were not installed."""
-    with _hidden("scipy.linalg"):
+    """Start numba, and call a first kernel, as if SciPy's linear algebra and cffi were not installed."""
+    with ExitStack() as hidden:
+        for module in UNUSED:
+            hidden.enter_context(_hidden(module))
         kernels.gibbs(np.zeros(1), 1.0, np.empty(1))
+
+
+def when_needed() -> None:
+    """The same, but not before somebody asks for a kernel: a process that needs none doesn't wait for numba."""
+    kernels.at_first = load
 
 
 @contextmanager

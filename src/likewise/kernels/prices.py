@@ -18,11 +18,10 @@ from numba import njit
 from likewise.kernels.caching import cached
 from likewise.kernels.elementary import exp, log
 from likewise.kernels.lanes import total_of
+from likewise.kernels.terms import CAP, PRICE, SLOPE, START, STEEP
 from likewise.kernels.thresholds import NONE, ONE, all_before
 from likewise.kernels.weights import prior_gibbs
 
-PRICE, SLOPE, CAP, START, STEEP = range(5)
-"""The columns of a table of terms: μ, C, C̄, a and b."""
 FAR = 300.0
 """A change of η μ beyond this is made from the losses again: masses would leave the range of floats."""
 NEAR, RARE = 2.0, 1e-4

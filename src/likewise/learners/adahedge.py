@@ -247,12 +247,16 @@ class AdaHedge(BaseLearner):
 
     def init(self) -> AdaHedgeState | KeptState:
         """No losses; Δ_0 = 0, or k for penalties that need no horizon."""
-        losses = np.zeros(self.hypotheses.geometry.dim)
-        delta, weights = self._start, self._weights(losses, self._start)
+        blank, start = self.blank(), self._start
+        return blank._replace(delta=start, weights=self._weights(blank.losses, start))
+
+    def blank(self) -> AdaHedgeState | KeptState:
+        """No losses and no weights: the types and lengths of a state's parts, without any work."""
+        losses, weights = np.zeros(self.hypotheses.geometry.dim), np.zeros(self.hypotheses.geometry.dim)
         if not isinstance(self.rule, Cuts):
-            return AdaHedgeState(0, 0, losses, delta, weights)
+            return AdaHedgeState(0, 0, losses, 0.0, weights)
         none = KeptReports.none(self.hypotheses)
-        return KeptState(0, 0, losses, delta, weights, 0.0, 0.0, np.zeros(2), *none)
+        return KeptState(0, 0, losses, 0.0, weights, 0.0, 0.0, np.zeros(2), *none)
 
     def act(self, state: AdaHedgeState | KeptState, key: Key) -> Mixture:
         """The weights of the state."""

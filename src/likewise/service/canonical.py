@@ -166,7 +166,7 @@ def atom(value: Any) -> str:
         return _quoted(value)
     if kind is float and 1e-4 <= abs(value) < MOST and not value.is_integer():
         return repr(value)
-    return dumps(value)
+    return dumps([value])[1:-1]  # in a list, as Python's encoder spells a small number only there
 
 
 def loads(text: str | bytes) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 from array import array
+from collections.abc import Callable
 from io import BytesIO
 from typing import Any, BinaryIO
 
@@ -55,6 +56,16 @@ class Packed:
 
     def __setitem__(self, key: bytes, numbers: tuple[Any, ...]) -> None:
         row, at = self._find(key)
+        self._put(row, at, key, numbers)
+
+    def change(self, key: bytes, to: Callable[[tuple[Any, ...] | None], tuple[Any, ...]]) -> tuple[Any, ...]:
+        """Set the numbers of a key to what ``to`` makes of those of before, None if there were none; returns them."""
+        row, at = self._find(key)
+        numbers = to(None if at < 0 else self._numbers.unpack_from(row, at + KEY))
+        self._put(row, at, key, numbers)
+        return numbers
+
+    def _put(self, row: bytearray, at: int, key: bytes, numbers: tuple[Any, ...]) -> None:
         if at >= 0:
             self._numbers.pack_into(row, at + KEY, *numbers)
             return

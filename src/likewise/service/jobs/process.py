@@ -129,7 +129,7 @@ class Subprocesses:
 def main(name: str, stream: str, arguments: str) -> None:
     """What the child does."""
     os.nice(10)
-    lean.load()  # somebody waits, and half of numba's start is SciPy's, which nothing here needs
+    lean.when_needed()  # somebody waits, and a certificate needs no kernel unless there are rounds after the snapshot
     configuration = Configuration()
     checkpoints = CheckpointFile(configuration.checkpoint_file)
     with Store(configuration.database) as store:

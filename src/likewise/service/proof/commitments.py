@@ -15,6 +15,10 @@ NO_ROUND = 2**32 - 1
 """Stands for the round of something that an unknown event committed to."""
 
 
+FIELDS = {"ref", "kind", "t", "salt", "content"}
+"""What a line that shows something holds."""
+
+
 class Promise(NamedTuple):
     """What an event says of something that is kept beside the log."""
 
@@ -63,8 +67,7 @@ class Commitments:
         if promise is None:
             self._wrong(*self._not_awaited(ref, after))
             return False
-        same = set(aside) == {"ref", "kind", "t", "salt", "content"}
-        same = same and (aside["kind"], aside["t"]) == (promise.kind, promise.t)
+        same = aside.keys() == FIELDS and (aside["kind"], aside["t"]) == (promise.kind, promise.t)
         salt = unhex(aside["salt"])
         if not same or len(salt) != SALT or hashlib.sha256(salt + content).hexdigest() != promise.commitment:
             self._wrong(promise.seq, f"What is shown for {ref} is not what event {promise.seq} committed to.")

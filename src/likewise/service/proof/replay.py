@@ -67,9 +67,9 @@ class Replay:
 
     def note(self, state: State, event: Event) -> None:
         """Count what an event lets be compared, before it changes the state."""
-        if isinstance(event, RoundOpened) and state.policy is not None:
+        if type(event) is RoundOpened and state.policy is not None:
             self.inexact += event.policy != state.policy.hash
-        elif isinstance(event, Learned):
+        elif type(event) is Learned:
             if state.policy is None or event.round(state).lost:
                 self.lost.append(event.t)
             else:
@@ -202,7 +202,7 @@ def verify(
             if checker.refused:
                 raise InvalidParameter(checker.refused)
             if again is not None:
-                again.take(line, text, offset)
+                again.take(line, checker.content, offset)
             offset += len(text) + 1
     findings = checker.finish(None if checkpoints is None else read_lines(str(checkpoints), spelling=False))
     if again is None:
@@ -222,14 +222,14 @@ def _from_the_start(path: str | Path) -> bool:
 
 
 class Shown(NamedTuple):
-    """A line that shows somebody, or a remark, and its text."""
+    """A line that shows somebody, or a remark, and the spelling of what was committed to, where it is known."""
 
     line: dict[str, Any]
-    text: bytes
+    content: bytes
 
     def aside(self) -> Aside:
-        """What it shows; what was committed to is cut from the text, where that fits."""
-        line, content = self.line, cut_content(self.line, self.text)
+        """What it shows."""
+        line, content = self.line, self.content
         parts = line["ref"], line["kind"], line["t"], line["salt"]
         return Aside.read(*parts, content.decode(), line["content"]) if content else Aside(*parts, line["content"])
 
@@ -260,14 +260,14 @@ class Again:
         """How many people, and remarks, were shown."""
         return len(self._keys)
 
-    def take(self, line: dict[str, Any], text: bytes, offset: int) -> None:
-        """The next line, its text, and where it begins in the file, or in the files one after another."""
+    def take(self, line: dict[str, Any], content: bytes, offset: int) -> None:
+        """The next line, the spelling of what it shows, and where it begins in the files, one after another."""
         if line.get("line") == "event":
             if self._asides or len(self._waiting) >= MOST_WAITING:
                 self._fold()
             self._waiting.append(line)
         elif line.get("line") == "aside" and isinstance(line.get("ref"), str):
-            self._asides[line["ref"]] = Shown(line, text)
+            self._asides[line["ref"]] = Shown(line, content)
             self._keys.append(_key(line["ref"]))
             self._offsets.append(offset)
 
@@ -288,7 +288,8 @@ class Again:
     def _fold_one(self, line: dict[str, Any]) -> None:
         try:
             sealed = unsealed(line)
-            event = sealed.beside(self._people_of(sealed.event)).event
+            people = self._people_of(sealed.event)
+            event = sealed.beside(people).event if people else sealed.event
             wrong = self._rules.objection(self._state, event)
             if not wrong:
                 self._replay.note(self._state, event)
@@ -301,8 +302,14 @@ class Again:
 
     def _people_of(self, event: Event) -> dict[str, Aside]:
         """Everybody whom an event rests on, as far as they are there."""
-        found = {ref: shown for ref in event.refs if (shown := self._find(ref, event)) is not None}
-        if isinstance(event, LearnerCheckpointed):
+        refs = event.refs
+        if not refs and type(event) is not LearnerCheckpointed:
+            return {}  # most events rest on nobody
+        asides = self._asides
+        found = {ref: asides[ref] for ref in refs if ref in asides}
+        if len(found) < len(refs):
+            found = {ref: shown for ref in refs if (shown := self._find(ref, event)) is not None}
+        if type(event) is LearnerCheckpointed:
             self._kept = found
         return {ref: shown.aside() for ref, shown in found.items()}
 
@@ -313,9 +320,9 @@ class Again:
         keys = np.frombuffer(self._keys, dtype=np.uint32)
         for place in np.flatnonzero(keys == _key(ref)).tolist():
             text = self._line_at(self._offsets[place]).removesuffix(b"\n")
-            again = Shown(parsed(text), text)
-            if again.line["ref"] == ref:
-                return again
+            line = parsed(text)
+            if line["ref"] == ref:
+                return Shown(line, cut_content(line, text))
         return None
 
     def _line_at(self, offset: int) -> bytes:

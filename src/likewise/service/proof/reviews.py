@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import deque
 from datetime import datetime
 from typing import Any
 
@@ -35,8 +36,9 @@ class Reviews:
         self._level = settings["alpha"] - settings.get("margin", 0.0)
         self._decisions = settings.get("audits") == "decisions"
         self._record = self._decisions or settings.get("labels") == "accepted" or settings.get("lot") == "round"
-        self._gaps: list[float] = []
+        self._gaps: deque[float] = deque(maxlen=WINDOW)
         self._hours: dict[int, int] = {}
+        self._hour: int | None = None
         self._opened: dict[str, Any] = {"t": 0}
         self._due: str | None = None
 
@@ -58,9 +60,11 @@ class Reviews:
         self._opened, gap = opened, self._gap(opened)
         if gap > self._level:
             hour = int(datetime.fromisoformat(at).timestamp() // 3600)
-            self._hours = {past: rounds for past, rounds in self._hours.items() if past > hour - 24}
+            if hour != self._hour:  # what is a day old was left out when this hour began
+                self._hour = hour
+                self._hours = {past: rounds for past, rounds in self._hours.items() if past > hour - 24}
             self._hours[hour] = self._hours.get(hour, 0) + 1
-            self._gaps = [*self._gaps, gap][-WINDOW:]
+            self._gaps.append(gap)
         plan, cleared = self._plan, gap <= self._level
         if plan["ask_all"] and not self._decisions:
             cleared = self._record and len(self._fresh(opened)) < 2

@@ -63,7 +63,9 @@ def _long(text: bytes) -> bool:
 
 def _signs(plain: str) -> bool:
     """Whether a text may hold a number that Python spelt with an exponent, or a whole float."""
-    return "e-" in plain or "e+" in plain or ".0," in plain or ".0]" in plain or ".0}" in plain
+    if "e-" in plain or "e+" in plain:
+        return True
+    return ".0" in plain and (".0," in plain or ".0]" in plain or ".0}" in plain)
 
 
 def _spelt(value: Any) -> str:

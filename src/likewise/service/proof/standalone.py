@@ -98,6 +98,8 @@ class Checker:
         self.findings = Findings()
         self.refused = ""
         """Why nothing of this export can be checked; nothing while it can."""
+        self.content = b""
+        """The one spelling of what the last line showed, where it could be cut from that of the line."""
         self._key = key
         self._witnesses = [read_verifier_key(witness) for witness in witnesses]
         self._keys: list[tuple[int, str]] = []
@@ -236,11 +238,11 @@ class Checker:
             self._wrong(seq, f"Event {seq} ({kind}) was changed: its content does not match its hash.")
         findings.events, findings.head = seq, event["hash"]
         self._tree.add(leaf_hash(unhex(event["hash"])))
-        promises = [(person, "person") for person in data.get("people", ())] + [(data.get("remark"), "remark")]
-        for promise, what in promises:
-            if promise:
-                made = Promise(seq, data.get("t", 0), what, promise["commitment"])
-                self._commitments.promise(promise["ref"], made)
+        for person in data.get("people", ()):
+            if person:
+                self._take_promise(seq, data, person, "person")
+        if data.get("remark"):
+            self._take_promise(seq, data, data["remark"], "remark")
         if kind == "person_erased":
             self._commitments.erase(seq, data["erased"], data["rounds"], unknown=self._tree.after > 0)
         if kind == "key_rotated":
@@ -252,6 +254,9 @@ class Checker:
             self._wrong(seq, f"Event {seq} {wrong}.")
         if self._reviews is not None and (wrong := self._reviews.wrong(kind, event["at"], data)):
             self._wrong(seq, f"Event {seq} {wrong}.")
+
+    def _take_promise(self, seq: int, data: dict[str, Any], promise: dict[str, Any], what: str) -> None:
+        self._commitments.promise(promise["ref"], Promise(seq, data.get("t", 0), what, promise["commitment"]))
 
     def _take_creation(self, seq: int, data: dict[str, Any]) -> None:
         """The stream is this one, and the scores of its class, where it has some, are those that the settings name."""
@@ -290,7 +295,9 @@ class Checker:
 
     def _take_aside(self, aside: dict[str, Any], text: bytes) -> None:
         """What is shown is what was committed to."""
-        content = cut_content(aside, text) or canonical(aside["content"])
+        self.content = b""
+        self.content = cut_content(aside, text)
+        content = self.content or canonical(aside["content"])
         awaited = self._commitments.show(aside, content, self.findings.events)
         if awaited and self._lots is not None and self._lots.record and aside["kind"] == "person":
             self._ids[aside["ref"]] = aside["content"]["id"]

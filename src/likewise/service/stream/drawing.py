@@ -44,10 +44,13 @@ class Drawing(NamedTuple):
     def opened(self, gap: float, at: float) -> Drawing:
         """The same after a round with this largest gap, which arithmetic doesn't clear, was opened at this time."""
         hour = int(at // 3600)
+        gaps = (*self.gaps, gap)[-WINDOW:]
+        if self.hours and self.hours[-1][0] == hour:  # what is a day old was left out when this hour began
+            return self._replace(gaps=gaps, hours=(*self.hours[:-1], (hour, self.hours[-1][1] + 1)))
         past = [(past, rounds) for past, rounds in self.hours if past > hour - DAY]
         now = sum(rounds for past, rounds in past if past == hour)
         hours = (*((past, rounds) for past, rounds in past if past != hour), (hour, now + 1))
-        return self._replace(gaps=(*self.gaps, gap)[-WINDOW:], hours=hours)
+        return self._replace(gaps=gaps, hours=hours)
 
     def share(self, review: Review) -> float:
         """The share of rounds that the plan affords now."""

@@ -236,9 +236,14 @@ class Model:
         """
         return {name: _plain(value) for name, value in state._asdict().items()}
 
+    @cached_property
+    def blank(self) -> Any:
+        """A state of the learner for the types and lengths of its parts; what they hold means nothing."""
+        return self.learner.blank() if isinstance(self.learner, AdaHedge) else self.learner.init()
+
     def load(self, data: Mapping[str, Any]) -> Any:
         """A learner's state again; each part has the type, and each row the length, that it has at the beginning."""
-        start = self.learner.init()
+        start = self.blank
         return type(start)(**{name: _typed(getattr(start, name), value) for name, value in data.items()})
 
     def frozen(self, state: Any, rows: NDArray[np.bool_]) -> Any:

@@ -100,7 +100,7 @@ def written(model: Model, learner: Any) -> dict[str, Any]:
 
 def read(model: Model, parts: Mapping[str, Any], rows: Sequence[Rows], ids: Sequence[Sequence[str | None]]) -> Any:
     """The learner's state again; ``rows`` are the encoded people of each kept report, and ``ids`` who they are."""
-    start, beside = model.learner.init(), _beside(model)
+    start, beside = model.blank, _beside(model)
     values = {
         name: unpacked(parts[name], like) if isinstance(like, np.ndarray) else type(like)(parts[name])
         for name, like in start._asdict().items()

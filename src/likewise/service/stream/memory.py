@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import marshal
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -134,6 +134,10 @@ class People:
     def __setitem__(self, id: str, numbers: tuple[float, float]) -> None:
         self._table[_key(id)] = numbers
 
+    def change(self, id: str, to: Callable[[tuple[Any, ...] | None], tuple[float, float]]) -> tuple[Any, ...]:
+        """Change the numbers of a person from those of before, None if they weren't met; returns what they are now."""
+        return self._table.change(_key(id), to)
+
 
 def _key(id: str) -> bytes:
     return hashlib.sha256(id.encode("utf-8", "surrogatepass")).digest()[:KEY]
@@ -159,6 +163,8 @@ class Memory:
         Whether the event before announced the one that is looked at.
     adjudicated
         What the event before made of a round that was closed with another outcome.
+    known
+        What was found out about the event that is looked at, for fields of it that never enter the log.
     """
 
     rounds: PastRounds = field(default_factory=PastRounds)
@@ -168,6 +174,7 @@ class Memory:
     announced: tuple[str, int | None] | None = None
     expected: bool = False
     adjudicated: Verdict | None = None
+    known: dict[str, Any] = field(default_factory=dict)
 
     def erase(self, refs: Collection[str], rounds: Sequence[int]) -> None:
         """Remember who is gone from rounds that are closed."""

@@ -26,10 +26,12 @@ class Rules:
     def __init__(self, memory: Memory | None = None) -> None:
         self._memory = Memory() if memory is None else memory
         self._opened: tuple[Event, State] | None = None
+        self._known: tuple[Event, Event] | None = None
+        """The event that was looked at last, without and with what its objection found out about it."""
 
     def objection(self, state: State, event: Event) -> str:
         """Why an event can't follow; "" if it can."""
-        if (state.model is None) != isinstance(event, StreamCreated):
+        if (state.model is None) != (type(event) is StreamCreated):
             first = state.model is None
             return "is the first event but does not create the stream" if first else "creates the stream a second time"
         awaited, self._memory.announced = self._memory.announced, event.announces
@@ -38,9 +40,12 @@ class Rules:
         if awaited is None and not event.alone:
             return "is out of order: the event before it does not announce it"
         self._memory.expected = awaited is not None
+        self._memory.known = {}
         wrong = event.objection(state, self._memory)
-        if not wrong and isinstance(event, RoundOpened):
-            self._opened = event, event.evolve(state)
+        known = event.knowing(self._memory.known) if self._memory.known else event
+        self._known = event, known
+        if not wrong and type(event) is RoundOpened:
+            self._opened = event, known.evolve(state)
             self._memory.announced = announced(self._opened[1], event.t)
         return wrong
 
@@ -48,4 +53,5 @@ class Rules:
         """The state after an event that there was no objection to; of a round that it opens, it is known already."""
         if self._opened is not None and self._opened[0] is event:
             return self._opened[1]
-        return event.evolve(state)
+        known = self._known[1] if self._known is not None and self._known[0] is event else event
+        return known.evolve(state)

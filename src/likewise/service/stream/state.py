@@ -6,6 +6,7 @@ counts. A state is never changed, only followed by the next one.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from likewise.protocol import Batch, Estimate, Floats, Report, Round, Rows
-from likewise.service.canonical import digest
+from likewise.service.canonical import atom
 from likewise.service.stream.answers import Labelled, Outcome
 from likewise.service.stream.brief import Brief
 from likewise.service.stream.counting import answer, found_later, joined, one_more
@@ -45,7 +46,11 @@ def shown_hash(t: int, round_: OpenRound | PastRound, settings: Settings) -> str
     features = [feature.name for feature in settings.features if feature.visible]
     numbers = round_.decisions if settings.audits == "decisions" else round_.probabilities.tolist()
     out = round_.returning | round_.erased
-    return digest([t, features, [[ref, numbers[i]] for i, ref in enumerate(round_.refs) if i not in out]])
+    people = [f"[{atom(ref)},{atom(numbers[i])}]" for i, ref in enumerate(round_.refs) if i not in out]
+    text = (
+        f"[{atom(t)},[{','.join(map(atom, features))}],[{','.join(people)}]]"  # canonical JSON, by hand: it is quicker
+    )
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -302,7 +307,7 @@ class OpenRound:
         """Whether the learner learns from it when it closes; a wait that ended may say that it is discarded."""
         expired = self.verdict is not None and self.verdict.outcome == "expired"
         unaudited = expired and waits.audit_end == "discard"
-        return not unaudited and (self.labelled == "complete" or waits.label_end != "discard")
+        return not unaudited and (waits.label_end != "discard" or self.labelled == "complete")
 
 
 class OpenRounds(Mapping[int, OpenRound]):
@@ -535,18 +540,23 @@ class State:
 
     def without_round(self, t: int) -> State:
         """The same state without a round, which counts with those before it from now on."""
-        round_ = self.rounds[t]
-        state = replace(self, rounds=self.rounds.without(t))
+        round_, before, rounds = self.rounds[t], self.rounds.before(t), self.rounds.without(t)
         outcome = round_.answer or "unanswered"
-        own = one_more(state._counts_at(t), self.drawing.floor, round_.q, outcome, twice=round_.panel.twice)
-        state = state._with_counts_at(t, joined(own, round_.since))
+        own = one_more(self._counts_at(t), self.drawing.floor, round_.q, outcome, twice=round_.panel.twice)
+        counts = joined(own, round_.since)
+        if before is None:
+            state = replace(self, rounds=rounds, counted_rounds=counts)
+        else:
+            state = replace(self, rounds=rounds.put(replace(before, since=counts)))
         state = state._with_overlap(round_.panel) if round_.panel.wanted == 2 else state
         if not round_.panel.said:
             return state
         dispute = disputed(t, round_.panel, round_.verdict)
         if dispute is not None and round_.correction is None and not round_.erased:
             state = replace(state, disputes=(*state.disputes, dispute)[-MOST_DISPUTES:])
-        return replace(state, team=self.team.with_round(round_.panel, round_.candidates(self.stream.settings)))
+        timed = any(verdict.seconds for verdict in round_.panel.said)  # only a pace asks how much there was to look at
+        candidates = round_.candidates(self.stream.settings) if timed else 0
+        return replace(state, team=self.team.with_round(round_.panel, candidates))
 
     def _with_overlap(self, panel: Panel) -> State:
         """The same with the two verdicts of one more round compared."""

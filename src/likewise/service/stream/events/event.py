@@ -76,8 +76,8 @@ class Aside:
     @classmethod
     def read(cls, ref: str, kind: str, t: int, salt: str, text: str, content: dict[str, Any]) -> Aside:
         """What was kept, with its content as it was spelt."""
-        aside = cls(ref, kind, t, salt, content)
-        aside.__dict__["text"] = text
+        aside = object.__new__(cls)  # its `__init__` would set field by field
+        aside.__dict__.update(ref=ref, kind=kind, t=t, salt=salt, content=content, text=text)
         return aside
 
     @functools.cached_property
@@ -117,7 +117,7 @@ PAIRS = {"read": lambda values: tuple((first, second) for first, second in value
 
 def each(part: type) -> dict[str, Any]:
     """Marks a field that holds some parts, each an object in the log."""
-    return {"read": lambda values: tuple(part(**value) for value in values)}
+    return {"read": lambda values: tuple([part(**value) for value in values])}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,6 +193,13 @@ class Event(ABC):
                 del values[name]
         return values
 
+    def knowing(self, known: Mapping[str, Any]) -> Event:
+        """The same event with fields that never enter the log, and so with the same text."""
+        copied = object.__new__(type(self))
+        for name in _names(type(self)):  # that of `dataclasses` looks at every field again, each time
+            object.__setattr__(copied, name, known[name] if name in known else getattr(self, name))
+        return copied
+
     @property
     def text(self) -> str:
         """The same as canonical JSON; spelt once, as an event is hashed and written."""
@@ -261,12 +268,14 @@ def read_event(kind: str, data: Mapping[str, Any], at: str, asides: tuple[Aside,
     cls = KINDS.get(kind)
     if cls is None:
         raise InvalidParameter(f"`kind` must be one of {sorted(KINDS)}, got {kind!r}.")
-    readers = _logged(cls)
-    if data.keys() != readers.keys() and data.keys() | set(cls.may_lack) != readers.keys():
+    if not _whole(cls, tuple(data)):
         for name in cls.why_missing.keys() - data.keys():
             raise WrittenBefore(cls.why_missing[name])
-        raise InvalidParameter(f"An event of the kind {kind} must hold {sorted(readers)}, got {sorted(data)}.")
-    values = {name: value if (read := readers[name]) is None else read(value) for name, value in data.items()}
+        raise InvalidParameter(f"An event of the kind {kind} must hold {sorted(_logged(cls))}, got {sorted(data)}.")
+    values = dict(data)
+    for name, read in _reads(cls):
+        if name in values:
+            values[name] = read(values[name])
     return cls(at=at, asides=asides, **values)
 
 
@@ -279,6 +288,24 @@ def _logged(cls: type[Event]) -> dict[str, Callable[[Any], Any] | None]:
         fields = [item for item in dataclasses.fields(cls) if item.metadata.get("logged", True)]
         _FIELDS[cls] = {item.name: item.metadata.get("read") for item in fields}
     return _FIELDS[cls]
+
+
+@functools.lru_cache(maxsize=1024)
+def _whole(cls: type[Event], names: tuple[str, ...]) -> bool:
+    """Whether an event of a kind has the fields with these names: all but those that it may lack, and no others."""
+    fields = _logged(cls).keys()
+    return fields - set(cls.may_lack) <= set(names) <= fields
+
+
+@functools.cache
+def _reads(cls: type[Event]) -> list[tuple[str, Callable[[Any], Any]]]:
+    """The fields that are not read as they stand in the log, in the order of canonical JSON."""
+    return sorted((name, read) for name, read in _logged(cls).items() if read is not None)
+
+
+@functools.cache
+def _names(cls: type[Event]) -> tuple[str, ...]:
+    return tuple(item.name for item in dataclasses.fields(cls))
 
 
 def _plain(value: Any) -> Any:

@@ -22,7 +22,7 @@ __all__ = ["LabelsBooked", "LabelsExpired", "LabelsLate", "LabelsReceived"]
 
 Labels = tuple[tuple[int, int], ...]
 """(position in the batch, 0 or 1) of each label."""
-LABELS = {"read": lambda labels: tuple((position, label) for position, label in labels)}
+LABELS = {"read": lambda labels: tuple([(position, label) for position, label in labels])}
 
 
 @kind
@@ -236,7 +236,8 @@ def _not_new(labels: Sequence[Sequence[int]], known: Floats, erased: frozenset[i
         return "has labels of people who are not in its round"
     if any(isinstance(label, bool) or label not in (0, 1) for _, label in labels):
         return "has labels other than 0 and 1"
-    return "" if all(math.isnan(known[i]) for i in positions) else "changes labels that are already known"
+    before = known.tolist()
+    return "" if all(math.isnan(before[i]) for i in positions) else "changes labels that are already known"
 
 
 def _label(row: dict[str, Any], labels: Labels) -> None:

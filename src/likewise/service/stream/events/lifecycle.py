@@ -303,6 +303,7 @@ class LearnerCheckpointed(Event):
         written_down = self._read(state)
         if written_down is None:
             return "keeps reports about people who are not shown"
+        memory.known = {"state": written_down}
         reached = state.learner
         if state.stream.keeps_reports:
             frozen = _frozen(reached, written_down)

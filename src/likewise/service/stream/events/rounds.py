@@ -145,11 +145,15 @@ class RoundOpened(RoundEvent):
         if state.average is not None and state.policy is not None:
             average = state.average + (state.policy.weights if floor == 0.0 else (1.0 - floor) * state.policy.weights)
         lot = None if self.lot is None else self.lot.next
-        after = state.with_round(round_)
-        drawing = self._drawing(state, round_)
         return replace(
-            after, opened=self.t, average=average, floors=state.floors + floor, lot=lot, drawing=drawing
-        )  # fmt: skip
+            state,
+            rounds=state.rounds.put(round_),
+            opened=self.t,
+            average=average,
+            floors=state.floors + floor,
+            lot=lot,
+            drawing=self._drawing(state, round_),
+        )
 
     def _drawing(self, state: State, round_: OpenRound) -> Drawing:
         """Remember the round's largest gap, unless arithmetic clears it."""
@@ -226,7 +230,7 @@ class RoundOpened(RoundEvent):
             return f"deploys a policy version {self.version} that differs from the one deployed before"
         if not 1 <= len(self.people) <= state.stream.settings.k:
             return f"opens a round of {len(self.people)} people, not of 1 to {state.stream.settings.k}"
-        return self._decisions(state, memory) or self._lots(state) or self._probabilities(state)
+        return self._decisions(state, memory) or self._lots(state) or self._probabilities(state, memory)
 
     def _decisions(self, state: State, memory: Memory) -> str:
         """New people get a decision; people who already had one get the same, where that counts."""
@@ -271,7 +275,7 @@ class RoundOpened(RoundEvent):
         follow = all(person.decision == (number < person.probability) for person in fresh)
         return "" if follow else f"has a decision that does not follow from its lot, {number}"
 
-    def _probabilities(self, state: State) -> str:
+    def _probabilities(self, state: State, memory: Memory) -> str:
         """The probabilities of those whose features are still there follow from the policy, if it is known."""
         features = {aside.ref: aside.content["features"] for aside in self.asides}
         fresh = [person for i, person in enumerate(self.people) if i not in self.returning]
@@ -284,9 +288,13 @@ class RoundOpened(RoundEvent):
             return f"estimates labels with {self.estimate}, not with {state.policy.estimate}"
         model = state.stream
         rows = model.encode([model.settings.person(features[person.ref]) for person in known])
-        shown = np.array([person.probability for person in known])
-        worst = float(np.abs(model.probabilities(state.policy, rows) - shown).max())
-        return "" if worst <= TOLERANCE else f"shows probabilities that differ from the policy's by {worst:.3g}"
+        if len(known) == len(self.people):
+            memory.known = {"rows": rows}
+        shown = [person.probability for person in known]
+        gaps = [abs(p - q) for p, q in zip(model.probabilities(state.policy, rows).tolist(), shown, strict=True)]
+        if all(gap <= TOLERANCE for gap in gaps):
+            return ""
+        return f"shows probabilities that differ from the policy's by {max(gaps):.3g}"
 
 
 def _same(written: Estimate | None, reached: Estimate | None) -> bool:
@@ -302,9 +310,12 @@ def _decision(person: Decided, id: str | None, memory: Memory) -> str:
         return f"gives the decision {decision} at a probability of {p}"
     if id is None:
         return ""
-    no, yes = memory.limits.get(id) or (-math.inf, math.inf)
-    no, yes = (no, min(yes, p)) if decision else (max(no, p), yes)
-    memory.limits[id] = no, yes
+
+    def narrowed(before: tuple[float, ...] | None) -> tuple[float, float]:
+        no, yes = before or (-math.inf, math.inf)
+        return (no, min(yes, p)) if decision else (max(no, p), yes)
+
+    no, yes = memory.limits.change(id, narrowed)
     return "" if no < yes else f"decides differently about a person than before: no at {no}, yes at {yes}"
 
 
@@ -357,7 +368,7 @@ class RoundClosed(RoundEvent):
             return f"should close a round that was {outcome}, with labels {labelled}, to be {end}"
         if self.counts != round_.answer:
             return f"should count its round as {round_.answer}, not {self.counts}"
-        past = PastRound(
+        memory.rounds[self.t] = PastRound(
             round_.probabilities,
             round_.known,
             round_.refs,
@@ -366,12 +377,12 @@ class RoundClosed(RoundEvent):
             round_.estimate,
             learns,
             round_.erased,
+            outcome=round_.counts_as if learns else None,
+            clean=round_.q if self.counts == "clean" else None,
+            agreed=None if round_.erased else round_.agreed,
+            judged=round_.panel.everybody,
+            opened_at=round_.opened_at,
         )
-        clean = round_.q if round_.answer == "clean" else None
-        counts, opened_at = round_.counts_as if learns else None, round_.opened_at
-        agreed, judged = None if round_.erased else round_.agreed, round_.panel.everybody
-        past = past._replace(outcome=counts, clean=clean, agreed=agreed, judged=judged, opened_at=opened_at)
-        memory.rounds[self.t] = past
         return ""
 
 
@@ -409,15 +420,14 @@ class Learned(RoundEvent):
         """The learner's update, charged with the probabilities that were shown in the round."""
         round_, model = self.round(state), state.stream
         seen = round_.seen()
-        totals = self._added(state.totals, round_, seen, model.settings)
-        after = replace(state.without_round(self.t), totals=totals)
+        totals, after = self._added(state.totals, round_, seen, model.settings), state.without_round(self.t)
         if state.learner is None or round_.lost:
             # Somebody was erased after this round was learned: the next checkpoint says what the learner knew.
-            return replace(after, learner=None, policy=None)
+            return replace(after, totals=totals, learner=None, policy=None)
         seen = round_.with_people(seen) if model.knows_people else seen
         learner = model.learner.update(state.learner, seen)
         pairs = state.pairs + self._kept(model, round_, seen)
-        return replace(after, learner=learner, policy=model.deploy(learner), pairs=pairs)
+        return replace(after, totals=totals, learner=learner, policy=model.deploy(learner), pairs=pairs)
 
     def sum_up(self, row: dict[str, Any]) -> None:
         """That it was learned, and when."""
@@ -438,9 +448,9 @@ class Learned(RoundEvent):
         missing = [i for i, label in enumerate(labels) if label != label and i not in round_.unlabelled]
         new = [decision for i, decision in enumerate(round_.decisions) if i not in round_.returning]
         felt = settings.audits == "decisions" and bool(seen.reports)
-        totals = totals.plus(**sums(seen, self.penalty, settings.costs))
-        outcome = round_.counts_as
+        outcome, more = round_.counts_as, sums(seen, self.penalty, settings.costs)
         return totals._replace(
+            **{name: getattr(totals, name) + by for name, by in more.items()},
             learned=totals.learned + 1,
             people=totals.people + len(new),
             missing=totals.missing + len(missing),

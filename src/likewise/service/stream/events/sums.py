@@ -9,15 +9,16 @@ from __future__ import annotations
 import numpy as np
 
 from likewise.protocol import Estimate, Floats, Round
-from likewise.reduction import error, estimated_weights, label_weights, penalised, signed_weights
+from likewise.reduction import base_error, estimated_weights, label_weights, penalised
 
 
 def sums(seen: Round, penalty: float, costs: tuple[float, float]) -> dict[str, float]:
     """Errors, charges and weighed labels of a round."""
     y, p, weight = seen.batch.y, seen.probabilities, seen.batch.weight
     if seen.estimate is None:
-        s = signed_weights(y, seen.reports, penalty, costs, weight)
-        return {"errors": error(p, y, costs, weight), "charged": float(s @ p)}
+        labels = label_weights(y, costs, weight)  # for `error` and `signed_weights` alike
+        errors = base_error(y, costs, weight) + float(labels @ p)
+        return {"errors": errors, "charged": float(penalised(labels, seen.reports, penalty) @ p)}
     labels = estimated_weights(y, np.asarray(seen.decisions), p, seen.estimate, costs, weight)
     charged = float(penalised(labels, seen.reports, penalty) @ seen.own)
     return {"charged": charged, "estimated": float(labels @ seen.own)} | _weighed(y, p, costs)
