@@ -19,8 +19,10 @@ from likewise.transparency.merkle import Frontier
 
 PAGE = 1000
 """Events read at once."""
-RECENT = 2000
-"""Events of this process that are kept for whoever reads along, until they were read."""
+RECENT = 6000
+"""Events of this process that are kept for whoever reads along, until they were read: two seconds of a busy stream.
+
+Whoever falls further behind has to read them from the database, and falls behind even more."""
 
 
 class Position(NamedTuple):
