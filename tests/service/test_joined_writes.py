@@ -27,6 +27,9 @@ class Transport:
     def abort(self):
         self.done.append("aborted")
 
+    def write_eof(self):
+        self.done.append("eof")
+
     def get_extra_info(self, name):
         return f"the {name}"
 
@@ -73,6 +76,15 @@ def test_closing_sends_first():
 
 def test_aborting_sends_nothing_more():
     assert done(lambda joined: (joined.write(b"a"), joined.abort())) == (["aborted"], ["aborted"])
+
+
+def test_every_way_to_write_keeps_the_order():
+    def write(joined):
+        joined.write(b"a")
+        joined.writelines([b"b", b"c"])
+        joined.write_eof()
+
+    assert done(write) == ([b"abc", "eof"], [b"abc", "eof"])
 
 
 def test_everything_else_is_the_transports():

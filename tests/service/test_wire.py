@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
+import os
 import threading
 import time
 from contextlib import contextmanager
 
 import pytest
+import uvloop
 from serving import until
 from sqlalchemy import NullPool, create_engine, text
 
@@ -196,6 +199,47 @@ def test_nobody_knows_what_became_of_a_statement_whose_connection_broke(store, d
     assert all(isinstance(result, Unavailable | SequenceConflict) or result is None for result in results)
     assert len(hashes(store, "a")) == sum(result is None for result in results)
     assert len(hashes(store, "b")) == 2
+
+
+@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_a_connection_that_breaks_while_a_long_statement_is_sent_keeps_nobody_waiting(store, new_loop, caplog):
+    words = "x" * 2_000_000
+    appends = [Append([each]) for each in seal("a", 0, GENESIS, [note(words) for _ in range(10)])]
+
+    async def main():
+        await warm(store)
+        wire = store._writer._wire
+        futures = hand_in(store, appends)
+        assert wire._sending
+        with store.read() as connection:
+            connection.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": wire._server.backend_pid})
+        results = await ended(futures)
+        assert await ended(hand_in(store, row("b", 2))) == [None, None]
+        await warm(store)
+        return results
+
+    with contextlib.closing(new_loop()) as loop:
+        results = loop.run_until_complete(asyncio.wait_for(main(), 60))
+    assert isinstance(results[0], Unavailable)
+    assert all(isinstance(result, Unavailable | SequenceConflict) for result in results), "the others were to follow it"
+    assert (hashes(store, "a"), len(hashes(store, "b"))) == ([], 2)
+    assert "Traceback" not in caplog.text
+
+
+def test_no_descriptor_stays_open_for_a_connection_that_broke(store):
+    async def main():
+        for _ in range(3):
+            await warm(store)
+            with store.read() as connection:
+                pid = store._writer._wire._server.backend_pid
+                connection.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": pid})
+            await asyncio.to_thread(until, lambda: not store._writer._wire.quiet)
+            await ended(hand_in(store, row(f"{pid}", 1)))
+            opened.append(len(os.listdir("/proc/self/fd")))
+
+    opened = []
+    asyncio.run(main())
+    assert opened[0] == opened[-1]
 
 
 def test_a_server_that_went_away_between_two_statements_costs_nobody_anything(store, database):

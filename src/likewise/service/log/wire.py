@@ -7,6 +7,7 @@ event loop sends it between two of its turns, and hears of the end as it hears o
 from __future__ import annotations
 
 import asyncio
+import os
 import select
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -31,7 +32,8 @@ class Wire:
 
     def __init__(self, connection: psycopg.Connection) -> None:
         self._server: PGconn = connection.pgconn
-        self._socket = self._server.socket  # the server's side won't tell once the connection is lost
+        # A second descriptor, as the driver closes its own once the connection breaks, while a loop still watches it.
+        self._socket = os.dup(self._server.socket)
         self._names: dict[str, bytes] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ended: Callable[[End], None] | None = None
@@ -48,9 +50,9 @@ class Wire:
 
     @property
     def abandoned(self) -> bool:
-        """Whether a statement is under way that no event loop looks after any more."""
+        """Whether a statement is under way that no event loop will look after any more."""
         loop = self._loop
-        return loop is not None and not loop.is_running()
+        return loop is not None and loop.is_closed()
 
     def looked_after(self, loop: asyncio.AbstractEventLoop) -> bool:
         """Whether this event loop has a statement under way."""
@@ -78,13 +80,16 @@ class Wire:
         self._loop, self._ended, self._results = loop, ended, []
         try:
             self._server.send_query_prepared(self._names[statement], values)
-        except psycopg.OperationalError:
+            loop.add_reader(self._socket, self._read)
+            self._sending = self._unsent()
+            if self._sending:
+                loop.add_writer(self._socket, self._write)
+        except (psycopg.Error, OSError, RuntimeError):
             self._end("unknown")
-            return
-        loop.add_reader(self._socket, self._read)
-        self._sending = self._unsent()
-        if self._sending:
-            loop.add_writer(self._socket, self._write)
+
+    def close(self) -> None:
+        """Let go of the connection; nothing must be under way."""
+        os.close(self._socket)
 
     def wait(self) -> None:
         """Wait for the statement that is under way, in place of an event loop that doesn't look after it any more."""
@@ -120,21 +125,27 @@ class Wire:
     def _what_became(self) -> End:
         """From all that the server said, up to its being ready for the next statement.
 
-        It says that a statement is done before it commits; what goes wrong after that may come after the commit. And
-        what the server itself refuses has a code: if the connection broke, only our side knows of a failure.
+        It says that a statement is done before it commits; what goes wrong after that may come after the commit. If the
+        connection broke, only our side knows of a failure; what the server refuses is an error with a code.
         """
-        statuses = {result.status for result in self._results}
-        if statuses == {ExecStatus.COMMAND_OK}:
+        if {result.status for result in self._results} == {ExecStatus.COMMAND_OK}:
             return "durable"
-        coded = all(result.error_field(DiagnosticField.SQLSTATE) for result in self._results)
-        return "refused" if coded and self._results else "unknown"
+        return "refused" if self._results and all(map(_refused, self._results)) else "unknown"
 
     def _end(self, end: End) -> None:
         ended, loop = self._ended, self._loop
         self._ended = self._loop = None
-        if loop is not None and not loop.is_closed():
-            loop.remove_reader(self._socket)
-            if self._sending:
-                loop.remove_writer(self._socket)
-        if ended is not None:
-            ended(end)
+        try:
+            if loop is not None and not loop.is_closed():
+                loop.remove_reader(self._socket)
+                if self._sending:
+                    loop.remove_writer(self._socket)
+        finally:
+            if ended is not None:
+                ended(end)
+
+
+def _refused(result: PGresult) -> bool:
+    """Whether it is an error of the statement alone, of which nothing was written."""
+    code = result.error_field(DiagnosticField.SQLSTATE) or b"08"  # of a connection that broke
+    return result.error_field(DiagnosticField.SEVERITY_NONLOCALIZED) == b"ERROR" and not code.startswith(b"08")

@@ -211,12 +211,14 @@ class Writer(Generic[Work]):
         """What the loop had under way is over. If it was refused, the thread tries again, and finds out why."""
         group, self._under_way = self._under_way, None
         assert group is not None, "it was under way"
-        if end == "refused":
-            with self._lock:
-                self._groups.appendleft(Group(*group.jobs))
-        elif end == "unknown":
-            self._disconnect()
-        self._turn.release()
+        try:
+            if end == "refused":
+                with self._lock:
+                    self._groups.appendleft(Group(*group.jobs))
+            elif end == "unknown":
+                self._disconnect(broken=True)
+        finally:
+            self._turn.release()
         if end == "refused":
             self.wake()
         elif end == "unknown":
@@ -237,8 +239,9 @@ class Writer(Generic[Work]):
                 return
             self._closed = True
         with suppress(RuntimeError):  # there is no loop here
-            if self._wire is not None and self._wire.looked_after(asyncio.get_running_loop()):
-                self._wire.wait()  # the loop can't hear of it while it waits for us
+            wire = self._wire
+            if wire is not None and wire.looked_after(asyncio.get_running_loop()):
+                wire.wait()  # the loop can't hear of it while it waits for us
         self._woken.set()
         self._thread.join()
 
@@ -260,8 +263,9 @@ class Writer(Generic[Work]):
     def _take_turn(self) -> None:
         """Wait until no statement of the event loop is under way, or for the statement if its loop has ended."""
         while not self._turn.acquire(timeout=1.0):
-            if self._wire is not None and self._wire.abandoned:
-                self._wire.wait()
+            wire = self._wire
+            if wire is not None and wire.abandoned:
+                wire.wait()
 
     def _write_waiting(self) -> None:
         with self._lock:  # those that come from here on are gathered first
@@ -331,7 +335,7 @@ class Writer(Generic[Work]):
     def _connected(self, alone: bool) -> Connection:
         """A connection for transactions, or one on which each statement is one."""
         if alone and self._wire is not None and not self._wire.quiet:
-            self._disconnect()  # now it is known that nothing was carried out
+            self._disconnect(broken=True)  # now it is known that nothing was carried out
         if alone not in self._connections:
             connection = self._engine.connect()
             if alone:
@@ -340,10 +344,15 @@ class Writer(Generic[Work]):
             self._connections[alone] = connection
         return self._connections[alone]
 
-    def _disconnect(self) -> None:
-        self._wire = None
+    def _disconnect(self, *, broken: bool = False) -> None:
+        wire, self._wire = self._wire, None
+        if wire is not None:
+            wire.close()
         while self._connections:
-            self._connections.popitem()[1].close()
+            connection = self._connections.popitem()[1]
+            if broken:
+                connection.invalidate()  # or what the driver says of it would be logged
+            connection.close()
 
 
 def _shared(groups: Iterable[Group[Work]]) -> Iterator[list[Group[Work]]]:

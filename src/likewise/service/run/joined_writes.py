@@ -6,6 +6,7 @@ Uvicorn writes them one after the other. Each write is a call of the system, and
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any
 
 MOST = 65_536
@@ -48,6 +49,15 @@ class JoinedWrites:
         self._size += len(data)
         if self._size > MOST:
             self._send()
+
+    def writelines(self, parts: Iterable[bytes]) -> None:
+        """The same for several."""
+        self.write(b"".join(parts))
+
+    def write_eof(self) -> None:
+        """Say that nothing more comes, once everything is sent."""
+        self._send()
+        self._transport.write_eof()
 
     def close(self) -> None:
         """Close the connection, once everything is sent."""
