@@ -63,7 +63,11 @@ async def warm(store):
             assert number < 50, "the event loop would never send anything"
             await ended(hand_in(store, row(f"{time.monotonic()}-{number}", 1)))
             if sent:
-                return
+                break
+    for _ in range(2):  # the thread may have been woken for nothing, and be about to take its turn
+        while store._writer._woken.is_set() or store._writer._turn.locked():
+            await asyncio.sleep(0.001)
+        await asyncio.sleep(0.005)
 
 
 @contextmanager
