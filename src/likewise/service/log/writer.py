@@ -1,4 +1,4 @@
-"""One writer: a thread that runs everybody's writes in as few transactions as it can.
+"""One writer for everybody: a thread, which runs writes in as few transactions as it can, or an event loop itself.
 
 While one transaction is on its way to the disk, the writes of other threads queue up and share the next one: eight
 clients pay for one sync, not for eight. Works of an event loop wait until a turn of it brings no more of them, as a
@@ -7,7 +7,8 @@ is undone and each write of it is tried again alone. Only if a commit itself fai
 then all of its writes are told so, and whoever sent an idempotency key asks again.
 
 What is one statement to the database is a transaction by itself: it needs no ways to the server and back to begin and
-to end one. If the connection breaks meanwhile, that is a commit that failed.
+to end one. If the connection breaks meanwhile, that is a commit that failed. An event loop can send such a statement
+itself (``wire``), if nothing else waits; the thread does the rest. Only one of the two uses a connection at a time.
 """
 
 from __future__ import annotations
