@@ -174,3 +174,29 @@ def test_two_processes_and_restarts_lead_to_the_same_index(start):
     for engine in engines:
         engine.streams.get("loans").current()
         require_index(engine)
+
+
+def test_whoever_reads_along_finds_people_under_another_round_and_skips_what_no_event_names(start):
+    engine = start()
+    live(engine)
+    expected = [each.event.asides for each in engine.store.events("loans", asides=True)]
+    assert any(expected)
+    do(engine, "UPDATE asides SET round = 999 WHERE round = 5")
+    columns = "ref, stream, round, kind, person, salt, content"
+    do(engine, f"INSERT INTO asides ({columns}) VALUES ('ab', 'loans', 5, 'person', 'ada', '', 'no JSON')")
+    found = [each.event.asides for each in engine.store.events("loans", asides=True)]
+    assert names(found) == names(expected)
+    assert {aside.t for shown in found for aside in shown} == {*range(1, 11), 999} - {5}
+
+
+def test_whoever_reads_along_takes_nobody_for_somebody_else(start):
+    engine = start()
+    live(engine)
+    engine.store.events("loans", asides=True)
+    do(engine, "UPDATE asides SET person = 'ada' WHERE round = 5")
+    with pytest.raises(BrokenLog, match="filed in the wrong place"):
+        engine.store.events("loans", asides=True)
+
+
+def names(asides):
+    return [[(aside.ref, aside.text) for aside in shown] for shown in asides]

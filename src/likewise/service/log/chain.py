@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from likewise.service.canonical import GENESIS
@@ -49,7 +48,7 @@ class Sealed(NamedTuple):
                 raise BrokenLog(
                     f"What is kept under {aside.ref} in {self.stream!r} is not what event {self.seq} committed to."
                 )
-        return self._replace(event=replace(self.event, asides=shown)) if shown else self
+        return self._replace(event=self.event.knowing({"asides": shown})) if shown else self
 
 
 def seal(stream: str, seq: int, prev: str, events: Sequence[Event]) -> list[Sealed]:

@@ -28,7 +28,7 @@ from sqlalchemy import (
     select,
 )
 
-from likewise.service.canonical import Answer, dumps, loads, people_root
+from likewise.service.canonical import Answer, dumps, in_place_of_people, loads, people_root
 from likewise.service.log import scrub, tables
 from likewise.service.log.append import (
     Append,
@@ -297,9 +297,9 @@ class Store:
         if round is None and kind is None:
             query = query.limit(limit)
         with self.read() as connection:
-            events = [_sealed(row) for row in connection.execute(query)]
+            events = [_sealed(row) for row in connection.execute(query).all()]
             if asides:
-                beside = _asides(connection, [ref for sealed in events for ref in sealed.event.refs], stream)
+                beside = _beside(connection, events, stream)
                 events = [sealed.beside(beside, self._opened(connection, sealed)) for sealed in events]
         return events
 
@@ -329,7 +329,7 @@ class Store:
         """The events from ``after`` up to ``until`` that are about no round; one that is about a round is refused."""
         query = _after(stream, after).where(tables.events.c.round.is_(None), tables.events.c.seq <= until)
         with self.read() as connection:
-            return [_sealed(row) for row in connection.execute(query)]
+            return [_sealed(row) for row in connection.execute(query).all()]
 
     def erasures_of(self, stream: str, refs: Collection[str]) -> list[Sealed]:
         """The erasures that name one of some references; all erasures, where these are many."""
@@ -338,7 +338,7 @@ class Store:
         if len(refs) <= FEW:  # the database looks through the text faster than we read it
             query = query.where(or_(*(log.data.contains(ref, autoescape=True) for ref in sorted(refs))))
         with self.read() as connection:
-            return [_sealed(row) for row in connection.execute(query)]
+            return [_sealed(row) for row in connection.execute(query).all()]
 
     def numbered(self, stream: str, numbers: Sequence[int]) -> list[Sealed]:
         """Some events by their numbers, in the order of the log; those that are there."""
@@ -356,7 +356,7 @@ class Store:
         query = columns.where(log.stream == stream, log.seq > after).order_by(log.seq).limit(limit)
         name = dumps(stream)
         with self.read() as connection:
-            return [_exported(name, stream, *row) for row in connection.execute(query)]
+            return [_exported(name, stream, *row) for row in connection.execute(query).all()]
 
     def exported_asides(self, refs: Sequence[str], stream: str) -> Iterator[tuple[str, str]]:
         """What is still there under some references, in their order, as lines of an export."""
@@ -381,7 +381,7 @@ class Store:
         query = _after(stream, 0).where(log.round.between(first, last), log.seq <= until)
         people = select(tables.asides).where(beside.stream == stream, beside.round.between(first, last))
         with self.read() as connection:
-            events = [_sealed(row) for row in connection.execute(query)]
+            events = [_sealed(row) for row in connection.execute(query).all()]
             asides = {row.ref: _aside(row, stream) for row in connection.execute(people)}
         return _with_people(events, asides)
 
@@ -404,7 +404,7 @@ class Store:
         for some in chunks(numbers):
             query = _after(stream, 0).where(log.round.in_(some), log.kind == RoundOpened.kind)
             with self.read() as connection:
-                events = [_sealed(row) for row in connection.execute(query)]
+                events = [_sealed(row) for row in connection.execute(query).all()]
                 beside = _asides(connection, [ref for sealed in events for ref in sealed.event.refs], stream)
             found += [sealed.beside(beside) for sealed in events]
         return found
@@ -442,7 +442,7 @@ class Store:
         if person is not None:
             query = query.where(beside.person == person)
         with self.read() as connection:
-            return [_aside(row) for row in connection.execute(query)]
+            return [_aside(row) for row in connection.execute(query).all()]
 
     def remarks(self, stream: str, rounds: Sequence[int]) -> list[Aside]:
         """What auditors said about some rounds."""
@@ -501,17 +501,17 @@ def _sealed(row: Row[Any]) -> Sealed:
         raise BrokenLog(f"The log of {row.stream!r} can't be read. {error}") from error
     except (TypeError, ValueError) as error:
         raise BrokenLog(f"Event {row.seq} of {row.stream!r} can't be read: {type(error).__name__}.") from error
-    hashed = row.data if "people" not in data else _hashed(row.data, data["people"])
+    hashed = _hashed(row.data, event) if isinstance(event, RoundOpened) else row.data
     if hash_of(row.stream, row.seq, row.prev, row.kind, row.at, hashed) != row.hash:
         raise BrokenLog(f"Event {row.seq} of {row.stream!r} was changed: its content does not match its hash.")
     _require_filed(row, event.about)
     return Sealed(row.stream, row.seq, row.prev, row.hash, event)
 
 
-def _hashed(data: str, people: list[Any]) -> str:
+def _hashed(data: str, event: RoundOpened) -> str:
     """Data as they are hashed: with the root of a tree in place of people."""
-    spelt = list(map(dumps, people))
-    return data.replace(f'"people":[{",".join(spelt)}]', dumps({"people": people_root(spelt)})[1:-1], 1)
+    spelt = [person.text for person in event.people]
+    return data.replace(f'"people":[{",".join(spelt)}]', in_place_of_people(people_root(spelt)), 1)
 
 
 class Exported(NamedTuple):
@@ -558,9 +558,25 @@ def _aside(row: Row[Any], stream: str | None = None) -> Aside:
     return aside
 
 
+def _beside(connection: Connection, events: Sequence[Sealed], stream: str) -> dict[str, Aside]:
+    """What is still there of what some events in a row name.
+
+    That of rounds that were opened, which are numbered in a row too, is asked for by their numbers, which is one
+    statement however many people they have; only what isn't found there by its reference.
+    """
+    named = {ref for sealed in events for ref in sealed.event.refs}
+    opened = [sealed.event.t for sealed in events if isinstance(sealed.event, RoundOpened)]
+    if not opened:
+        return _asides(connection, list(named), stream)
+    beside = tables.asides.c
+    query = select(tables.asides).where(beside.stream == stream, beside.round.between(opened[0], opened[-1]))
+    asides = {row.ref: _aside(row, stream) for row in connection.execute(query).all() if row.ref in named}
+    return asides | _asides(connection, list(named - asides.keys()), stream)
+
+
 def _asides(connection: Connection, refs: Sequence[str], stream: str | None = None) -> dict[str, Aside]:
     asides: dict[str, Aside] = {}
     for some in chunks(refs):
         query = select(tables.asides).where(tables.asides.c.ref.in_(some))
-        asides |= {row.ref: _aside(row, stream) for row in connection.execute(query)}
+        asides |= {row.ref: _aside(row, stream) for row in connection.execute(query).all()}
     return asides

@@ -11,7 +11,7 @@ import numpy as np
 
 from likewise.learners.kept import who
 from likewise.protocol import Estimate, Round, Rows
-from likewise.service.canonical import dumps, people_root
+from likewise.service.canonical import dumps, in_place_of_people, people_root
 from likewise.service.stream.answers import Labelled, Outcome, PersonDecided, RoundRecord
 from likewise.service.stream.drawing import Drawing
 from likewise.service.stream.events.event import IN_MEMORY, NO_PAIR, NUMBER, TUPLE, RoundEvent, each, kind
@@ -117,9 +117,7 @@ class RoundOpened(RoundEvent):
         people = [person.text for person in self.people]
         root = people_root(people)
         hashed = dumps({**self._data_without("people"), "people": root})
-        # No text in the data can look like this: it would have its quotation marks escaped.
-        in_place = f'"people":{{"root":"{root["root"]}","size":{root["size"]}}}'
-        return hashed.replace(in_place, f'"people":[{",".join(people)}]', 1), hashed
+        return hashed.replace(in_place_of_people(root), f'"people":[{",".join(people)}]', 1), hashed
 
     def evolve(self, state: State) -> State:
         """The round is open, and the policy deployed for it counts in the average."""
