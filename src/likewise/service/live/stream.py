@@ -247,8 +247,7 @@ class LiveStream:
         return await anyio.to_thread.run_sync(self._finish, attempt, task, now)
 
     def advance(self, now: float) -> int:
-        """Do what time has made due; how many rounds that was."""
-        self.current()
+        """Do what time has made due, as far as the log was read; how many rounds that was."""
         self._looked_at = self.durable.seq
         with self.lock:
             due = self._timers.due(self.latest.state, now)
