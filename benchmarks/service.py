@@ -51,7 +51,8 @@ def service(quick: bool) -> list[Row]:
         with tempfile.TemporaryDirectory(prefix="lw") as folder, postgresql(Path(folder)) as server:
             for name, database in (("SQLite", f"{folder}/log.db"), ("PostgreSQL", server)):
                 turns[name].append(_turn(database, Path(folder) / name, seconds))
-    return [*(_row(name, found) for name, found in turns.items()), _two_workers(quick)]
+    rows = [_row(name, found) for name, found in turns.items()]
+    return [*rows, *(_two_workers(quick, clients) for clients in (CLIENTS, 2 * CLIENTS))]
 
 
 class Turn(NamedTuple):
@@ -85,22 +86,22 @@ def _row(name: str, turns: list[Turn]) -> Row:
     )
 
 
-def _two_workers(quick: bool) -> Row:
+def _two_workers(quick: bool, clients: int) -> Row:
     """Two processes beside one, in turns, each time on a fresh database; every client has a stream of its own."""
     seconds, rates = 3.0 if quick else 10.0, []
-    for _ in range(1 if quick else 3):
+    for _ in range(1 if quick else 5):
         with tempfile.TemporaryDirectory(prefix="lw") as folder, postgresql(Path(folder)) as server:
-            one = _rate(server, Path(folder) / "one", 1, seconds)
+            one = _rate(server, Path(folder) / "one", 1, clients, seconds)
         with tempfile.TemporaryDirectory(prefix="lw") as folder, postgresql(Path(folder)) as server:
-            rates.append((one, _rate(server, Path(folder) / "two", 2, seconds)))
+            rates.append((one, _rate(server, Path(folder) / "two", 2, clients, seconds)))
     one, two = (median(side) for side in zip(*rates, strict=True))
     ratio = median(two / one for one, two in rates)
-    work = f"rounds of {K} people over HTTP, {CLIENTS} clients on {CLIENTS} streams, PostgreSQL, two workers"
+    work = f"rounds of {K} people over HTTP, {clients} clients on {clients} streams, PostgreSQL, two workers"
     return Row(work, "one worker", f"{two:.0f}/s", f"{one:.0f}/s", ratio, "> 1 ×", ratio > 1)
 
 
-def _rate(database: str, folder: Path, workers: int, seconds: float) -> float:
-    """Rounds a second of so many workers."""
+def _rate(database: str, folder: Path, workers: int, clients: int, seconds: float) -> float:
+    """Rounds a second of so many workers for so many clients."""
     folder.mkdir()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -108,21 +109,21 @@ def _rate(database: str, folder: Path, workers: int, seconds: float) -> float:
     with served(database, folder, "--port", port, "--workers", str(workers)) as (host, token, _):
         while _listening(int(port)) < workers:  # whoever connects before that is with the one that is there
             time.sleep(0.05)
-        names = [f"loans-{number}" for number in range(CLIENTS)]
+        names = [f"loans-{number}" for number in range(clients)]
         for name in names:
             ask(HTTPConnection(host), token, "POST", "/v1/streams", STREAM | {"name": name})
-        clients = [Asker(host, token, number, name) for number, name in enumerate(names)]
-        for client in clients:
-            client.start()
+        askers = [Asker(host, token, number, name) for number, name in enumerate(names)]
+        for asker in askers:
+            asker.start()
         time.sleep(1.5)
-        before = sum(len(client.took) for client in clients)
+        before = sum(len(asker.took) for asker in askers)
         time.sleep(seconds)
-        rounds = sum(len(client.took) for client in clients) - before
-        for client in clients:
-            client.stopping = True
-        for client in clients:
-            client.join()
-        assert not any(client.errors for client in clients), "every request is answered"
+        rounds = sum(len(asker.took) for asker in askers) - before
+        for asker in askers:
+            asker.stopping = True
+        for asker in askers:
+            asker.join()
+        assert not any(asker.errors for asker in askers), "every request is answered"
     return rounds / seconds
 
 
