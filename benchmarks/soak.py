@@ -1,6 +1,7 @@
 """A service that is killed again and again, with clock jumps, under load: do its memory and its files stay flat?
 
-``python benchmarks/soak.py 60`` runs it for sixty minutes on SQLite. The service lives for a while, is killed with
+``python benchmarks/soak.py 60`` runs it for sixty minutes on SQLite, with ``--on postgresql`` on a server that is made
+for it. The service lives for a while, is killed with
 ``kill -9`` and started again. In each life, clients open, label and review rounds and erase people, and once the clock
 is 25 hours ahead for some seconds. Clients check every receipt, and that the log only grew, through all kills.
 """
@@ -18,6 +19,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -25,7 +27,7 @@ from typing import Any, NamedTuple
 from likewise.client import Client, ServiceRefused, ServiceUnreachable
 from likewise.service.log.checkpoints import SMALL
 from likewise.service.log.connections import WAL_PAGES
-from service import STREAM, K
+from service import STREAM, K, postgresql
 
 CLIENTS = 2
 PAUSE = 0.03
@@ -109,8 +111,9 @@ class Load(threading.Thread):
 class Soak:
     """The service's process, its clients, and the files that are watched."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.database, self.clock = folder, folder / "log.db", folder / "clock"
+    def __init__(self, folder: Path, server: str = "") -> None:
+        self.folder, self.clock = folder, folder / "clock"
+        self.database = server or str(folder / "log.db")
         self.clock.touch()
         self.token = ""
         with socket.socket() as free:
@@ -128,7 +131,7 @@ class Soak:
         names = ("key", "checkpoints", "erasures")
         beside = {f"LIKEWISE_{name.upper()}": str(self.folder / name) for name in names}
         limits = {"LIKEWISE_MAX_RATE": "1e9", "PYTHONUNBUFFERED": "1", "SOAK_CLOCK": str(self.clock)}
-        command = [sys.executable, "-c", SERVE, "serve", "--database", str(self.database), "--port", str(self.port)]
+        command = [sys.executable, "-c", SERVE, "serve", "--database", self.database, "--port", str(self.port)]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **beside, **limits})
         assert process.stdout is not None
         said = ""
@@ -163,9 +166,17 @@ class Soak:
     def _measured(self, began: float) -> Life:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         memory = int(re.search(r"VmRSS:\s+(\d+)", status)[1]) * 1024  # type: ignore[index]
-        sizes = [_size(self.folder / name) for name in ("log.db", "log.db-wal", "checkpoints")]
+        sizes = [self._in_database(), _size(self.folder / "log.db-wal"), _size(self.folder / "checkpoints")]
         newest, erased = max(one.newest for one in self.load), sum(one.erased for one in self.load)
         return Life((time.monotonic() - began) / 60, newest, memory, *sizes, erased, _size(self.folder / "erasures"))
+
+    def _in_database(self) -> int:
+        if not self.database.startswith("postgresql"):
+            return _size(Path(self.database))
+        import psycopg
+
+        with psycopg.connect(self.database) as connection:
+            return int(connection.execute("SELECT pg_database_size(current_database())").fetchone()[0])
 
     def end(self) -> None:
         """Stop the clients, see that the log went on from all that they kept, and stop the service."""
@@ -220,11 +231,13 @@ def say(line: str) -> None:
     print(line, flush=True)  # noqa: T201
 
 
-def main(minutes: float, life: float) -> bool:
+def main(minutes: float, life: float, on: str) -> bool:
     """Soak for so long, print a line for each life, and say what is flat."""
     lives: list[Life] = []
-    with tempfile.TemporaryDirectory(prefix="lw") as folder:
-        soak, began = Soak(Path(folder)), time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="lw") as name, ExitStack() as ends:
+        folder = Path(name)
+        soak = Soak(folder, ends.enter_context(postgresql(folder)) if on == "postgresql" else "")
+        began = time.monotonic()
         try:
             say("minute  events  memory MiB  database MiB  WAL MiB  checkpoints KiB  erased  erasures KiB")
             while time.monotonic() - began < minutes * 60:
@@ -243,5 +256,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("minutes", type=float, help="how long")
     parser.add_argument("--life", type=float, default=60, help="seconds between two kills (60)")
+    parser.add_argument("--on", choices=["sqlite", "postgresql"], default="sqlite", help="the database (sqlite)")
     chosen = parser.parse_args()
-    sys.exit(0 if main(chosen.minutes, chosen.life) else 1)
+    sys.exit(0 if main(chosen.minutes, chosen.life, chosen.on) else 1)
