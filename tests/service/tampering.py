@@ -447,6 +447,8 @@ EDITS = {
     "a salt": "UPDATE asides SET salt = {digits} WHERE rowid = {row}",
     "a person filed elsewhere": "UPDATE asides SET person = 'nobody' WHERE rowid = {row} AND person IS NOT NULL",
     "a person in another round": "UPDATE asides SET round = round + 1 WHERE rowid = {row}",
+    "what was said of a round in another": "UPDATE asides SET round = {t} WHERE kind = 'remark' AND round > 0",
+    "the reason of a stop in a round": "UPDATE asides SET round = {t} WHERE round = 0",
     "a person gone": "DELETE FROM asides WHERE rowid = {row}",
     "a name of staff": "UPDATE staff SET name = 'mallory' WHERE name = 'ann'",
     "the salt of a name": "UPDATE staff SET salt = {digits} WHERE name = 'ann'",

@@ -18,6 +18,7 @@ from likewise.errors import InvalidParameter
 from likewise.service.canonical import dumps
 from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
+from likewise.service.live.verified import UNREAD
 from likewise.service.log import Append, Idempotency, Store, scrub, tables
 from likewise.service.log.chain import seal
 from likewise.service.log.checkpoints import CheckpointFile
@@ -83,6 +84,53 @@ def test_somebody_in_many_rounds_is_shown_and_erased_with_few_questions_to_the_d
     assert engine.erase("loans", "1", "root")["rounds"] == list(range(1, 61))
     assert len(asked) < 40, asked
     assert engine.store.remarks("loans", list(range(1, 61))) == []
+
+
+def test_what_auditors_said_is_read_again_only_where_it_has_changed(engine, monkeypatch):
+    engine.create(loans(k=2), "root")
+    for t in range(1, 7):
+        engine.decide("loans", people(X, prefix="" if t % 2 else "other."), "decider")
+        engine.audit("loans", t, "none", "ann", note=f"note {t}")
+    live, read, by_round = engine.streams.get("loans"), [], engine.reads.by_round
+    monkeypatch.setattr(engine.reads, "by_round", lambda stream, some: read.extend(some) or by_round(stream, some))
+
+    def notes(known=UNREAD):
+        read.clear()
+        said = engine.reads.remarks(live, range(1, 6), known)
+        assert said.seq == live.durable.seq
+        return said, [aside.content["note"] for aside in said.asides]
+
+    known, said = notes()
+    assert (read, said) == ([1, 2, 3, 4, 5], [f"note {t}" for t in range(1, 6)])
+    assert (notes(known)[1], read) == (said, [])
+    engine.retract("loans", 2, "ann")
+    engine.audit("loans", 2, "none", "ann", note="I looked again")
+    known, said = notes(known)
+    assert (read, said) == ([2], ["note 1", "note 2", "I looked again", "note 3", "note 4", "note 5"])
+    engine.erase("loans", "0", "root")
+    known, said = notes(known)
+    assert (read, said) == ([1, 3, 5], ["note 2", "I looked again", "note 4"])
+    assert (notes(known)[1], read) == (said, [])
+
+
+def test_an_auditor_who_speaks_while_a_person_is_looked_up_is_heard(engine, monkeypatch):
+    engine.create(loans(k=2), "root")
+    for _ in range(2):
+        engine.decide("loans", people(X), "decider")
+    engine.audit("loans", 1, "none", "ann", note="one")
+    asides, looks = engine.reads.asides_of, []
+
+    def found_just_before(live, ids):
+        found = asides(live, ids)
+        if len(looks) == 1:  # the rounds were read already
+            engine.audit("loans", 2, "none", "ann", note="two")
+        looks.append(ids)
+        return found
+
+    monkeypatch.setattr(engine.reads, "asides_of", found_just_before)
+    engine.erase("loans", "1", "root")
+    assert len(looks) > 1
+    assert engine.store.remarks("loans", [1, 2]) == []
 
 
 # Reasons of stops -------------------------------------------------------------------------------------------------

@@ -219,3 +219,21 @@ def test_no_forged_log_is_shown_over_http_nor_on_its_page(tmp_path, change):
             assert admin.get(pages[0]).status_code == 500
             if "ann" in change:
                 assert [admin.get(page).status_code for page in pages] == [500, 500, 500]
+
+
+def test_an_erasure_takes_what_the_log_promises_wherever_it_is_filed(engine):
+    t = asked(engine)
+    engine.audit("loans", t, "none", "ann", note="alike, I think")
+    remark, reason = (engine.store.remarks("loans", [round])[0].ref for round in (t, 0))
+    move = "UPDATE asides SET round = :to WHERE ref = :ref"
+    do(engine, move, ref=remark, to=0)
+    with pytest.raises(BrokenLog, match="no event has erased"):
+        engine.erase("loans", "new.1", "root")
+    do(engine, move, ref=remark, to=t)
+    do(engine, move, ref=reason, to=t)
+    engine.erase("loans", "new.1", "root")
+    assert [aside.ref for aside in engine.store.remarks("loans", [t])] == [reason]
+    with pytest.raises(BrokenLog, match="filed under a round"):
+        engine.erase_reasons("loans", "root")
+    do(engine, move, ref=reason, to=0)
+    assert engine.erase_reasons("loans", "root")["erased"] == 1

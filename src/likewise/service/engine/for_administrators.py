@@ -7,7 +7,7 @@ from typing import Any
 
 from likewise.service.asides import reason_aside
 from likewise.service.engine.core import A, EngineCore, Reply
-from likewise.service.live.stream import Outcome, Task
+from likewise.service.live.stream import LiveStream, Outcome, Task
 from likewise.service.log import Idempotency
 from likewise.service.log.signing import Signer
 from likewise.service.stream import answers, commands
@@ -81,7 +81,8 @@ class ForAdministrators(EngineCore):
             return {"stream": stream, "erased": len(gone.erased) if isinstance(gone, PersonErased) else 0,
                     "receipt": None}  # fmt: skip
 
-        return self._erase(stream, lambda: self.store.remarks(stream, [0]), by, key, reply)
+        live = self.streams.get(stream)
+        return self._erase(live, lambda: self.reads.reasons(live), by, key, reply)
 
     def resume(self, stream: str, by: str, key: Idempotency | None = None) -> answers.StreamStopped:
         """Decide again."""
@@ -94,36 +95,38 @@ class ForAdministrators(EngineCore):
     def erase(self, stream: str, person: str, by: str, key: Idempotency | None = None) -> answers.PersonErased:
         """Erase a person. Their features, id and every remark about their rounds are gone."""
         live = self.streams.get(stream)
-        self.reads.know(live)  # what has to be read for it is read before others have to wait
-        return self._erase_person(stream, lambda: self.reads.asides_of(live, [person]), by, key)
+        return self._erase_person(live, lambda: self.reads.asides_of(live, [person]), by, key)
 
     def erase_again(self, stream: str, refs: Sequence[str], by: str) -> int:
         """Erase what is there under references that were erased elsewhere; how many were there."""
         kept = list(self.store.asides_of(refs, stream))
         if kept:
-            self._erase_person(stream, lambda: kept, by)
+            self._erase_person(self.streams.get(stream), lambda: kept, by)
         return len(kept)
 
     def _erase_person(
-        self, stream: str, find: Callable[[], list[Aside]], by: str, key: Idempotency | None = None
+        self, live: LiveStream, find: Callable[[], list[Aside]], by: str, key: Idempotency | None = None
     ) -> answers.PersonErased:
         def reply(outcome: Outcome) -> answers.PersonErased:
-            return {"stream": stream, "rounds": list(outcome.sealed[-1].event.touches), "receipt": None}
+            return {"stream": live.name, "rounds": list(outcome.sealed[-1].event.touches), "receipt": None}
 
-        return self._erase(stream, find, by, key, reply)
+        return self._erase(live, find, by, key, reply)
 
     def _erase(
-        self, stream: str, find: Callable[[], list[Aside]], by: str, key: Idempotency | None, reply: Reply[A]
+        self, live: LiveStream, find: Callable[[], list[Aside]], by: str, key: Idempotency | None, reply: Reply[A]
     ) -> A:
-        live = self.streams.get(stream)
+        # What has to be read for it is read before others have to wait.
+        said = self.reads.remarks(live, {aside.t for aside in find()} - {0})
 
         def command(state: State) -> commands.Erase:
             live.positions.settle()
             asides = find()
             rounds = sorted({aside.t for aside in asides})
-            remarks = self.store.remarks(stream, rounds)
-            return commands.Erase(list({aside.ref: None for aside in [*asides, *remarks]}), rounds, by)
+            reasons = self.reads.reasons(live) if 0 in rounds else []
+            remarks = self.reads.remarks(live, [t for t in rounds if t > 0], said).asides
+            refs = dict.fromkeys(aside.ref for aside in [*asides, *reasons, *remarks])
+            return commands.Erase(list(refs), rounds, by)
 
         erased = self._do(live, command, reply, key)
-        self.erasure_cleanup.erased(stream)
+        self.erasure_cleanup.erased(live.name)
         return erased

@@ -60,7 +60,7 @@ class Retention(ForAdministrators):
         touched = {aside.t for aside in self._kept(live, rounds)}
         with suppress(Unknown):  # another process may have been faster
             if touched:
-                self._erase_person(live.name, lambda: self._kept(live, rounds), CLOCK)
+                self._erase_person(live, lambda: self._kept(live, rounds), CLOCK)
         return len(touched)
 
     def _over(self, live: LiveStream, after: int, before: float) -> list[int]:
@@ -90,7 +90,7 @@ class Retention(ForAdministrators):
             ids = sorted({str(aside.person) for aside in people})
             later = {aside.person for aside in self.reads.asides_of(live, ids) if aside.t > rounds[-1]}
             people = [aside for aside in people if aside.person not in later]
-        return people + self.store.remarks(live.name, rounds)
+        return people + self.reads.remarks(live, rounds).asides
 
 
 def _needed(state: State) -> set[int]:

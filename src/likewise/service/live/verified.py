@@ -8,8 +8,8 @@ event committed to. What doesn't agree is refused, and nothing is shown, decided
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement
 
@@ -21,10 +21,25 @@ from likewise.service.log.chain import Sealed
 from likewise.service.log.places import TOGETHER, places_of
 from likewise.service.log.visits import Kept, Visit
 from likewise.service.refusals import BrokenLog, Unknown
-from likewise.service.stream.events import Aside, PersonErased, RoundOpened, StreamCreated
+from likewise.service.stream.events import Aside, Event, PersonErased, RoundOpened, Stopped, StreamCreated
 from likewise.service.stream.events.event import RoundEvent
 from likewise.service.stream.readers import past_round
 from likewise.service.stream.state import OpenRound, State
+
+
+class Remarks(NamedTuple):
+    """What auditors said about some rounds and is still there, as the events up to number ``seq`` promise it."""
+
+    seq: int = 0
+    by_round: Mapping[int, Sequence[Aside]] = {}
+
+    @property
+    def asides(self) -> list[Aside]:
+        """All of them, round by round."""
+        return [aside for t in sorted(self.by_round) for aside in self.by_round[t]]
+
+
+UNREAD = Remarks()
 
 
 class VerifiedReads:
@@ -45,10 +60,10 @@ class VerifiedReads:
         """Refuse events that are not those that were written."""
         self._streams.get(stream).require(sealed)
 
-    def require_whole(self, stream: str, sealed: Sequence[Sealed]) -> None:
+    def require_whole(self, stream: str, sealed: Sequence[Sealed], of: type[Event] = RoundEvent) -> None:
         """The same of events that were read with their people: whoever is missing must have been erased."""
         self.require(stream, sealed)
-        missing = {ref for each in sealed if isinstance(each.event, RoundEvent) for ref in each.event.refs}
+        missing = {ref for each in sealed if isinstance(each.event, of) for ref in each.event.refs}
         missing -= {aside.ref for each in sealed for aside in each.event.asides}
         missing -= _erased(sealed)
         if not missing:
@@ -69,15 +84,19 @@ class VerifiedReads:
 
     def _require_all(self, stream: str, rounds: Sequence[int], sealed: Sequence[Sealed], seq: int) -> None:
         """Refuse to go on if an event up to ``seq`` about some rounds is filed elsewhere."""
-        places = self._streams.get(stream).places
         opened = [each.seq for each in sealed if isinstance(each.event, RoundOpened)]
         after = min(opened) - 1 if len(opened) == len(rounds) else 0  # nothing is about a round before it is opened
-        while (about := places.about(rounds, after, seq)) is None:  # the clock has just put some aside
-            self.place(stream)
-        if missing := about.difference(each.seq for each in sealed):
+        if missing := self._about(stream, rounds, after, seq).difference(each.seq for each in sealed):
             raise BrokenLog(
                 f"Event {min(missing)} of {stream!r} is not filed under its round: somebody changed the database."
             )
+
+    def _about(self, stream: str, rounds: Collection[int], after: int, seq: int) -> set[int]:
+        """The numbers of all events after ``after`` up to ``seq`` that are about some rounds."""
+        places = self._streams.get(stream).places
+        while (about := places.about(rounds, after, seq)) is None:  # the clock has just put some aside
+            self.place(stream)
+        return about
 
     def place(self, stream: str) -> int:
         """Know which round every event is about that is durable now, and return the number of the last one."""
@@ -153,6 +172,32 @@ class VerifiedReads:
             return None
         live.positions.settle()
         return past_round(self.events_of(live.name, t), state)
+
+    def remarks(self, live: LiveStream, rounds: Collection[int], known: Remarks = UNREAD) -> Remarks:
+        """What auditors said about some rounds; what is ``known`` is read again only where it has changed."""
+        stream, seq = live.name, self.place(live.name)
+        same = {t for t in rounds if t in known.by_round}
+        if self._about(stream, same, known.seq, seq):
+            same = {t for t in same if not self._about(stream, [t], known.seq, seq)}
+        there = {aside.ref for aside in self._store.remarks(stream, sorted(same))}
+        same = {t for t in same if all(aside.ref in there for aside in known.by_round[t])}  # else it was erased since
+        again = sorted(set(rounds) - same)
+        said = {
+            t: [aside for event in events for aside in event.asides if aside.kind == "remark"]
+            for t, events in zip(again, self.by_round(stream, again), strict=True)
+        }
+        return Remarks(seq, said | {t: known.by_round[t] for t in same})
+
+    def reasons(self, live: LiveStream) -> list[Aside]:
+        """Why a stream was stopped, each time, as far as that is still there."""
+        sealed = self._store.events(live.name, kind=Stopped.kind, asides=True)
+        self.require_whole(live.name, sealed, Stopped)
+        reasons = [aside for each in sealed for aside in each.event.asides]
+        if any(aside.t for aside in reasons):
+            raise BrokenLog(
+                f"The reason of a stop of {live.name!r} is filed under a round: somebody changed the database."
+            )
+        return reasons
 
     def asides_of(self, live: LiveStream, people: Sequence[str]) -> list[Aside]:
         """Everything that is kept about some people, the oldest first: nothing left out, nothing filed elsewhere."""
