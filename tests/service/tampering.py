@@ -449,6 +449,8 @@ EDITS = {
     "a person in another round": "UPDATE asides SET round = round + 1 WHERE rowid = {row}",
     "what was said of a round in another": "UPDATE asides SET round = {t} WHERE kind = 'remark' AND round > 0",
     "the reason of a stop in a round": "UPDATE asides SET round = {t} WHERE round = 0",
+    "a person as a remark": "UPDATE asides SET kind = 'remark', person = NULL WHERE rowid = {row} AND kind = 'person'",
+    "a remark as a note": "UPDATE asides SET kind = 'note' WHERE kind = 'remark'",
     "a person gone": "DELETE FROM asides WHERE rowid = {row}",
     "a name of staff": "UPDATE staff SET name = 'mallory' WHERE name = 'ann'",
     "the salt of a name": "UPDATE staff SET salt = {digits} WHERE name = 'ann'",

@@ -229,11 +229,14 @@ def test_an_erasure_takes_what_the_log_promises_wherever_it_is_filed(engine):
     do(engine, move, ref=remark, to=0)
     with pytest.raises(BrokenLog, match="no event has erased"):
         engine.erase("loans", "new.1", "root")
+    do(engine, move, ref=remark, to=t - 1)
+    with pytest.raises(BrokenLog, match="no event has erased"):
+        engine.erase("loans", "new.1", "root")
     do(engine, move, ref=remark, to=t)
     do(engine, move, ref=reason, to=t)
     engine.erase("loans", "new.1", "root")
     assert [aside.ref for aside in engine.store.remarks("loans", [t])] == [reason]
-    with pytest.raises(BrokenLog, match="filed under a round"):
+    with pytest.raises(BrokenLog, match="is filed as a remark of round"):
         engine.erase_reasons("loans", "root")
     do(engine, move, ref=reason, to=0)
     assert engine.erase_reasons("loans", "root")["erased"] == 1

@@ -364,7 +364,7 @@ def test_running_the_learner_again_tells_what_looking_all_along_would_have_seen(
     Follower(never.engine).follow("loans")
     assert history.first_look(never.engine.store, "loans") == 36
     shares = []
-    assert history.fill_in(never.engine.store, "loans", shares.append) == 35
+    assert history.fill_in(never.engine, "loans", shares.append) == 35
     assert shares[-1] == pytest.approx(35 / 36)
     seen, wanted = kept(never.engine), kept(all_along.engine)
     assert [one[:2] for one in seen[0]] == [one[:2] for one in wanted[0]]
@@ -377,7 +377,7 @@ def test_running_the_learner_again_tells_what_looking_all_along_would_have_seen(
         assert np.array(path[:-1]) == pytest.approx(np.array(wanted[1][t][: len(path) - 1]))
     assert max(len(path) for path in seen[1].values()) > 5
     before = kept(never.engine)
-    history.fill_in(never.engine.store, "loans", shares.append)  # once is enough
+    history.fill_in(never.engine, "loans", shares.append)  # once is enough
     assert kept(never.engine) == before
 
 
@@ -388,7 +388,7 @@ def test_where_people_were_erased_the_past_is_told_as_far_as_it_can_be(engine):
     engine.erase("loans", engine.round("loans", next(iter(play.reports())))["audit"]["pair"][0], "root")
     play.rounds(20)
     Follower(engine).follow("loans")
-    assert history.fill_in(engine.store, "loans", lambda share: None) == 39
+    assert history.fill_in(engine, "loans", lambda share: None) == 39
     last = summaries.sampled(engine.store, "loans")
     assert 20 < len(last) < 40
     assert last[-1].learned == 40
@@ -437,7 +437,7 @@ def test_a_picture_that_somebody_changed_is_drawn_again_from_the_log(file_engine
     store, settings = file_engine.store, play.state.stream.settings
 
     def look():
-        history.fill_in(store, "loans", lambda share: None)
+        history.fill_in(file_engine, "loans", lambda share: None)
         rows = [row._asdict() for row in summaries.newest(store, "loans")]
         recent = summaries.recent_violations(store, "loans", settings.alpha)
         return rows, recent, gathering(file_engine.reads, store, "loans", settings), play.figures()

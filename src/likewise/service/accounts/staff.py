@@ -22,6 +22,7 @@ from sqlalchemy.exc import IntegrityError
 from likewise.service.canonical import commitment, dumps
 from likewise.service.log import Store
 from likewise.service.log.tables import staff
+from likewise.service.refusals import BrokenLog
 
 ALIAS = re.compile("~[0-9a-f]{64}")
 ERASED = "somebody whose name was erased"
@@ -53,10 +54,12 @@ class Staff:
         return {row.alias: row.name for row in rows if alias_of(row.name, row.salt) == row.alias}
 
     def find(self, name: str) -> str | None:
-        """The alias of a name; None if it has none."""
+        """The alias of a name; None if it has none. Refused if somebody has changed whose an alias is."""
         with self._store.read() as connection:
-            alias: str | None = connection.scalar(select(staff.c.alias).where(staff.c.name == name))
-        return alias
+            rows = connection.execute(select(staff)).all()
+        if any(alias_of(row.name, row.salt) != row.alias for row in rows):
+            raise BrokenLog("An alias of the staff is not that of the name beside it: somebody changed the database.")
+        return next((str(row.alias) for row in rows if row.name == name), None)
 
     def known_as(self, name: str) -> str:
         """What everything but what is shown knows somebody by: an alias, or the name itself."""
@@ -75,11 +78,11 @@ class Staff:
             return self.alias(name)
         return row["alias"]
 
-    def erase(self, name: str) -> bool:
-        """Forget whose an alias is; whether there was one."""
+    def erase(self, alias: str) -> bool:
+        """Forget whose an alias is; whether there was anybody."""
 
         def write(connection: Connection) -> bool:
-            return connection.execute(delete(staff).where(staff.c.name == name)).rowcount > 0
+            return connection.execute(delete(staff).where(staff.c.alias == alias)).rowcount > 0
 
         erased = self._store.write(write)
         self._store.scrub(again=True)

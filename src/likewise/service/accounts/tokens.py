@@ -170,7 +170,7 @@ class Tokens:
                 raise Conflict("This name still has a valid token. Revoke it first.")
         if erasures is not None:  # first: whoever is killed after this can run it again
             erasures.write([{"stream": LISTED, "hash": alias[1:], "refs": [alias]}])
-        self.staff.erase(name)
+        self.staff.erase(alias)
 
 
 def _starts(who: str) -> bool:

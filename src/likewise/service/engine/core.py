@@ -54,7 +54,7 @@ class EngineCore:
         self.proofs = Proofs(store, self.streams, signer, self._heads, self.reads)
         self.leases = Leases(store)
         self.broken = BrokenStreams(away=self.away)
-        self.erasure_cleanup = ErasureCleanup(store, erasures, clock)
+        self.erasure_cleanup = ErasureCleanup(store, erasures, clock, self.reads.require, self.broken.guard)
         self._retained: dict[str, int] = {}
         """The last round of each stream from which people were erased because their time was over."""
         self._stretches = Stretches(store, lambda stream, sealed: self.reads.require_whole(stream, sealed))

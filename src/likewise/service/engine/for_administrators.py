@@ -8,6 +8,7 @@ from typing import Any
 from likewise.service.asides import reason_aside
 from likewise.service.engine.core import A, EngineCore, Reply
 from likewise.service.live.stream import LiveStream, Outcome, Task
+from likewise.service.live.verified import UNREAD, Remarks
 from likewise.service.log import Idempotency
 from likewise.service.log.signing import Signer
 from likewise.service.stream import answers, commands
@@ -99,31 +100,43 @@ class ForAdministrators(EngineCore):
 
     def erase_again(self, stream: str, refs: Sequence[str], by: str) -> int:
         """Erase what is there under references that were erased elsewhere; how many were there."""
-        kept = list(self.store.asides_of(refs, stream))
+        live, kept = self.streams.get(stream), list(self.store.asides_of(refs, stream))
+        self.reads.require_filed(live, kept)
         if kept:
-            self._erase_person(self.streams.get(stream), lambda: kept, by)
+            self._erase_person(live, lambda: kept, by)
         return len(kept)
 
     def _erase_person(
-        self, live: LiveStream, find: Callable[[], list[Aside]], by: str, key: Idempotency | None = None
+        self,
+        live: LiveStream,
+        find: Callable[[], list[Aside]],
+        by: str,
+        key: Idempotency | None = None,
+        said: Remarks = UNREAD,
     ) -> answers.PersonErased:
         def reply(outcome: Outcome) -> answers.PersonErased:
             return {"stream": live.name, "rounds": list(outcome.sealed[-1].event.touches), "receipt": None}
 
-        return self._erase(live, find, by, key, reply)
+        return self._erase(live, find, by, key, reply, said)
 
     def _erase(
-        self, live: LiveStream, find: Callable[[], list[Aside]], by: str, key: Idempotency | None, reply: Reply[A]
+        self,
+        live: LiveStream,
+        find: Callable[[], list[Aside]],
+        by: str,
+        key: Idempotency | None,
+        reply: Reply[A],
+        said: Remarks = UNREAD,
     ) -> A:
         # What has to be read for it is read before others have to wait.
-        said = self.reads.remarks(live, {aside.t for aside in find()} - {0})
+        known = self.reads.remarks(live, {aside.t for aside in find()} - {0}, said)
 
         def command(state: State) -> commands.Erase:
             live.positions.settle()
             asides = find()
             rounds = sorted({aside.t for aside in asides})
             reasons = self.reads.reasons(live) if 0 in rounds else []
-            remarks = self.reads.remarks(live, [t for t in rounds if t > 0], said).asides
+            remarks = self.reads.remarks(live, [t for t in rounds if t > 0], known).asides
             refs = dict.fromkeys(aside.ref for aside in [*asides, *reasons, *remarks])
             return commands.Erase(list(refs), rounds, by)
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 
 from likewise.service.engine.for_administrators import ForAdministrators
 from likewise.service.live.stream import LiveStream
+from likewise.service.live.verified import Remarks
 from likewise.service.refusals import BrokenLog, Unknown
 from likewise.service.stream.events import Aside
 from likewise.service.stream.events.lifecycle import DAY
@@ -57,10 +58,11 @@ class Retention(ForAdministrators):
 
     def _erase_kept(self, live: LiveStream, rounds: list[int]) -> int:
         """Erase what is kept of some rounds; of how many that was something."""
-        touched = {aside.t for aside in self._kept(live, rounds)}
+        said = self.reads.remarks(live, rounds)
+        touched = {aside.t for aside in self._kept(live, rounds, said)}
         with suppress(Unknown):  # another process may have been faster
             if touched:
-                self._erase_person(live, lambda: self._kept(live, rounds), CLOCK)
+                self._erase_person(live, lambda: self._kept(live, rounds, said), CLOCK, said=said)
         return len(touched)
 
     def _over(self, live: LiveStream, after: int, before: float) -> list[int]:
@@ -72,7 +74,7 @@ class Retention(ForAdministrators):
         while len(over) < TOGETHER and (some := self.store.rounds_with_people(live.name, after, TOGETHER)):
             after, needed = some[-1], _needed(live.durable.state)
             closed = [t for t in some if t not in needed]
-            opened, last = self.reads.opened(live.name, closed), self.store.last_events(live.name, closed)
+            opened, last = self.reads.opened(live.name, closed), self.reads.last_events(live.name, closed)
             for t in closed:
                 if t not in opened:
                     raise BrokenLog(f"The event that opened round {t} of {live.name!r} is not where it was filed.")
@@ -82,7 +84,7 @@ class Retention(ForAdministrators):
                     over.append(t)
         return over
 
-    def _kept(self, live: LiveStream, rounds: list[int]) -> list[Aside]:
+    def _kept(self, live: LiveStream, rounds: list[int], said: Remarks) -> list[Aside]:
         """What is kept of some rounds, but for people whose first answer still counts for a later visit."""
         opened = self.reads.opened(live.name, rounds)
         people = [aside for t in rounds for aside in opened[t].asides]
@@ -90,7 +92,7 @@ class Retention(ForAdministrators):
             ids = sorted({str(aside.person) for aside in people})
             later = {aside.person for aside in self.reads.asides_of(live, ids) if aside.t > rounds[-1]}
             people = [aside for aside in people if aside.person not in later]
-        return people + self.reads.remarks(live, rounds).asides
+        return people + self.reads.remarks(live, rounds, said).asides
 
 
 def _needed(state: State) -> set[int]:

@@ -40,7 +40,7 @@ def check(engine: Engine, stream: str, progress: OnProgress) -> dict[str, Any]:
 
 def fill_history(engine: Engine, stream: str, progress: OnProgress) -> int:
     """Run the learner again over what happened before the service first looked."""
-    return history.fill_in(engine.store, stream, progress)
+    return history.fill_in(engine, stream, progress)
 
 
 KINDS: dict[str, Work] = {"certificate": letter, "verify": check, "history": fill_history}

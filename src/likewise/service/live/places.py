@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from likewise.service.log import Store
 from likewise.service.log.chain import Sealed
@@ -72,6 +73,16 @@ class PlaceIndex:
 
         None if something has to be read first.
         """
+        places = self._between(after, seq)
+        return None if places is None else {after + 1 + int(place) for place in _where(places, rounds)}
+
+    def last(self, rounds: Collection[int], seq: int) -> dict[int, int] | None:
+        """The number of the last event up to ``seq`` about each of some rounds; None if something has to be read."""
+        places = self._between(0, seq)
+        return None if places is None else {int(places[place]): int(place) + 1 for place in _where(places, rounds)}
+
+    def _between(self, after: int, seq: int) -> Places | None:
+        """What the events after ``after`` up to ``seq`` are about."""
         with self._lock:
             base = self._take_in(seq)
             if self._unknown(base):
@@ -80,8 +91,7 @@ class PlaceIndex:
                 kept = [self._thousands[number] for number in range(base // TOGETHER)]
                 self._together = np.concatenate([np.empty(0, np.uint32), *kept])
             recent = self._recent[max(0, after - base) : max(0, seq - base)]
-            places = np.concatenate([self._together[after:seq], np.array(recent, dtype=np.uint32)])
-        return {after + int(place) + 1 for place in np.flatnonzero(np.isin(places, list(rounds)))}
+            return np.concatenate([self._together[after:seq], np.array(recent, dtype=np.uint32)])
 
     def keep(self, seq: int) -> None:
         """Write down thousands of events, of those up to ``seq``, which are durable."""
@@ -118,3 +128,7 @@ class PlaceIndex:
         if self._base is None:
             self._base = seq
         return self._base
+
+
+def _where(places: Places, rounds: Collection[int]) -> NDArray[np.intp]:
+    return np.flatnonzero(np.isin(places, list(rounds)))

@@ -14,6 +14,7 @@ from likewise.service.log import Store
 from likewise.service.log.chain import Sealed
 from likewise.service.log.tree import grown
 from likewise.service.refusals import BrokenLog
+from likewise.service.stream.events import PersonErased
 from likewise.service.stream.state import State
 from likewise.transparency.merkle import Frontier
 
@@ -108,19 +109,33 @@ class Positions:
                 self.durable = position
 
     def catch_up(self) -> bool:
-        """Read what other processes wrote; whether there was anything."""
+        """Read what other processes wrote; whether there was anything.
+
+        Whoever isn't there any more must have been erased by an event that comes later. Otherwise nothing was read.
+        """
         with self._lock:
-            before = self.latest.hash
+            before, start, short = self.latest.hash, self.latest, 0
+            missing: set[str] = set()
             while page := self._store.events(self._name, self.latest.seq, PAGE, asides=True):
                 if page[0].prev != self.latest.hash and self.latest.hash != self.durable.hash:
                     self._go_back()
+                    start = self.latest
                     continue
                 _require_chain(self.latest, page)
                 self._move(self.latest.follow(page), page)
                 self._recent.clear()  # between them stand events of others
                 self._mark(self.latest)
-                if len(page) < PAGE:
-                    break  # what others wrote meanwhile is for the next time: one would run after them for ever
+                missing = _missing(missing, page)
+                short += len(page) < PAGE
+                # What others wrote meanwhile is for the next time: one would run after them for ever. But somebody may
+                # have been erased while the page was read.
+                if short > bool(missing):
+                    break
+            if missing:
+                self._put_back(start)
+                raise BrokenLog(
+                    f"What was kept under {min(missing)} in {self._name!r} is gone, but no event has erased it."
+                )
             return self.latest.hash != before
 
     def take(self, after: int, limit: int) -> list[Sealed]:
@@ -192,9 +207,25 @@ class Positions:
         self.latest = self.durable
         self._recent.clear()
 
+    def _put_back(self, position: Position) -> None:
+        """Forget what was read after this."""
+        self.latest = position
+        self._mark(position)
+        self._timers.look_again()
+
     def _mark(self, position: Position) -> None:
         with self._marking:
             self.durable = position
+
+
+def _missing(missing: set[str], page: Sequence[Sealed]) -> set[str]:
+    """What events name that isn't there, and that none of them erases."""
+    for event in (each.event for each in page):
+        if len(refs := event.refs) > len(event.asides):
+            missing = missing.union(refs).difference(aside.ref for aside in event.asides)
+        if isinstance(event, PersonErased):
+            missing = missing.difference(event.erased)
+    return missing
 
 
 def _require_chain(position: Position, page: Sequence[Sealed]) -> None:

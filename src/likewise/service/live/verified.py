@@ -65,14 +65,16 @@ class VerifiedReads:
         self.require(stream, sealed)
         missing = {ref for each in sealed if isinstance(each.event, of) for ref in each.event.refs}
         missing -= {aside.ref for each in sealed for aside in each.event.asides}
-        missing -= _erased(sealed)
+        self.require_erased(stream, missing - _erased(sealed))
+
+    def require_erased(self, stream: str, missing: Collection[str]) -> None:
+        """Refuse to go on without what was kept under some references, unless events have erased it."""
         if not missing:
             return
         erasures = self._store.erasures_of(stream, missing)
         self.require(stream, erasures)
-        missing -= _erased(erasures)
-        if missing:
-            raise BrokenLog(f"What was kept under {min(missing)} in {stream!r} is gone, but no event has erased it.")
+        if gone := set(missing) - _erased(erasures):
+            raise BrokenLog(f"What was kept under {min(gone)} in {stream!r} is gone, but no event has erased it.")
 
     def events_of(self, stream: str, t: int) -> list[RoundEvent]:
         """Everything that happened to a round, with its people as far as they are still there."""
@@ -90,6 +92,13 @@ class VerifiedReads:
             raise BrokenLog(
                 f"Event {min(missing)} of {stream!r} is not filed under its round: somebody changed the database."
             )
+
+    def last_events(self, stream: str, rounds: Collection[int]) -> dict[int, int]:
+        """The number of the last event about each of some rounds."""
+        seq = self.place(stream)
+        while (last := self._streams.get(stream).places.last(rounds, seq)) is None:
+            self.place(stream)
+        return last
 
     def _about(self, stream: str, rounds: Collection[int], after: int, seq: int) -> set[int]:
         """The numbers of all events after ``after`` up to ``seq`` that are about some rounds."""
@@ -126,11 +135,11 @@ class VerifiedReads:
             self.require_whole(stream, every)
             yield from [self._whole(stream, t, sealed) for t, sealed in rounds.items()]
 
-    def in_a_row(self, stream: str, after: int, limit: int) -> list[Sealed]:
-        """Up to ``limit`` events after number ``after``, none of them left out."""
+    def in_a_row(self, stream: str, after: int, limit: int, *, asides: bool = False) -> list[Sealed]:
+        """Up to ``limit`` events after number ``after``, none of them left out; with their people if asked."""
         last = min(after + limit, self._streams.get(stream).durable.seq)
-        sealed = self._store.events(stream, after, limit)
-        self.require(stream, sealed)
+        sealed = self._store.events(stream, after, limit, asides=asides)
+        (self.require_whole if asides else self.require)(stream, sealed)
         if [each.seq for each in sealed[: max(0, last - after)]] != list(range(after + 1, last + 1)):
             raise BrokenLog(f"An event of {stream!r} after number {after} is gone.")
         return sealed
@@ -192,12 +201,18 @@ class VerifiedReads:
         """Why a stream was stopped, each time, as far as that is still there."""
         sealed = self._store.events(live.name, kind=Stopped.kind, asides=True)
         self.require_whole(live.name, sealed, Stopped)
-        reasons = [aside for each in sealed for aside in each.event.asides]
-        if any(aside.t for aside in reasons):
-            raise BrokenLog(
-                f"The reason of a stop of {live.name!r} is filed under a round: somebody changed the database."
-            )
-        return reasons
+        return [aside for each in sealed for aside in each.event.asides]
+
+    def require_filed(self, live: LiveStream, asides: Sequence[Aside]) -> None:
+        """Refuse what no event about the round under which it is filed promises."""
+        events = [
+            each for some in self.by_round(live.name, sorted({aside.t for aside in asides} - {0})) for each in some
+        ]
+        promised = {(each.t, ref) for each in events for ref in each.promised}
+        promised |= {(0, aside.ref) for aside in self.reasons(live)} if any(aside.t == 0 for aside in asides) else set()
+        for aside in asides:
+            if (aside.t, aside.ref) not in promised:
+                raise BrokenLog(f"What is kept under {aside.ref} in {live.name!r} is filed under another round.")
 
     def asides_of(self, live: LiveStream, people: Sequence[str]) -> list[Aside]:
         """Everything that is kept about some people, the oldest first: nothing left out, nothing filed elsewhere."""

@@ -40,13 +40,22 @@ class Sealed(NamedTuple):
         return self.line() | {"data": self.event.data()}
 
     def beside(self, asides: Mapping[str, Aside], promised: Mapping[str, str] | None = None) -> Sealed:
-        """The same with what it commits to, as far as that is still there; ``promised`` if others committed to it."""
+        """The same with what it commits to, as far as that is still there; ``promised`` if others committed to it.
+
+        What isn't that, or is filed as something else or under another round, is refused.
+        """
         shown = tuple(asides[ref] for ref in self.event.refs if ref in asides)
-        known = promised or self.event.promised
+        own, named, t = self.event.promised, self.event.names, self.event.about or 0
+        known = own if promised is None else promised
         for aside in shown:
-            if known and known[aside.ref] != aside.commitment:
+            if (known or promised is not None) and known.get(aside.ref) != aside.commitment:
                 raise BrokenLog(
                     f"What is kept under {aside.ref} in {self.stream!r} is not what event {self.seq} committed to."
+                )
+            if aside.kind != named or (aside.ref in own and aside.t != t):
+                raise BrokenLog(
+                    f"What is kept under {aside.ref} in {self.stream!r} is filed as a {aside.kind} of round {aside.t}, "
+                    f"but it belongs to event {self.seq}: somebody changed the database."
                 )
         return self._replace(event=self.event.knowing({"asides": shown})) if shown else self
 

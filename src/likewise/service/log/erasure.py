@@ -5,12 +5,14 @@ The person is gone for every reader as soon as the erasure is in the log; this i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import functools
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 from likewise.service.log import Store
 from likewise.service.log.chain import Sealed
 from likewise.service.log.checkpoints import LineFile
+from likewise.service.refusals import BrokenLog
 from likewise.service.stream.events import PersonErased
 
 LATELY = 86_400.0
@@ -44,12 +46,25 @@ class ErasureCleanup:
         Where erasures are listed, if anywhere.
     clock
         Seconds since 1970.
+    require
+        Refuses events of a stream that are not those that were written.
+    guard
+        Does something for a stream; what is wrong with one stream stops no other.
     """
 
-    def __init__(self, store: Store, file: ErasureFile | None, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        file: ErasureFile | None,
+        clock: Callable[[], float],
+        require: Callable[[str, Sequence[Sealed]], None],
+        guard: Callable[[str, Callable[[], None]], None],
+    ) -> None:
         self._store = store
         self._file = file
         self._clock = clock
+        self._require = require
+        self._guard = guard
         self.unscrubbed = False
         """Whether something that was erased may still be in the database's files."""
         self._unlisted: set[str] = set()
@@ -61,33 +76,41 @@ class ErasureCleanup:
         if self._file is not None:
             self._file.begin()
         self._unlisted |= set(streams) & set(self._store.streams(holding=PersonErased.kind))
-        times = [each.event.time for stream in self._unlisted for each in self._erasures(stream)]
-        self.unscrubbed = any(at > self._clock() - LATELY for at in times)
-        self._list()
+        for stream in self._unlisted:
+            self._guard(stream, functools.partial(self._look_for_recent, stream))
+        self._list_all()
 
     def erased(self, stream: str) -> None:
         """Somebody was erased just now."""
         self.unscrubbed = not self._store.scrub(again=True)
         self._unlisted.add(stream)
-        with suppress(OSError):  # they are erased; the clock tries again to list them
-            self._list()
+        with suppress(OSError, BrokenLog):  # they are erased; the clock tries again to list them
+            self._list(stream)
 
     def retry(self) -> None:
         """Do what is left, as far as it can be done now."""
         if self.unscrubbed:
             self.unscrubbed = not self._store.scrub()
-        self._list()
+        self._list_all()
 
-    def _list(self) -> None:
-        """Add the erasures of the logs to their file, as far as they aren't in it."""
+    def _look_for_recent(self, stream: str) -> None:
+        since = self._clock() - LATELY
+        self.unscrubbed = self.unscrubbed or any(each.event.time > since for each in self._erasures(stream))
+
+    def _list_all(self) -> None:
         for stream in list(self._unlisted):
-            if self._file is not None:
-                known = {fact["hash"] for fact in self._file.read(stream)} if stream not in self._listed else set()
-                erasures = self._erasures(stream, self._listed.get(stream, 0))
-                new = [each for each in erasures if each.hash not in known]
-                self._file.write({"stream": stream, "hash": each.hash, "refs": _refs(each)} for each in new)
-                self._listed[stream] = max([self._listed.get(stream, 0), *(each.seq for each in erasures)])
-            self._unlisted.discard(stream)
+            self._guard(stream, functools.partial(self._list, stream))
+
+    def _list(self, stream: str) -> None:
+        """Add the erasures of a log to their file, as far as they aren't in it."""
+        if self._file is not None:
+            known = {fact["hash"] for fact in self._file.read(stream)} if stream not in self._listed else set()
+            erasures = self._erasures(stream, self._listed.get(stream, 0))
+            new = [each for each in erasures if each.hash not in known]
+            self._require(stream, new)  # whoever is listed is erased again when a backup is restored
+            self._file.write({"stream": stream, "hash": each.hash, "refs": _refs(each)} for each in new)
+            self._listed[stream] = max([self._listed.get(stream, 0), *(each.seq for each in erasures)])
+        self._unlisted.discard(stream)
 
     def _erasures(self, stream: str, after: int = 0) -> list[Sealed]:
         """The erasures of a stream after an event."""

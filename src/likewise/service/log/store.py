@@ -54,7 +54,15 @@ from likewise.service.log.connections import (
 from likewise.service.log.responses import KeyedHash, require_genuine, seal_again
 from likewise.service.log.writer import Statement, Writer
 from likewise.service.refusals import BrokenLog, Unavailable
-from likewise.service.stream.events import Aside, LabelsBooked, PersonErased, RoundOpened, read_event, seconds
+from likewise.service.stream.events import (
+    Aside,
+    LabelsBooked,
+    LearnerCheckpointed,
+    PersonErased,
+    RoundOpened,
+    read_event,
+    seconds,
+)
 from likewise.service.stream.events.event import VERSION, WrittenBefore
 
 Result = TypeVar("Result")
@@ -300,16 +308,8 @@ class Store:
             events = [_sealed(row) for row in connection.execute(query).all()]
             if asides:
                 beside = _beside(connection, events, stream)
-                events = [sealed.beside(beside, self._opened(connection, sealed)) for sealed in events]
+                events = [sealed.beside(beside, _promised(connection, sealed, beside)) for sealed in events]
         return events
-
-    def _opened(self, connection: Connection, sealed: Sealed) -> Mapping[str, str]:
-        """The commitments to people that an event rests on, if another one made them: that which opened their round."""
-        if not isinstance(sealed.event, LabelsBooked):
-            return {}
-        log = tables.events.c
-        query = _after(sealed.stream, 0).where(log.round == sealed.event.t, log.kind == RoundOpened.kind)
-        return _sealed(connection.execute(query).one()).event.promised
 
     def newest(self, stream: str, limit: int, *conditions: ColumnElement[bool]) -> list[Sealed]:
         """The last events that meet all of some conditions, the newest first."""
@@ -415,16 +415,6 @@ class Store:
         query = select(beside.round).where(beside.stream == stream, beside.round > after).distinct()
         with self.read() as connection:
             return list(connection.scalars(query.order_by(beside.round).limit(limit)))
-
-    def last_events(self, stream: str, numbers: Sequence[int]) -> dict[int, int]:
-        """The number of the last event about each of some rounds."""
-        last: dict[int, int] = {}
-        log = tables.events.c
-        for some in chunks(numbers):
-            query = select(log.round, func.max(log.seq)).where(log.stream == stream, log.round.in_(some))
-            with self.read() as connection:
-                last |= {int(t): int(seq) for t, seq in connection.execute(query.group_by(log.round))}
-        return last
 
     def asides_of(self, refs: Sequence[str], stream: str | None = None) -> Iterator[Aside]:
         """What is still there under some references, in their order; of one stream if that is said."""
@@ -572,6 +562,18 @@ def _beside(connection: Connection, events: Sequence[Sealed], stream: str) -> di
     query = select(tables.asides).where(beside.stream == stream, beside.round.between(opened[0], opened[-1]))
     asides = {row.ref: _aside(row, stream) for row in connection.execute(query).all() if row.ref in named}
     return asides | _asides(connection, list(named - asides.keys()), stream)
+
+
+def _promised(connection: Connection, sealed: Sealed, asides: Mapping[str, Aside]) -> dict[str, str] | None:
+    """The commitments to people that an event rests on, if others made them: those that opened their rounds."""
+    if not isinstance(sealed.event, LabelsBooked | LearnerCheckpointed):
+        return None
+    log, promised = tables.events.c, dict[str, str]()
+    for rounds in chunks(sorted({asides[ref].t for ref in sealed.event.refs if ref in asides})):
+        query = _after(sealed.stream, 0).where(log.round.in_(rounds), log.kind == RoundOpened.kind)
+        for row in connection.execute(query).all():
+            promised |= _sealed(row).event.promised
+    return promised
 
 
 def _asides(connection: Connection, refs: Sequence[str], stream: str | None = None) -> dict[str, Aside]:

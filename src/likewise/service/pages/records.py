@@ -194,6 +194,7 @@ def _with_reason(visit: Visit, stream: str, data: dict[str, Any]) -> dict[str, A
         return data
     kept = (aside for aside in visit.service.store.asides_of([promise["ref"]], stream))
     reasons = [aside.content["reason"] for aside in kept if aside.commitment == promise["commitment"]]
+    visit.service.engine.reads.require_erased(stream, [] if reasons else [promise["ref"]])
     return data | {"reason": (reasons or [REASON_ERASED])[0]}
 
 

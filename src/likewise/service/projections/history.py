@@ -15,6 +15,7 @@ import numpy as np
 from sqlalchemy import Connection, func, insert, select
 
 from likewise.protocol import Floats, Rows
+from likewise.service.engine import Engine
 from likewise.service.log import Store
 from likewise.service.log.tables import gaps, helped, samples
 from likewise.service.projections import pairs
@@ -34,13 +35,14 @@ def first_look(store: Store, stream: str) -> int:
         return int(connection.scalar(select(func.min(samples.c.learned)).where(samples.c.stream == stream)) or 0)
 
 
-def fill_in(store: Store, stream: str, progress: Callable[[float], None]) -> int:
+def fill_in(engine: Engine, stream: str, progress: Callable[[float], None]) -> int:
     """Fill in the rounds before the first look; how many there were."""
+    store, reads = engine.store, engine.reads
     first = first_look(store, stream)
     past = Past(stream, first)
     state, after = State(), 0
     while state.totals.learned < first - 1:
-        page = store.events(stream, after, PAGE, asides=True)
+        page = reads.in_a_row(stream, after, PAGE, asides=True)
         for event in (sealed.event for sealed in page):
             if state.totals.learned >= first - 1:
                 break

@@ -22,7 +22,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from likewise.errors import InvalidParameter
 from likewise.service.canonical import commitment, dumps
@@ -138,6 +138,8 @@ class Event(ABC):
     """Whether it may stand alone; otherwise another event must have announced it (``announces``)."""
     may_lack: ClassVar[tuple[str, ...]] = ()
     """Fields that stand in the log only where they say something: where they are neither None nor empty."""
+    names: ClassVar[Literal["person", "remark"]] = "remark"
+    """The kind of everything that it commits to, or rests on."""
     why_missing: ClassVar[Mapping[str, str]] = {}
     """What to say of an event in the log that lacks a field, where it is known why."""
     at: str = field(metadata=IN_MEMORY)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -151,6 +151,7 @@ class LabelsBooked(RoundEvent):
     """
 
     kind: ClassVar[str] = "labels_booked"
+    names: ClassVar[Literal["person", "remark"]] = "person"
     booked: tuple[Booked, ...] = field(metadata=each(Booked))
     estimate: Estimate = field(metadata=ESTIMATE)
     by: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -228,6 +228,7 @@ class LearnerCheckpointed(Event):
     """
 
     kind: ClassVar[str] = "learner_checkpointed"
+    names: ClassVar[Literal["person", "remark"]] = "person"
     version: int
     learner: dict[str, Any]
     average: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -90,6 +90,7 @@ class RoundOpened(RoundEvent):
     """
 
     kind: ClassVar[str] = "round_opened"
+    names: ClassVar[Literal["person", "remark"]] = "person"
     may_lack: ClassVar[tuple[str, ...]] = ("returning", "estimate", "lot", "drawn_from")
     version: int
     policy: str
