@@ -20,6 +20,7 @@ from likewise.service.configuration import Configuration
 from likewise.service.engine import Engine
 from likewise.service.live.verified import UNREAD
 from likewise.service.log import Append, Idempotency, Store, scrub, tables
+from likewise.service.log import store as log_store
 from likewise.service.log.chain import seal
 from likewise.service.log.checkpoints import CheckpointFile
 from likewise.service.log.connections import address
@@ -84,6 +85,38 @@ def test_somebody_in_many_rounds_is_shown_and_erased_with_few_questions_to_the_d
     assert engine.erase("loans", "1", "root")["rounds"] == list(range(1, 61))
     assert len(asked) < 40, asked
     assert engine.store.remarks("loans", list(range(1, 61))) == []
+
+
+def test_whoever_reads_events_while_somebody_is_erased_finds_both_or_neither(engine, monkeypatch):
+    engine.create(loans(k=2), "root")
+    engine.decide("loans", people(X), "decider")
+    beside = log_store._beside
+
+    def erased_just_before(*given):
+        monkeypatch.undo()
+        engine.erase("loans", "1", "root")
+        return beside(*given)
+
+    monkeypatch.setattr(log_store, "_beside", erased_just_before)
+    sealed = engine.store.events("loans", asides=True)
+    assert all(len(each.event.asides) == len(each.event.refs) for each in sealed)
+    assert engine.store.head("loans").seq > sealed[-1].seq
+
+
+def test_whoever_reads_rounds_while_an_auditor_speaks_finds_both_or_neither(engine, monkeypatch):
+    engine.create(loans(k=2), "root")
+    engine.decide("loans", people(X), "decider")
+    aside = log_store._aside
+
+    def spoken_just_after(*given):
+        monkeypatch.undo()
+        engine.audit("loans", 1, "none", "ann", note="a friend")
+        return aside(*given)
+
+    monkeypatch.setattr(log_store, "_aside", spoken_just_after)
+    ((_, sealed),) = engine.store.by_round("loans", [1])
+    assert all(len(each.event.asides) == len(each.event.refs) for each in sealed)
+    assert engine.store.head("loans").seq > sealed[-1].seq
 
 
 def test_what_auditors_said_is_read_again_only_where_it_has_changed(engine, monkeypatch):

@@ -207,30 +207,47 @@ def test_who_is_hidden_from_a_process_that_reads_along_is_not_taken_for_erased(e
         assert second.tick() > 0
 
 
-def test_somebody_who_is_erased_while_a_page_is_read_was_erased(engine, start, monkeypatch):
+def test_nobody_sees_a_state_without_people_who_were_hidden_for_a_moment(engine, start, monkeypatch):
+    """Not even between two pages; and no snapshot keeps it."""
     second = start(engine.clock)
     t = ask(engine, "eve", "x", "y")
-    events, looks = second.store.events, []
+    engine.stop("loans", "lunch", "root")
+    engine.resume("loans", "root")
+    live, heads = second.streams.get("loans"), set()
+    monkeypatch.setattr("likewise.service.live.position.PAGE", 2)
+    events, before = second.store.events, live.durable[1:3]
+    heard = len(live.people._heard), len(live.places._heard)
 
     def read(*given, **more):
-        if not looks:
-            (ref,) = rows(engine, "SELECT ref FROM asides WHERE person = 'eve'")[0]
-            page = events(*given, **more)
-            engine.erase("loans", "eve", "root")
-            page = [
-                each._replace(event=each.event.knowing({"asides": tuple(a for a in each.event.asides if a.ref != ref)}))
-                for each in page
-            ]
-        else:
-            page = events(*given, **more)
-        looks.append(len(page))
-        return page
+        heads.update({live.durable[1:3], live.latest[1:3]})
+        return events(*given, **more)
 
     monkeypatch.setattr(second.store, "events", read)
-    state = second.streams.get("loans").current()
-    assert state.rounds[t].ids == (None, "x", "y")
-    assert looks[0] == 1 < len(looks)
-    assert second.streams.get("loans").durable[1:3] == engine.streams.get("loans").durable[1:3]
+    with changed(engine, "asides", f"DELETE FROM asides WHERE round = {t}"):
+        for _ in range(3):
+            with pytest.raises(BrokenLog):
+                live.current()
+        assert heard == (len(live.people._heard), len(live.places._heard)), "nothing is kept of what was read in vain"
+        second.sign_heads(always=True)
+        live.save(always=True)
+    assert heads == {before}
+    assert start(engine.clock).streams.get("loans").current().rounds[t].ids == ("eve", "x", "y")
+    assert live.current().rounds[t].ids == ("eve", "x", "y")
+
+
+def test_a_start_that_could_not_read_a_log_to_its_end_keeps_nothing_of_it(engine, start):
+    t = ask(engine, "eve", "x", "y")
+    do(engine, "DELETE FROM snapshots")
+    with changed(engine, "asides", f"DELETE FROM asides WHERE round = {t}"):
+        later = start(engine.clock)
+        assert "loans" in later.broken
+        for _ in range(2):
+            with pytest.raises(BrokenLog, match="no event has erased it"):
+                later.streams.get("loans")
+        live = later.streams._live["loans"]
+        assert (live.loaded, live.durable.seq, len(live.people._heard), len(live.places._heard)) == (False, 0, 0, 0)
+    assert later.streams.get("loans").current().rounds[t].ids == ("eve", "x", "y")
+    assert [each["t"] for each in later.person("loans", "eve")["rounds"]] == [t]
 
 
 def test_pictures_of_the_past_are_not_drawn_from_forged_labels(engine):
@@ -252,6 +269,7 @@ def test_nobody_s_name_is_erased_for_another_s(start, tmp_path):
     for name in ("ann", "bob"):
         tokens.add(name, "auditor", erasable=True)
         tokens.revoke(name)
+    tokens.add("dora", "auditor")
     names = tokens.staff.names()
     # The table keeps names unique, so they change places by way of a third one.
     with changed(engine, "staff", "UPDATE staff SET name = name || '?'"):
@@ -265,11 +283,30 @@ def test_nobody_s_name_is_erased_for_another_s(start, tmp_path):
         ):
             with pytest.raises(BrokenLog, match="alias"):
                 use()
+        assert tokens.revoke(tokens.list()[-1]["token"]) == 1, "by its digest, whatever became of names"
     assert tokens.staff.names() == names
     tokens.erase_name("ann", file)
     (left,) = tokens.staff.names().items()
     assert left[1] == "bob"
     assert file.refs(LISTED) == [alias for alias, name in names.items() if name == "ann"]
+
+
+def test_erasures_that_can_not_be_listed_are_no_quiet_matter(engine, start, monkeypatch, tmp_path):
+    engine.erase("loans", "4.1", "root")
+    later = start(engine.clock)
+    later.erasure_cleanup._file = file = ErasureFile(tmp_path / "erasures.jsonl")
+
+    def full(facts):
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(file, "write", full)
+        with pytest.raises(OSError, match="no space"):
+            later.erasure_cleanup.begin(["loans"])
+        with pytest.raises(OSError, match="no space"):
+            later.tick()
+    later.tick()
+    assert file.refs("loans") != []
 
 
 def test_a_reason_is_not_said_to_be_erased_while_it_is_hidden(engine):

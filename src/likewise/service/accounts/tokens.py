@@ -16,7 +16,7 @@ from likewise.service.accounts.staff import ALIAS, ERASED, LISTED, Staff
 from likewise.service.log import Store
 from likewise.service.log.checkpoints import LineFile
 from likewise.service.log.tables import tokens
-from likewise.service.refusals import Conflict
+from likewise.service.refusals import BrokenLog, Conflict
 from likewise.service.stream.declared import plain_text
 from likewise.service.stream.settings import NAME
 from likewise.service.stream.state import CLOCK
@@ -137,7 +137,7 @@ class Tokens:
 
         The last administrator's is refused: nobody could add another from afar.
         """
-        now, alias = time.time(), self.staff.find(who)
+        now, alias = time.time(), self._alias(who)
         match = tokens.c.name.in_([who, alias or who]) | (
             tokens.c.digest.startswith(who, autoescape=True) if _starts(who) else False
         )
@@ -155,6 +155,14 @@ class Tokens:
             return int(count)
 
         return self._store.write(write)
+
+    def _alias(self, who: str) -> str | None:
+        try:
+            return self.staff.find(who)
+        except BrokenLog:  # whatever names are changed, a token can be revoked by its digest
+            if _starts(who):
+                return None
+            raise
 
     def erase_name(self, name: str, erasures: LineFile | None = None) -> None:
         """Forget a name that stands in the log as a commitment; refused while it has a valid token.

@@ -64,6 +64,10 @@ class PeopleIndex:
             elif isinstance(event, PersonErased):
                 self._heard.extend((t, None) for t in event.rounds if t > 0)
 
+    def forget(self) -> None:
+        """Drop the notes: what was heard is heard again, as the log could not be read to its end."""
+        self._heard.clear()
+
     def take(self, kept: Iterable[Kept]) -> None:
         """Know what the table holds."""
         with self._lock:

@@ -48,6 +48,10 @@ class PlaceIndex:
         """Some events were added. Called where nobody may wait, so it only takes notes."""
         self._heard.extend([(each.seq, each.event.about or 0) for each in sealed])
 
+    def forget(self) -> None:
+        """Drop the notes: what was heard is heard again, as the log could not be read to its end."""
+        self._heard.clear()
+
     def take(self, kept: Iterable[Kept]) -> None:
         """Know what the table holds."""
         with self._lock:

@@ -54,6 +54,9 @@ class Index(Protocol):
     def hear(self, sealed: Sequence[Sealed]) -> None:
         """Take notes; nothing may be waited for."""
 
+    def forget(self) -> None:
+        """Drop the notes: nothing of what was heard counts."""
+
 
 START = Position(State(), 0, GENESIS)
 
@@ -88,11 +91,18 @@ class Positions:
         self._recent: deque[Sealed] = deque(maxlen=RECENT)
 
     def begin(self, position: Position) -> None:
-        """Read the log from this position on."""
+        """Read the log from this position on; nobody sees the stream before that is done."""
         with self._lock:
             self.latest = position
             self._mark(position)
-            self.catch_up()
+            try:
+                self._read_on(seen=False)
+            except BaseException:
+                self.latest = position
+                self._mark(position)
+                for index in self._indexes:
+                    index.forget()
+                raise
 
     def advance(self, after: Position, sealed: Sequence[Sealed], writing: Future[Any]) -> None:
         """Move on by events that were decided just now and are on disk once ``writing`` is done."""
@@ -109,33 +119,10 @@ class Positions:
                 self.durable = position
 
     def catch_up(self) -> bool:
-        """Read what other processes wrote; whether there was anything.
-
-        Whoever isn't there any more must have been erased by an event that comes later. Otherwise nothing was read.
-        """
+        """Read what other processes wrote; whether there was anything."""
         with self._lock:
-            before, start, short = self.latest.hash, self.latest, 0
-            missing: set[str] = set()
-            while page := self._store.events(self._name, self.latest.seq, PAGE, asides=True):
-                if page[0].prev != self.latest.hash and self.latest.hash != self.durable.hash:
-                    self._go_back()
-                    start = self.latest
-                    continue
-                _require_chain(self.latest, page)
-                self._move(self.latest.follow(page), page)
-                self._recent.clear()  # between them stand events of others
-                self._mark(self.latest)
-                missing = _missing(missing, page)
-                short += len(page) < PAGE
-                # What others wrote meanwhile is for the next time: one would run after them for ever. But somebody may
-                # have been erased while the page was read.
-                if short > bool(missing):
-                    break
-            if missing:
-                self._put_back(start)
-                raise BrokenLog(
-                    f"What was kept under {min(missing)} in {self._name!r} is gone, but no event has erased it."
-                )
+            before = self.latest.hash
+            self._read_on()
             return self.latest.hash != before
 
     def take(self, after: int, limit: int) -> list[Sealed]:
@@ -195,6 +182,34 @@ class Positions:
                 "off while the service ran. Export it and run `likewise verify` for the details."
             )
 
+    def _read_on(self, *, seen: bool = True) -> None:
+        """Read to the end of the log, or nothing: who isn't there any more must have been erased by a later event.
+
+        A stream that can be ``seen`` moves on only once that is known.
+        """
+        position, held, missing = self.latest, list[Sealed](), set[str]()
+        while page := self._store.events(self._name, position.seq, PAGE, asides=True):
+            ahead = position is self.latest and position.hash != self.durable.hash
+            if ahead and page[0].prev != position.hash:
+                self._go_back()
+                position = self.latest
+                continue
+            _require_chain(position, page)
+            position = position.follow(page)
+            held += page
+            _note_missing(missing, page)
+            if not (missing and seen):
+                self._move(position, held)
+                self._recent.clear()  # between them stand events of others
+                self._mark(position)
+                held = []
+            if len(page) < PAGE:
+                break  # what others wrote meanwhile is for the next time: one would run after them for ever
+        if missing:
+            raise BrokenLog(
+                f"What was kept under {min(missing)} in {self._name!r} is gone, but no event has erased it."
+            )
+
     def _move(self, after: Position, sealed: Sequence[Sealed]) -> None:
         self.latest = after
         for index in self._indexes:
@@ -207,25 +222,18 @@ class Positions:
         self.latest = self.durable
         self._recent.clear()
 
-    def _put_back(self, position: Position) -> None:
-        """Forget what was read after this."""
-        self.latest = position
-        self._mark(position)
-        self._timers.look_again()
-
     def _mark(self, position: Position) -> None:
         with self._marking:
             self.durable = position
 
 
-def _missing(missing: set[str], page: Sequence[Sealed]) -> set[str]:
-    """What events name that isn't there, and that none of them erases."""
+def _note_missing(missing: set[str], page: Sequence[Sealed]) -> None:
+    """Note what events name that isn't there, until one of them erases it."""
     for event in (each.event for each in page):
         if len(refs := event.refs) > len(event.asides):
-            missing = missing.union(refs).difference(aside.ref for aside in event.asides)
+            missing.update(set(refs).difference([aside.ref for aside in event.asides]))
         if isinstance(event, PersonErased):
-            missing = missing.difference(event.erased)
-    return missing
+            missing.difference_update(event.erased)
 
 
 def _require_chain(position: Position, page: Sequence[Sealed]) -> None:

@@ -136,10 +136,10 @@ class VerifiedReads:
             yield from [self._whole(stream, t, sealed) for t, sealed in rounds.items()]
 
     def in_a_row(self, stream: str, after: int, limit: int, *, asides: bool = False) -> list[Sealed]:
-        """Up to ``limit`` events after number ``after``, none of them left out; with their people if asked."""
+        """Up to ``limit`` events after number ``after``, none left out; with those people who are there if asked."""
         last = min(after + limit, self._streams.get(stream).durable.seq)
         sealed = self._store.events(stream, after, limit, asides=asides)
-        (self.require_whole if asides else self.require)(stream, sealed)
+        self.require(stream, sealed)
         if [each.seq for each in sealed[: max(0, last - after)]] != list(range(after + 1, last + 1)):
             raise BrokenLog(f"An event of {stream!r} after number {after} is gone.")
         return sealed

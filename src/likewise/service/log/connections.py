@@ -123,13 +123,15 @@ def _file(url: URL) -> Path | None:
 
 
 def readers(url: URL, require: Callable[[], None] = lambda: None) -> Engine:
-    """A pool of connections for reading; on SQLite they never wait for the writer.
+    """A pool of connections for reading, each at one moment of the log; on SQLite they never wait for the writer.
 
     ``require`` raises if the file isn't the one that it was: then no connection is opened.
     """
     again = url.get_backend_name() == "postgresql"
     # Parameters are people: no error may quote them.
-    engine = create_engine(url, pool_size=8, max_overflow=24, pool_pre_ping=again, hide_parameters=True)
+    # Two questions to PostgreSQL would else be answered from two moments: an event, say, without its people.
+    moment = {"isolation_level": "REPEATABLE READ"} if again else {}
+    engine = create_engine(url, pool_size=8, max_overflow=24, pool_pre_ping=again, hide_parameters=True, **moment)
     return _prepared(engine, "BEGIN", require)
 
 

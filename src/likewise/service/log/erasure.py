@@ -98,8 +98,18 @@ class ErasureCleanup:
         self.unscrubbed = self.unscrubbed or any(each.event.time > since for each in self._erasures(stream))
 
     def _list_all(self) -> None:
+        failed: list[OSError] = []
+
+        def listed(stream: str) -> None:
+            try:
+                self._list(stream)
+            except OSError as error:  # the file is that of all streams
+                failed.append(error)
+
         for stream in list(self._unlisted):
-            self._guard(stream, functools.partial(self._list, stream))
+            self._guard(stream, functools.partial(listed, stream))
+        if failed:
+            raise failed[0]
 
     def _list(self, stream: str) -> None:
         """Add the erasures of a log to their file, as far as they aren't in it."""

@@ -40,10 +40,11 @@ def fill_in(engine: Engine, stream: str, progress: Callable[[float], None]) -> i
     store, reads = engine.store, engine.reads
     first = first_look(store, stream)
     past = Past(stream, first)
-    state, after = State(), 0
+    state, after, missing = State(), 0, set[str]()
     while state.totals.learned < first - 1:
         page = reads.in_a_row(stream, after, PAGE, asides=True)
         for event in (sealed.event for sealed in page):
+            missing.update(set(event.refs).difference([aside.ref for aside in event.asides]))
             if state.totals.learned >= first - 1:
                 break
             learned = past.before(state, event)
@@ -52,6 +53,7 @@ def fill_in(engine: Engine, stream: str, progress: Callable[[float], None]) -> i
                 past.look(state)
         after = page[-1].seq
         progress(state.totals.learned / first)
+    reads.require_erased(stream, missing)
     while not past.keep(store):
         pass  # somebody looked at that very moment
     return max(0, first - 1)
