@@ -95,13 +95,13 @@ class Positions:
         with self._lock:
             self.latest = position
             self._mark(position)
+            for index in self._indexes:
+                index.forget()  # what was heard at a start that failed
             try:
                 self._read_on(seen=False)
             except BaseException:
                 self.latest = position
                 self._mark(position)
-                for index in self._indexes:
-                    index.forget()
                 raise
 
     def advance(self, after: Position, sealed: Sequence[Sealed], writing: Future[Any]) -> None:
