@@ -378,10 +378,10 @@ class Store:
     def rounds(self, stream: str, rounds: range, until: int) -> list[Sealed]:
         """All events about some rounds in a row, up to number ``until``, with their asides, in the order of the log."""
         log, beside, (first, last) = tables.events.c, tables.asides.c, (rounds[0], rounds[-1])
-        query = _after(stream, 0).where(log.round.between(first, last), log.seq <= until)
+        query = _about(stream, log.round.between(first, last)).where(log.seq <= until)
         people = select(tables.asides).where(beside.stream == stream, beside.round.between(first, last))
         with self.read() as connection:
-            events = [_sealed(row) for row in connection.execute(query).all()]
+            events = _in_order(connection, query)
             asides = {row.ref: _aside(row, stream) for row in connection.execute(people)}
         return _with_people(events, asides)
 
@@ -389,22 +389,22 @@ class Store:
         """The events of each of some rounds, with their asides: few queries, however many rounds there are."""
         log, beside = tables.events.c, tables.asides.c
         for some in chunks(numbers):
-            events = _after(stream, 0).where(log.round.in_(some))
+            events = _about(stream, log.round.in_(some))
             people = select(tables.asides).where(beside.stream == stream, beside.round.in_(some))
             by_number: dict[int, list[Sealed]] = {t: [] for t in some}
             with self.read() as connection:
                 asides = {row.ref: _aside(row, stream) for row in connection.execute(people)}
-                for row in connection.execute(events):
-                    by_number[row.round].append(_sealed(row))
+                for sealed in _in_order(connection, events):
+                    by_number[sealed.event.about or 0].append(sealed)
             yield from ((t, _with_people(sealed, asides)) for t, sealed in by_number.items())
 
     def opened(self, stream: str, numbers: Sequence[int]) -> list[Sealed]:
         """The events that opened some rounds, with their people."""
         log, found = tables.events.c, []
         for some in chunks(numbers):
-            query = _after(stream, 0).where(log.round.in_(some), log.kind == RoundOpened.kind)
+            query = _about(stream, log.round.in_(some), RoundOpened.kind)
             with self.read() as connection:
-                events = [_sealed(row) for row in connection.execute(query).all()]
+                events = _in_order(connection, query)
                 beside = _asides(connection, [ref for sealed in events for ref in sealed.event.refs], stream)
             found += [sealed.beside(beside) for sealed in events]
         return found
@@ -472,6 +472,22 @@ class Store:
 def _after(stream: str, after: int) -> Select[Any]:
     log = tables.events.c
     return select(tables.events).where(log.stream == stream, log.seq > after).order_by(log.seq)
+
+
+def _about(stream: str, rounds: ColumnElement[bool], kind: str | None = None) -> Select[Any]:
+    """The events about some rounds, of one kind if it is given, in no order.
+
+    They are to be found by their round. If they were asked for in the order of the log, or simply by their kind, SQLite
+    would go through the whole log.
+    """
+    log = tables.events.c
+    query = select(tables.events).where(log.stream == stream, rounds)
+    return query if kind is None else query.where(func.coalesce(log.kind, "") == kind)
+
+
+def _in_order(connection: Connection, query: Select[Any]) -> list[Sealed]:
+    """Events in the order of the log, whatever order they come in."""
+    return [_sealed(row) for row in sorted(connection.execute(query).all(), key=lambda row: int(row.seq))]
 
 
 def _with_people(events: Sequence[Sealed], asides: Mapping[str, Aside]) -> list[Sealed]:
@@ -570,9 +586,8 @@ def _promised(connection: Connection, sealed: Sealed, asides: Mapping[str, Aside
         return None
     log, promised = tables.events.c, dict[str, str]()
     for rounds in chunks(sorted({asides[ref].t for ref in sealed.event.refs if ref in asides})):
-        query = _after(sealed.stream, 0).where(log.round.in_(rounds), log.kind == RoundOpened.kind)
-        for row in connection.execute(query).all():
-            promised |= _sealed(row).event.promised
+        for opened in _in_order(connection, _about(sealed.stream, log.round.in_(rounds), RoundOpened.kind)):
+            promised |= opened.event.promised
     return promised
 
 
