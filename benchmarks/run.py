@@ -79,7 +79,7 @@ def page(rows: list[Row], profiles: str) -> str:
         "scale. How far linprog gets was found by `python benchmarks/linprog_sizes.py`.",
         "",
         "In the rows of rounds over HTTP, the clients, the service and PostgreSQL share the cores of the machine. On",
-        "two cores a second worker takes time from all of them, so its row says little about machines with more.",
+        "two cores a second worker takes time from all of them, so its rows say little about machines with more.",
         "",
         "## How cost grows",
         "",
